@@ -1,0 +1,37 @@
+// The engine's door: files in, findings and new file contents out. Nothing is written here.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/plan/finding.hpp"
+#include "rewriter/rule/rule.hpp"
+
+namespace refit {
+
+struct EngineOptions {
+  Target target = Target::cuda;
+  bool strict = false;                 // refuse whatever needs an assumption
+  std::set<std::string> assume;        // --assume NAME
+  unsigned jobs = 0;                   // 0: as many as the machine has cores
+};
+
+struct InputFile {
+  std::string path;      // where to read it
+  std::string relative;  // name in the report, '/' separated, relative to the root
+};
+
+struct Input {
+  std::string root;                // the repository's root: module names resolve from here
+  std::vector<InputFile> files;    // the files that may be rewritten, as discovery lists them
+};
+
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Plans every file. Deterministic: the result does not depend on `jobs`.
+RunResult run(const RuleSet& rules, const Input& input, const EngineOptions& options,
+              const Progress& progress);
+
+}  // namespace refit
