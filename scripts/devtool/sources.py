@@ -1,6 +1,6 @@
 """C sources that the build compiles: tree-sitter and its Python grammar. Entry point: ensure.
 
-They are source distributions named, with hashes, in scripts/requirements/sources.txt, and are
+They are source distributions named, with hashes, in scripts/requirements/sources*.txt, and are
 unpacked to .deps/<name>-<version>. pip is what downloads them: it knows the user's index, proxy
 and certificates.
 """
@@ -14,12 +14,14 @@ from pathlib import Path
 from devtool import tree, venv
 from devtool.steps import Stop, say
 
-REQUIREMENTS = tree.REQUIREMENTS / "sources.txt"
+# One file for each version of a package: pip takes no two of one package at once.
+LISTS = sorted(tree.REQUIREMENTS.glob("sources*.txt"))
 
 
 def folders() -> list[str]:
     """The names of the folders, as the archives hold them: tree_sitter-0.26.1 and so on."""
-    found = re.findall(r"^([A-Za-z0-9_.-]+)==([^\s\\]+)", REQUIREMENTS.read_text(), re.MULTILINE)
+    text = "".join(path.read_text() for path in LISTS)
+    found = re.findall(r"^([A-Za-z0-9_.-]+)==([^\s\\]+)", text, re.MULTILINE)
     return [f"{name.replace('-', '_')}-{version}" for name, version in found]
 
 
@@ -45,11 +47,12 @@ def ensure(into: Path = tree.DEPS) -> None:
     say("setup: downloading tree-sitter's sources")
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".download-") as scratch:
-        venv.pip(
-            ["download", "--require-hashes", "--no-deps", "--no-binary", ":all:",
-             "--no-build-isolation", "--dest", scratch, "-r", REQUIREMENTS],
-            f"pip could not download {tree.shown(REQUIREMENTS)}; is there a network?",
-        )  # fmt: skip
+        for requirements in LISTS:
+            venv.pip(
+                ["download", "--require-hashes", "--no-deps", "--no-binary", ":all:",
+                 "--no-build-isolation", "--dest", scratch, "-r", requirements],
+                f"pip could not download {tree.shown(requirements)}; is there a network?",
+            )  # fmt: skip
         for archive in sorted(Path(scratch).glob("*.tar.gz")):
             unpack(archive, into)
     absent = [name for name in folders() if not (into / name).is_dir()]

@@ -4,7 +4,7 @@
 
 It needs `uv` on PATH and the user's package index, and is run by hand when a version changes. The
 hashes kept are those of wheels for 64-bit Linux (x86_64, aarch64) and CPython 3.11 to 3.14, or of
-the source distribution for the set `sources`. A line `#- PACKAGE` in an .in file leaves a package
+the source distribution for the sets `sources*`. A line `#- PACKAGE` in an .in file leaves a package
 out, and with it what the set `test` installs already.
 """
 
@@ -31,7 +31,7 @@ def resolve(name: str, scratch: Path) -> list[dict]:
     # Packages that name torch as a dependency must not choose which torch it is.
     override.write_text("" if name.startswith("torch") else "torch ; sys_platform == 'never'\n")
     lock = scratch / "pylock.toml"
-    only_names = ["--no-deps"] if name in ("torch", "sources") else []
+    only_names = ["--no-deps"] if name == "torch" or name.startswith("sources") else []
     subprocess.run(
         ["uv", "pip", "compile", "--quiet", "--python-version", "3.11", "--universal",
          "--fork-strategy", "fewest", "--format", "pylock.toml", "--override", override,
@@ -63,7 +63,7 @@ def lock(name: str) -> None:
         for package in resolve(name, Path(scratch)):
             if package["name"] in left_out:
                 continue
-            hashes = accepted(package, from_source=name == "sources")
+            hashes = accepted(package, from_source=name.startswith("sources"))
             if not hashes:
                 sys.exit(f"{package['name']} {package['version']} has no file that fits")
             lines.append(f"{package['name']}=={package['version']} \\")
