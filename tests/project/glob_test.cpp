@@ -27,15 +27,15 @@ TEST(Glob, MatchesWhatGitignoreMatches) {
       "pkg/sub/",   "pkg/sub/a.py", "**",        "**/sub/**",   "a.py/",       "pkg/*/*.py",
       "**/**/a.py", "pkg/?",        "*",
   };
+  const Tree tree;
+  tree.git("init -q");
+  std::string quoted;
+  for (const std::string& path : paths) {
+    tree.put(path);
+    quoted += " '" + path + "'";
+  }
   std::size_t matched = 0;
   for (const std::string& pattern : patterns) {
-    const Tree tree;
-    tree.git("init -q");
-    std::string quoted;
-    for (const std::string& path : paths) {
-      tree.put(path);
-      quoted += " '" + path + "'";
-    }
     std::ofstream(tree.root() / ".git" / "info" / "exclude") << pattern << "\n";
     const std::string command = "cd '" + tree.root().string() +
                                 "' && GIT_CONFIG_GLOBAL=/dev/null git check-ignore" + quoted +
