@@ -55,7 +55,7 @@ class Block {
                              kKeyBlock * p_.head_dim,           // keys_
                              kKeyBlock * padded_values_,        // values_
                              padded_queries_ * padded_values_,  // sums_
-                             padded_queries_ * 3,
+                             padded_queries_ * 4,
                              kKeyBlock,
                              max_of(p_.head_dim, 1)};
     float** const places[] = {&query_t_, &scores_, &keys_, &values_,
@@ -199,13 +199,19 @@ class Block {
       float* sums = sums_ + r * padded_values_;
       for (int64_t d = 0; d < padded_values_; ++d) sums[d] *= factor;
     }
-    for (int64_t j = 0; j < keys; ++j) {
-      float* scores = scores_ + j * width;
+    // Sums of sixteen before the long sum, for the reason given in gemm.h.
+    float* part = stats_ + 3 * width;
+    for (int64_t group = 0; group < keys; group += 16) {
+      for (int64_t r = 0; r < width; ++r) part[r] = 0.0F;
+      for (int64_t j = group; j < min_of(keys, group + 16); ++j) {
+        float* scores = scores_ + j * width;
 #pragma omp simd
-      for (int64_t r = 0; r < width; ++r) {
-        scores[r] = exp_of(scores[r] - shift[r]);
-        total[r] += scores[r];
+        for (int64_t r = 0; r < width; ++r) {
+          scores[r] = exp_of(scores[r] - shift[r]);
+          part[r] += scores[r];
+        }
       }
+      for (int64_t r = 0; r < width; ++r) total[r] += part[r];
     }
   }
 

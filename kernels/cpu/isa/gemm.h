@@ -1,6 +1,8 @@
 // C (+)= A * B in float32 for the blocks of attention.cpp. Entry point: multiply.
 // Register tiles of kTileRows x 2 vectors: at 16 lanes 24 accumulators, two B vectors and one
-// broadcast fit the 32 registers of AVX-512, at 8 or 4 lanes 12 + 2 + 1 fit 16 registers.
+// broadcast fit the 32 registers of AVX-512, at 8 or 4 lanes 12 + 2 + 1 fit 16 registers. Sums run
+// over kDepthBlock products before they are added to C: the rounding error of a sum grows with the
+// length of its chain, and attention sums over thousands of keys.
 
 #pragma once
 
@@ -10,6 +12,8 @@ namespace mindiesd::kernels::cpu {
 namespace {
 
 constexpr int kTileRows = kLanes == 16 ? 12 : 6;
+
+constexpr int64_t kDepthBlock = 32;
 
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
@@ -30,28 +34,29 @@ inline void multiply_tile(const Matrices& m, int64_t row, int64_t column) {
   const float* a = m.a + row * m.a_row;
   const float* b = m.b + column;
   float* c = m.c + row * m.c_row + column;
-  Vector sum[kRows][kVectors];
-  for (int i = 0; i < kRows; ++i) {
-    for (int v = 0; v < kVectors; ++v) {
-      sum[i][v] =
-          m.accumulate ? *reinterpret_cast<const Vector*>(c + i * m.c_row + v * kLanes) : Vector{};
-    }
-  }
-  for (int64_t k = 0; k < m.depth; ++k) {
-    Vector b_row[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      b_row[v] = *reinterpret_cast<const Vector*>(b + k * m.b_row + v * kLanes);
+  bool add = m.accumulate;
+  int64_t k = 0;
+  do {
+    const int64_t end = min_of(m.depth, k + kDepthBlock);
+    Vector sum[kRows][kVectors] = {};
+    for (; k < end; ++k) {
+      Vector b_row[kVectors];
+      for (int v = 0; v < kVectors; ++v) {
+        b_row[v] = *reinterpret_cast<const Vector*>(b + k * m.b_row + v * kLanes);
+      }
+      for (int i = 0; i < kRows; ++i) {
+        const float value = a[i * m.a_row + k * m.a_column];
+        for (int v = 0; v < kVectors; ++v) sum[i][v] += value * b_row[v];
+      }
     }
     for (int i = 0; i < kRows; ++i) {
-      const float value = a[i * m.a_row + k * m.a_column];
-      for (int v = 0; v < kVectors; ++v) sum[i][v] += value * b_row[v];
+      for (int v = 0; v < kVectors; ++v) {
+        Vector* target = reinterpret_cast<Vector*>(c + i * m.c_row + v * kLanes);
+        *target = add ? *target + sum[i][v] : sum[i][v];
+      }
     }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    for (int v = 0; v < kVectors; ++v) {
-      *reinterpret_cast<Vector*>(c + i * m.c_row + v * kLanes) = sum[i][v];
-    }
-  }
+    add = true;
+  } while (k < m.depth);
 }
 
 template <int kRows, int kVectors>

@@ -201,8 +201,7 @@ inline float exp_of(float x) {
   p = p * r + 1.0F / 24.0F;
   p = p * r + 1.0F / 6.0F;
   p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
+  p = 1.0F + (r + r * r * p);  // the 1 last, so that only its addition rounds at full size
   // The integer n stands in the low bits of `shifted`.
   const std::int32_t exponent =
       static_cast<std::int32_t>(bits_of_float(shifted) - bits_of_float(kRound));
