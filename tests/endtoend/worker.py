@@ -2,7 +2,7 @@
 
 Run as a program, one process for the original and one for the migrated package:
 
-    python worker.py --package-dir DIR [--runtime-dir DIR] --weights DIR --out FILE NAME...
+    python -P worker.py --package-dir DIR [--runtime-dir DIR] --weights DIR --out FILE NAME...
 
 DIR of --package-dir holds the package `diffusers` to use and comes first on sys.path. Weights are drawn
 by the first process that finds none and read by the others. FILE gets, by torch.save, a dict: model name
@@ -113,6 +113,8 @@ def main() -> int:
     package_dir = os.path.realpath(arguments.package_dir)
     if arguments.runtime_dir:
         sys.path.insert(0, os.path.realpath(arguments.runtime_dir))
+    # Started with -P: the folder of this file comes last, so that none of its modules hides a library's.
+    sys.path.append(os.path.dirname(os.path.realpath(__file__)))
     sys.path.insert(0, package_dir)
     warnings.simplefilter("ignore")
 
