@@ -85,7 +85,7 @@ def test_runtime_does_the_work(original, migrated, migrated_results, name):
                 counts[kind] += calls
         assert counts == implied(name), f"{dtype}: runtime calls {found[dtype]['runtime']}"
 
-        # What the profiler saw below the runtime's operators must be what Python code asked for.
-        asked = {event["how"] for event in found[dtype]["kernels"]} | {f"aten::{e['how']}" for e in events}
-        hidden = {name for name in found[dtype]["below"] if f"aten::{name}" not in asked}
-        assert not hidden, f"{dtype}: the runtime's operators themselves called torch's {sorted(hidden)}"
+        # The profiler sees below the runtime's operators: no kernel may run oftener than Python code asked.
+        asked = compare.count_kinds([e for e in events if e["how"] in observe.TORCH_KERNELS])
+        hidden = {n: calls for n, calls in found[dtype]["below"].items() if calls > asked[observe.TORCH_KERNELS[n]]}
+        assert not hidden, f"{dtype}: the runtime's operators themselves called torch's {hidden}"
