@@ -1,7 +1,7 @@
-"""Writes tests/score/diffusers-*.json and docs/diffusers.md from what refit says of the pinned diffusers.
+"""Writes tests/score/diffusers-*.json and docs/diffusers.md from a run of refit.
 
-Run it with a Python that has the pinned diffusers (torch is not needed), after a change of the rules that is
-meant; then read the diff of the score file before committing it.
+Run it with a Python that has the pinned diffusers (torch is not needed), after a change of the
+rules that is meant; then read the diff of the score file before committing it.
 """
 
 import pathlib
@@ -10,15 +10,16 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "endtoend"))
 
-import migration  # noqa: E402
-import record  # noqa: E402
+from proof import migration, record  # noqa: E402
 
 
 def main() -> int:
     try:
         library = migration.find_library()
         if library is None:
-            raise migration.SetupError(f"{migration.PACKAGE} is not installed; ./dev test installs it")
+            raise migration.SetupError(
+                f"{migration.PACKAGE} is not installed; ./dev test installs it"
+            )
         with tempfile.TemporaryDirectory() as scratch:
             root = migration.copy_package(library, pathlib.Path(scratch) / "tree")
             sites = migration.migrate(root, pathlib.Path(scratch) / "report.json")

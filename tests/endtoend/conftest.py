@@ -1,22 +1,18 @@
 """Fixtures of the end-to-end tests: the pinned diffusers, its migrated copy, and what both compute.
 
-The tests skip only where torch or diffusers is not installed; a missing refit or runtime, or another
-version of diffusers, is a failure that says what to do.
+The tests skip only where torch or diffusers is not installed; a missing refit or runtime, or
+another version of diffusers, is a failure that says what to do.
 """
 
 import importlib.util
-import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import migration  # noqa: E402
-import models  # noqa: E402
+from proof import migration, models, processes  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +23,9 @@ def library() -> pathlib.Path:
     except migration.SetupError as error:
         pytest.fail(str(error))
     if found is None:
-        pytest.skip(f"{migration.PACKAGE} is not installed; ./dev test installs {migration.VERSION}")
+        pytest.skip(
+            f"{migration.PACKAGE} is not installed; ./dev test installs {migration.VERSION}"
+        )
     return found
 
 
@@ -57,22 +55,6 @@ def migrated(library, tmp_path_factory) -> Migrated:
         pytest.fail(str(error))
 
 
-def run_worker(package_dir: pathlib.Path, scratch: pathlib.Path, weights: pathlib.Path, names) -> dict:
-    """Runs worker.py in its own process and returns its results by model name."""
-    import torch
-
-    out = scratch / "results.pt"
-    command = [sys.executable, "-P", str(HERE / "worker.py"), "--package-dir", str(package_dir)]
-    runtime = os.environ.get("MINDIESD_PYTHON_DIR") or migration.REPOSITORY / "runtime" / "python"
-    if pathlib.Path(runtime).is_dir():
-        command += ["--runtime-dir", str(runtime)]
-    command += ["--weights", str(weights), "--out", str(out), *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.fail(f"the worker for {package_dir} ended with {done.returncode}:\n{done.stderr[-4000:]}")
-    return torch.load(out)
-
-
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory) -> pathlib.Path:
     """Directory for the drawn weights; the worker of the original package fills it."""
@@ -81,13 +63,22 @@ def weights(tmp_path_factory) -> pathlib.Path:
     return tmp_path_factory.mktemp("weights")
 
 
+def run(package_dir: pathlib.Path, out: pathlib.Path, weights: pathlib.Path, names) -> dict:
+    try:
+        return processes.run_worker(package_dir, out, weights, names)
+    except migration.SetupError as error:
+        pytest.fail(str(error))
+
+
 @pytest.fixture(scope="session")
 def original_results(original, weights, tmp_path_factory) -> dict:
     """What every model of models.CASES computes with the original package."""
-    return run_worker(original, tmp_path_factory.mktemp("original-results"), weights, models.CASES)
+    out = tmp_path_factory.mktemp("results") / "original.pt"
+    return run(original, out, weights, models.CASES)
 
 
 @pytest.fixture(scope="session")
 def migrated_results(migrated, original_results, weights, tmp_path_factory) -> dict:
     """What every model computes with the migrated package and the original's weights."""
-    return run_worker(migrated.root, tmp_path_factory.mktemp("migrated-results"), weights, models.CASES)
+    out = tmp_path_factory.mktemp("results") / "migrated.pt"
+    return run(migrated.root, out, weights, models.CASES)

@@ -1,9 +1,7 @@
 """The comparison itself: faults put into a copy of the package by hand are found."""
 
-import compare
-import conftest
-import migration
 import pytest
+from proof import compare, migration, processes
 
 # Model that must notice -> file, text as it stands, text with the fault.
 FAULTS = {
@@ -17,17 +15,15 @@ FAULTS = {
         "x_rotated = torch.stack([-x_imag, x_real], dim=-1).flatten(3)",
         "x_rotated = torch.stack([x_imag, x_real], dim=-1).flatten(3)",
     ),
-    "hunyuan_video": (
-        "models/attention_dispatch.py",
-        "            attn_mask=attn_mask,\n            dropout_p=dropout_p,\n            is_causal=is_causal,\n"
-        "            scale=scale,\n            enable_gqa=enable_gqa,\n        )\n        out = out.permute(0, 2, 1, 3)\n    else:",
-        "            attn_mask=None,\n            dropout_p=dropout_p,\n            is_causal=is_causal,\n"
-        "            scale=scale,\n            enable_gqa=enable_gqa,\n        )\n        out = out.permute(0, 2, 1, 3)\n    else:",
+    "ltx": (
+        "models/transformers/transformer_ltx.py",
+        "            attn_mask=attention_mask,\n",
+        "            attn_mask=None,\n",
     ),
     "mochi": (
         "models/normalization.py",
-        "            hidden_states = hidden_states * self.weight\n        hidden_states = hidden_states.to(input_dtype)",
-        "            pass\n        hidden_states = hidden_states.to(input_dtype)",
+        "if self.weight is not None:\n            hidden_states = hidden_states * self.weight\n",
+        "if False:\n            hidden_states = hidden_states * self.weight\n",
     ),
     "lumina2": (
         "models/transformers/transformer_lumina2.py",
@@ -47,7 +43,8 @@ def faulty_results(library, original_results, weights, tmp_path_factory):
         if text.count(before) < 1:
             pytest.fail(f"{file} no longer holds the text to put a fault into: {before!r}")
         path.write_text(text.replace(before, after, 1), encoding="utf-8")
-    return conftest.run_worker(root, tmp_path_factory.mktemp("faulty-results"), weights, FAULTS)
+    out = tmp_path_factory.mktemp("results") / "faulty.pt"
+    return processes.run_worker(root, out, weights, FAULTS)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -56,7 +53,9 @@ def test_fault_is_found(original_results, faulty_results, name):
     differences = [
         compare.relative_difference(before, after)
         for before, after in zip(
-            original_results[name]["torch.float32"]["outputs"], faulty_results[name]["torch.float32"]["outputs"]
+            original_results[name]["torch.float32"]["outputs"],
+            faulty_results[name]["torch.float32"]["outputs"],
+            strict=True,
         )
     ]
     assert max(differences) > 100 * compare.FLOAT32_TOLERANCE

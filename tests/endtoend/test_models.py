@@ -1,9 +1,7 @@
-"""Every model computes the same with the migrated package as with the original, by the runtime alone."""
+"""Every model computes the same with the migrated package, and by the runtime alone."""
 
-import compare
-import models
-import observe
 import pytest
+from proof import compare, models, observe
 
 DTYPES = ("torch.float32", "torch.bfloat16")
 
@@ -32,7 +30,7 @@ def test_original_runs_what_the_configuration_implies(original_results, name):
 
 @pytest.mark.parametrize("name", models.CASES)
 def test_original_inputs_tell_axes_apart(original_results, name):
-    """Batch, heads, length and head size of every attention differ, and outputs are finite and alive."""
+    """Batch, heads, length and head size of every attention differ; outputs are alive."""
     found = entry(original_results, name)["torch.float32"]
     for event in found["events"]:
         if event["kind"] == "attention":
@@ -53,7 +51,7 @@ def test_float32_outputs_agree(original_results, migrated_results, name):
     before = entry(original_results, name)["torch.float32"]["outputs"]
     after = entry(migrated_results, name)["torch.float32"]["outputs"]
     assert len(before) == len(after)
-    for reference, found in zip(before, after):
+    for reference, found in zip(before, after, strict=True):
         assert compare.relative_difference(reference, found) <= compare.FLOAT32_TOLERANCE
 
 
@@ -63,20 +61,24 @@ def test_bfloat16_is_as_accurate(original_results, migrated_results, name):
     before = entry(original_results, name)["torch.bfloat16"]["outputs"]
     after = entry(migrated_results, name)["torch.bfloat16"]["outputs"]
     assert len(reference) == len(before) == len(after)
-    for exact, old, new in zip(reference, before, after):
+    for exact, old, new in zip(reference, before, after, strict=True):
         allowed = compare.BFLOAT16_FACTOR * compare.relative_difference(exact, old)
         assert compare.relative_difference(exact, new) <= allowed
 
 
 @pytest.mark.parametrize("name", models.CASES)
 def test_runtime_does_the_work(original, migrated, migrated_results, name):
-    """No computation runs the old way but at sites that the report refused; the runtime does the rest."""
+    """Nothing runs the old way but at sites that the report refused; the rest is the runtime's."""
     finder = compare.SiteFinder(original, migrated.root, migrated.sites)
     found = entry(migrated_results, name)
     for dtype in DTYPES:
         events = found[dtype]["events"]
-        unexplained = [compare.describe(e) for e in events + found[dtype]["kernels"] if not finder.refused(e)]
-        assert not unexplained, f"{dtype}: ran the old way though no refused site says so:\n" + "\n".join(unexplained)
+        unexplained = [
+            compare.describe(e) for e in events + found[dtype]["kernels"] if not finder.refused(e)
+        ]
+        assert not unexplained, (
+            f"{dtype}: ran the old way though no refused site says so:\n" + "\n".join(unexplained)
+        )
 
         counts = compare.count_kinds(events)
         for operator, calls in found[dtype]["runtime"].items():
@@ -85,7 +87,12 @@ def test_runtime_does_the_work(original, migrated, migrated_results, name):
                 counts[kind] += calls
         assert counts == implied(name), f"{dtype}: runtime calls {found[dtype]['runtime']}"
 
-        # The profiler sees below the runtime's operators: no kernel may run oftener than Python code asked.
+        # The profiler sees below the runtime's operators: no kernel may run oftener than Python
+        # code asked.
         asked = compare.count_kinds([e for e in events if e["how"] in observe.TORCH_KERNELS])
-        hidden = {n: calls for n, calls in found[dtype]["below"].items() if calls > asked[observe.TORCH_KERNELS[n]]}
+        hidden = {
+            n: calls
+            for n, calls in found[dtype]["below"].items()
+            if calls > asked[observe.TORCH_KERNELS[n]]
+        }
         assert not hidden, f"{dtype}: the runtime's operators themselves called torch's {hidden}"

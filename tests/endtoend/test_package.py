@@ -8,9 +8,8 @@ import subprocess
 import sys
 import tokenize
 
-import anchors
-import migration
 import pytest
+from proof import anchors, migration, record
 
 # One more site for a file that already imports the runtime, as a person would add it.
 NEW_SITE = """
@@ -51,7 +50,7 @@ def test_same_files(before, after):
 
 
 def test_changed_files_are_those_reported(migrated, changed):
-    """A file changes if and only if the report has a site rewritten in it; the others stay byte for byte."""
+    """A file changes exactly if the report has a site rewritten in it; other bytes stay."""
     assert changed, "migration changed nothing"
     assert set(changed) == migrated.sites.changed_files()
 
@@ -69,7 +68,7 @@ def test_second_run_changes_nothing(migrated, after):
 
 
 def test_new_site_in_migrated_file_is_the_only_edit(migrated, after, tmp_path):
-    """One site added to a migrated file gets its edit, in its own lines, and no other line changes."""
+    """One site added to a migrated file gets its edit, and no other line changes."""
     assert b"import mindiesd" in after[NEW_SITE_FILE] or b"from mindiesd" in after[NEW_SITE_FILE]
     root = tmp_path / "tree"
     path = root / NEW_SITE_FILE
@@ -86,7 +85,9 @@ def test_new_site_in_migrated_file_is_the_only_edit(migrated, after, tmp_path):
     lines = (text + NEW_SITE).splitlines()
     edited = path.read_text(encoding="utf-8").splitlines()
     assert "scaled_dot_product_attention(query, key, value)" not in "\n".join(edited)
-    for tag, start, end, _, _ in difflib.SequenceMatcher(None, lines, edited, autojunk=False).get_opcodes():
+    for tag, start, end, _, _ in difflib.SequenceMatcher(
+        None, lines, edited, autojunk=False
+    ).get_opcodes():
         touched = lines[start:end]
         imports_only = all(line.startswith(("import ", "from ")) for line in touched)
         assert tag == "equal" or start >= first_new - 1 or (touched and imports_only), (
@@ -100,9 +101,13 @@ def test_anchors_are_all_reported(scanned, migrated):
     missing = [
         f"{anchor.file}:{anchor.line}: {anchor.callee}"
         for anchor in scanned
-        if not migrated.sites.covering(anchor.file, anchor.line, kinds.get(anchor.kind, "attention"))
+        if not migrated.sites.covering(
+            anchor.file, anchor.line, kinds.get(anchor.kind, "attention")
+        )
     ]
-    assert not missing, f"{len(missing)} of {len(scanned)} sites are not in the report:\n" + "\n".join(missing)
+    assert not missing, (
+        f"{len(missing)} of {len(scanned)} sites are not in the report:\n" + "\n".join(missing)
+    )
 
 
 def ratio_of(scanned, sites: migration.Sites, kind: str) -> tuple[int, int, list[str]]:
@@ -125,7 +130,8 @@ def test_most_sites_are_rewritten(scanned, migrated, kind):
     rewritten, total, left = ratio_of(scanned, migrated.sites, kind)
     assert total > 0
     assert rewritten >= RATIOS[kind] * total, (
-        f"{kind}: {rewritten} of {total} rewritten, {RATIOS[kind]:.0%} wanted; left:\n" + "\n".join(left)
+        f"{kind}: {rewritten} of {total} rewritten, {RATIOS[kind]:.0%} wanted; left:\n"
+        + "\n".join(left)
     )
 
 
@@ -168,7 +174,9 @@ def test_reported_text_is_the_files(before, migrated):
     for site in migrated.sites.sites:
         lines = before[site["file"]].decode().splitlines(keepends=True)
         region = "".join(lines[site["line"] - 1 : site["end_line"]])
-        assert site["before"].strip() in region, f"{site['file']}:{site['line']}: {site['before']!r}"
+        assert site["before"].strip() in region, (
+            f"{site['file']}:{site['line']}: {site['before']!r}"
+        )
 
 
 def test_through_names_a_rewritten_definition(original, migrated):
@@ -191,12 +199,10 @@ def test_every_refusal_has_a_code_and_a_reason(migrated):
 
 def test_score_and_page_are_current(migrated):
     """tests/score holds every site and its outcome: a lost or changed one shows here."""
-    import record
-
     problems = record.differences(migrated.sites)
     assert not problems, (
-        f"{len(problems)} sites differ from tests/score; if that is meant, run scripts/update_diffusers.py:\n"
-        + "\n".join(problems[:60])
+        f"{len(problems)} sites differ from tests/score; if that is meant, run "
+        "scripts/update_diffusers.py:\n" + "\n".join(problems[:60])
     )
     assert record.PAGE.read_text(encoding="utf-8") == record.page(migrated.sites), (
         "docs/diffusers.md is not what the report says; run scripts/update_diffusers.py"

@@ -4,9 +4,10 @@ Run as a program, one process for the original and one for the migrated package:
 
     python -P worker.py --package-dir DIR [--runtime-dir DIR] --weights DIR --out FILE NAME...
 
-DIR of --package-dir holds the package `diffusers` to use and comes first on sys.path. Weights are drawn
-by the first process that finds none and read by the others. FILE gets, by torch.save, a dict: model name
--> {"error": traceback} or {"keys", dtype name -> {"outputs", "events", "kernels", "runtime", "below"}}.
+DIR of --package-dir holds the package `diffusers` to use and comes first on sys.path. Weights are
+drawn by the first process that finds none and read by the others. FILE gets, by torch.save, a dict:
+model name -> {"error": traceback} or {"keys", dtype name -> {"outputs", "events", "kernels",
+"runtime", "below"}}.
 """
 
 import argparse
@@ -21,9 +22,13 @@ SEED = 20240607
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--package-dir", required=True, help="directory that holds the diffusers package")
+    parser.add_argument(
+        "--package-dir", required=True, help="directory that holds the diffusers package"
+    )
     parser.add_argument("--runtime-dir", help="directory that holds the mindiesd package")
-    parser.add_argument("--weights", required=True, help="directory of the drawn weights, one file a model")
+    parser.add_argument(
+        "--weights", required=True, help="directory of the drawn weights, one file a model"
+    )
     parser.add_argument("--out", required=True, help="file for the results")
     parser.add_argument("names", nargs="+", help="models, by their names in models.CASES")
     return parser.parse_args()
@@ -32,8 +37,8 @@ def parse_arguments() -> argparse.Namespace:
 def draw_parameters(model, seed: int) -> None:
     """Fills every parameter from a generator, so that no unit norm and no zero gate hides an error.
 
-    Weights of norms lie around one; matrices keep the size of what they multiply; everything else (biases,
-    gates, tables, tokens) is normal with a standard deviation of 0.3.
+    Weights of norms lie around one; matrices keep the size of what they multiply; everything else
+    (biases, gates, tables, tokens) is normal with a standard deviation of 0.3.
     """
     import torch
 
@@ -74,9 +79,9 @@ def flat_outputs(output) -> list:
 def run_model(name: str, package_dir: str, weights_dir: str) -> dict:
     """Builds and runs one model in float32 and bfloat16; the entry of the result file."""
     import diffusers
-    import models
-    import observe
     import torch
+
+    from proof import models, observe
 
     case = models.CASES[name]
     seed = SEED + list(models.CASES).index(name)
@@ -92,7 +97,7 @@ def run_model(name: str, package_dir: str, weights_dir: str) -> dict:
     for dtype in (torch.float32, torch.bfloat16):
         model.to(dtype)
 
-        def forward():
+        def forward(dtype=dtype):
             return model(**case.inputs(models.Draw(seed, dtype), case.config))
 
         with torch.no_grad():
@@ -113,14 +118,15 @@ def main() -> int:
     package_dir = os.path.realpath(arguments.package_dir)
     if arguments.runtime_dir:
         sys.path.insert(0, os.path.realpath(arguments.runtime_dir))
-    # Started with -P: the folder of this file comes last, so that none of its modules hides a library's.
-    sys.path.append(os.path.dirname(os.path.realpath(__file__)))
+    # Started with -P: the folder of this file comes last, so that nothing in it hides a library.
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     sys.path.insert(0, package_dir)
     warnings.simplefilter("ignore")
 
     import diffusers
-    import observe
     import torch
+
+    from proof import observe
 
     found = os.path.dirname(os.path.dirname(os.path.realpath(diffusers.__file__)))
     if found != package_dir:

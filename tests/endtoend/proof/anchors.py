@@ -1,9 +1,9 @@
-"""Counts the sites of a Python package independently of refit, to find what a report silently misses.
+"""Counts the sites of a Python package independently of refit, to find what a report misses.
 
-Entry point: `scan`. It resolves names with the standard library's `ast` and simple import tables (no
-scopes, no data flow), which is enough for the callees that the shipped rules anchor on: calls of
-attention functions, calls of functions that apply a rotation, torch's RMSNorm and rms_norm, and any
-reciprocal square root of a mean.
+Entry point: `scan`. It resolves names with the standard library's `ast` and simple import tables
+(no scopes, no data flow), which is enough for the callees that the shipped rules anchor on: calls
+of attention functions, calls of functions that apply a rotation, torch's RMSNorm and rms_norm, and
+any reciprocal square root of a mean.
 """
 
 import ast
@@ -21,7 +21,8 @@ ATTENTION = {
 }
 NORM = {"torch.nn.RMSNorm", "torch.nn.functional.rms_norm", "torch.rms_norm"}
 
-# A function that applies a rotation says so: apply_rotary_emb, _apply_rotary_emb_nucleus, rope_apply, ...
+# A function that applies a rotation says so: apply_rotary_emb, _apply_rotary_emb_nucleus,
+# rope_apply, ...
 ROTARY_NAME = re.compile(r"_?apply_\w*(rotary|rope)\w*|rope_apply")
 # Of these names the ones that assemble angles instead of rotating.
 NOT_A_ROTATION = {"apply_interleaved_mrope"}
@@ -29,10 +30,10 @@ NOT_A_ROTATION = {"apply_interleaved_mrope"}
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Anchor:
-    """A site that a report must name: file relative to the scanned root, 1-based lines, kind and callee.
+    """A site that a report must name: file relative to the scanned root, 1-based lines.
 
-    kind: scaled_dot_product_attention, dispatch_attention_fn, flash_attn_func, flash_attn_varlen_func,
-    rotary, norm. callee: the name as the source spells it.
+    kind: scaled_dot_product_attention, dispatch_attention_fn, flash_attn_func,
+    flash_attn_varlen_func, rotary, norm. callee: the name as the source spells it.
     """
 
     file: str

@@ -1,14 +1,17 @@
 """The models that the end-to-end tests build: small configurations of many families of diffusers.
 
-Entry point: `CASES`, by name. A case holds the class, its configuration, a function that draws the
-inputs, and a function that says how many attention, rotary and norm computations one forward pass
-makes, computed from the configuration.
+Entry point: `CASES`, by name. A case holds the class and its configuration (both from models.json),
+a function that draws the inputs, and a function that says how many attention, rotary and norm
+computations one forward pass makes, computed from the configuration.
 
-The numbers are chosen so that a mixed-up axis shows: batch, heads, length and head size are pairwise
-different, masks hide some keys and differ between samples, every stack has at least two blocks.
+The numbers are chosen so that a mixed-up axis shows: batch, heads, length and head size are
+pairwise different, masks hide some keys and differ between samples, every stack has at least two
+blocks.
 """
 
 import dataclasses
+import json
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -117,7 +120,9 @@ def _flux_counts(config):
 
 def _chroma_inputs(draw, config):
     text, image = 7, 20
-    mask = torch.cat([draw.prefixes(BATCH, text), torch.ones(BATCH, image, dtype=torch.bool)], dim=1)
+    mask = torch.cat(
+        [draw.prefixes(BATCH, text), torch.ones(BATCH, image, dtype=torch.bool)], dim=1
+    )
     return dict(
         hidden_states=draw.normal(BATCH, image, config["in_channels"]),
         encoder_hidden_states=draw.normal(BATCH, text, config["joint_attention_dim"]),
@@ -189,7 +194,11 @@ def _hunyuan_video_inputs(draw, config):
 
 
 def _hunyuan_video_counts(config):
-    double, single, refiner = config["num_layers"], config["num_single_layers"], config["num_refiner_layers"]
+    double, single, refiner = (
+        config["num_layers"],
+        config["num_single_layers"],
+        config["num_refiner_layers"],
+    )
     return Counts(
         attention=double + single + refiner,
         rotary=2 * (double + single),
@@ -207,8 +216,9 @@ def _lumina2_inputs(draw, config):
 
 
 def _lumina2_counts(config):
-    # Refiners for text and for noise; each block has four norms around attention and feed-forward, of
-    # which norm1 of the modulated blocks sits in LuminaRMSNormZero; one more norm embeds the caption.
+    # Refiners for text and for noise; each block has four norms around attention and feed-forward,
+    # of which norm1 of the modulated blocks sits in LuminaRMSNormZero; one more norm embeds the
+    # caption.
     blocks = config["num_layers"] + 2 * config["num_refiner_layers"]
     return Counts(attention=blocks, rotary=2 * blocks, norm=6 * blocks + 1)
 
@@ -268,9 +278,9 @@ def _mochi_inputs(draw, config):
 
 
 def _mochi_counts(config):
-    # The processor unpads and attends sample by sample; one more attention pools the text. Norms of a block:
-    # query and key of both streams, one before attention and three after for each stream, where the last
-    # block gives the text one norm before attention and none after.
+    # The processor unpads and attends sample by sample; one more attention pools the text. Norms of
+    # a block: query and key of both streams, one before attention and three after for each stream,
+    # where the last block gives the text one norm before attention and none after.
     layers = config["num_layers"]
     return Counts(
         attention=layers * BATCH + 1,
@@ -311,7 +321,8 @@ def _qwen_inputs(draw, config):
 
 def _qwen_counts(config):
     layers = config["num_layers"]
-    # Query and key of image and of text are rotated apart; one norm stands before the text projection.
+    # Query and key of image and of text are rotated apart; one norm stands before the text
+    # projection.
     return Counts(attention=layers, rotary=4 * layers, norm=4 * layers + 1)
 
 
@@ -325,7 +336,8 @@ def _sana_inputs(draw, config):
 
 
 def _sana_counts(config):
-    # Self-attention is linear attention; cross-attention is the ordinary one. The caption is normalised.
+    # Self-attention is linear attention; cross-attention is the ordinary one. The caption is
+    # normalised.
     layers = config["num_layers"]
     return Counts(attention=layers, norm=4 * layers + 1)
 
@@ -401,7 +413,10 @@ def _latte_counts(config):
 def _z_image_inputs(draw, config):
     # Lists: one image [channels, frames, height, width] and one caption [length, width] a sample.
     return dict(
-        x=[draw.normal(config["in_channels"], 1, 8, 10), draw.normal(config["in_channels"], 1, 4, 6)],
+        x=[
+            draw.normal(config["in_channels"], 1, 8, 10),
+            draw.normal(config["in_channels"], 1, 4, 6),
+        ],
         t=draw.timesteps() / 1000,
         cap_feats=[draw.normal(9, config["cap_feat_dim"]), draw.normal(37, config["cap_feat_dim"])],
     )
@@ -436,8 +451,9 @@ def _wan_vae_inputs(draw, config):
 
 
 def _wan_vae_counts(config):
-    # One attention in the middle block of encoder and of decoder. Frames come in chunks: the encoder takes
-    # the first frame alone and then four at a time, the decoder one latent frame at a time.
+    # One attention in the middle block of encoder and of decoder. Frames come in chunks: the
+    # encoder takes the first frame alone and then four at a time, the decoder one latent frame at a
+    # time.
     chunks = 1 + (_VAE_FRAMES - 1) // 4
     latent_frames = 1 + (_VAE_FRAMES - 1) // 2 ** sum(config["temperal_downsample"])
     return Counts(attention=chunks + latent_frames)
@@ -449,7 +465,9 @@ def _lumina_inputs(draw, config):
         timestep=draw.timesteps() / 1000,
         encoder_hidden_states=draw.normal(BATCH, 7, config["cross_attention_dim"]),
         encoder_mask=draw.prefixes(BATCH, 7),
-        image_rotary_emb=draw.rotations(4, 5, config["hidden_size"] // config["num_attention_heads"] // 2),
+        image_rotary_emb=draw.rotations(
+            4, 5, config["hidden_size"] // config["num_attention_heads"] // 2
+        ),
         cross_attention_kwargs={},
     )
 
@@ -460,220 +478,40 @@ def _lumina_counts(config):
     return Counts(attention=2 * layers, rotary=3 * layers, norm=5 * layers)
 
 
-CASES: dict[str, Case] = {
-    "flux": Case(
-        "FluxTransformer2DModel",
-        dict(
-            in_channels=8, num_layers=2, num_single_layers=2, attention_head_dim=16, num_attention_heads=3,
-            joint_attention_dim=24, pooled_projection_dim=20, guidance_embeds=True, axes_dims_rope=(4, 6, 6),
-        ),
-        _flux_inputs,
-        _flux_counts,
-    ),
-    "chroma": Case(
-        "ChromaTransformer2DModel",
-        dict(
-            in_channels=8, num_layers=2, num_single_layers=2, attention_head_dim=16, num_attention_heads=3,
-            joint_attention_dim=24, axes_dims_rope=(4, 6, 6), approximator_num_channels=16,
-            approximator_hidden_dim=32, approximator_layers=2,
-        ),
-        _chroma_inputs,
-        _chroma_counts,
-    ),
-    "wan": Case(
-        "WanTransformer3DModel",
-        dict(
-            num_attention_heads=3, attention_head_dim=12, in_channels=8, out_channels=8, text_dim=16,
-            freq_dim=32, ffn_dim=40, num_layers=2, image_dim=20, added_kv_proj_dim=36, rope_max_seq_len=32,
-        ),
-        _wan_inputs,
-        _wan_counts,
-    ),
-    "sd3": Case(
-        "SD3Transformer2DModel",
-        dict(
-            sample_size=16, in_channels=8, num_layers=2, attention_head_dim=16, num_attention_heads=3,
-            joint_attention_dim=24, caption_projection_dim=48, pooled_projection_dim=20, out_channels=8,
-            pos_embed_max_size=16, dual_attention_layers=(0,), qk_norm="rms_norm",
-        ),
-        _sd3_inputs,
-        _sd3_counts,
-    ),
-    "cogvideox": Case(
-        "CogVideoXTransformer3DModel",
-        dict(
-            num_attention_heads=3, attention_head_dim=16, in_channels=8, out_channels=8, time_embed_dim=24,
-            text_embed_dim=20, num_layers=2, sample_width=6, sample_height=4, sample_frames=9,
-            max_text_seq_length=7, use_rotary_positional_embeddings=True,
-        ),
-        _cogvideox_inputs,
-        _cogvideox_counts,
-    ),
-    "hunyuan_video": Case(
-        "HunyuanVideoTransformer3DModel",
-        dict(
-            in_channels=8, out_channels=8, num_attention_heads=3, attention_head_dim=16, num_layers=2,
-            num_single_layers=2, num_refiner_layers=2, text_embed_dim=20, pooled_projection_dim=24,
-            rope_axes_dim=(4, 6, 6),
-        ),
-        _hunyuan_video_inputs,
-        _hunyuan_video_counts,
-    ),
-    "lumina2": Case(
-        "Lumina2Transformer2DModel",
-        dict(
-            sample_size=16, in_channels=8, hidden_size=72, num_layers=2, num_refiner_layers=2,
-            num_attention_heads=6, num_kv_heads=3, multiple_of=8, axes_dim_rope=(4, 4, 4),
-            axes_lens=(32, 16, 16), cap_feat_dim=20,
-        ),
-        _lumina2_inputs,
-        _lumina2_counts,
-    ),
-    "lumina_next": Case(
-        "LuminaNextDiT2DModel",
-        dict(
-            sample_size=16, in_channels=8, hidden_size=48, num_layers=2, num_attention_heads=4,
-            num_kv_heads=2, multiple_of=8, cross_attention_dim=20,
-        ),
-        _lumina_inputs,
-        _lumina_counts,
-    ),
-    "auraflow": Case(
-        "AuraFlowTransformer2DModel",
-        dict(
-            sample_size=16, in_channels=8, num_mmdit_layers=2, num_single_dit_layers=2, attention_head_dim=16,
-            num_attention_heads=3, joint_attention_dim=20, caption_projection_dim=48, out_channels=8,
-            pos_embed_max_size=64,
-        ),
-        _auraflow_inputs,
-        _auraflow_counts,
-    ),
-    "stable_audio": Case(
-        "StableAudioDiTModel",
-        dict(
-            sample_size=11, in_channels=8, num_layers=2, attention_head_dim=16, num_attention_heads=6,
-            num_key_value_attention_heads=3, out_channels=8, cross_attention_dim=48, time_proj_dim=24,
-            global_states_input_dim=20, cross_attention_input_dim=28,
-        ),
-        _stable_audio_inputs,
-        _stable_audio_counts,
-    ),
-    "unet": Case(
-        "UNet2DConditionModel",
-        dict(
-            sample_size=8, block_out_channels=(24, 48), norm_num_groups=6, layers_per_block=2,
-            down_block_types=("CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
-            up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D"),
-            cross_attention_dim=20, attention_head_dim=3, in_channels=4,
-        ),
-        _unet_inputs,
-        _unet_counts,
-    ),
-    "mochi": Case(
-        "MochiTransformer3DModel",
-        dict(
-            num_attention_heads=3, attention_head_dim=16, num_layers=2, pooled_projection_dim=24,
-            in_channels=8, text_embed_dim=40, time_embed_dim=32, max_sequence_length=9,
-        ),
-        _mochi_inputs,
-        _mochi_counts,
-    ),
-    "ltx": Case(
-        "LTXVideoTransformer3DModel",
-        dict(
-            in_channels=8, out_channels=8, num_attention_heads=3, attention_head_dim=16,
-            cross_attention_dim=48, num_layers=2, caption_channels=20,
-        ),
-        _ltx_inputs,
-        _ltx_counts,
-    ),
-    "qwen_image": Case(
-        "QwenImageTransformer2DModel",
-        dict(
-            in_channels=16, out_channels=4, num_layers=2, attention_head_dim=16, num_attention_heads=3,
-            joint_attention_dim=20, axes_dims_rope=(4, 6, 6),
-        ),
-        _qwen_inputs,
-        _qwen_counts,
-    ),
-    "sana": Case(
-        "SanaTransformer2DModel",
-        dict(
-            in_channels=8, out_channels=8, num_attention_heads=4, attention_head_dim=12, num_layers=2,
-            num_cross_attention_heads=3, cross_attention_head_dim=16, cross_attention_dim=48,
-            caption_channels=20, sample_size=4, qk_norm="rms_norm_across_heads",
-        ),
-        _sana_inputs,
-        _sana_counts,
-    ),
-    "cogview4": Case(
-        "CogView4Transformer2DModel",
-        dict(
-            in_channels=8, out_channels=8, num_layers=2, attention_head_dim=16, num_attention_heads=3,
-            text_embed_dim=20, time_embed_dim=24, condition_dim=12, pos_embed_max_size=16, sample_size=16,
-            rope_axes_dim=(16, 16),
-        ),
-        _cogview4_inputs,
-        _cogview4_counts,
-    ),
-    "omnigen": Case(
-        "OmniGenTransformer2DModel",
-        dict(
-            in_channels=4, hidden_size=48, num_attention_heads=3, num_key_value_heads=3, intermediate_size=40,
-            num_layers=2, vocab_size=50, pad_token_id=0, max_position_embeddings=64,
-            original_max_position_embeddings=32, pos_embed_max_size=16, time_step_dim=24,
-            rope_scaling=dict(
-                short_factor=[1.0 + 0.1 * i for i in range(8)], long_factor=[1.5 + 0.1 * i for i in range(8)]
-            ),
-        ),
-        _omnigen_inputs,
-        _omnigen_counts,
-    ),
-    "pixart": Case(
-        "PixArtTransformer2DModel",
-        dict(
-            num_attention_heads=3, attention_head_dim=16, in_channels=4, out_channels=8, num_layers=2,
-            norm_num_groups=4, cross_attention_dim=48, sample_size=16, caption_channels=20,
-            use_additional_conditions=False,
-        ),
-        _pixart_inputs,
-        _self_and_cross_counts,
-    ),
-    "latte": Case(
-        "LatteTransformer3DModel",
-        dict(
-            num_attention_heads=3, attention_head_dim=12, in_channels=4, out_channels=8, num_layers=2,
-            cross_attention_dim=36, sample_size=8, patch_size=2, caption_channels=20, video_length=5,
-            norm_type="ada_norm_single", norm_elementwise_affine=False, num_embeds_ada_norm=1000,
-        ),
-        _latte_inputs,
-        _latte_counts,
-    ),
-    "z_image": Case(
-        "ZImageTransformer2DModel",
-        dict(
-            in_channels=8, dim=48, n_layers=2, n_refiner_layers=2, n_heads=3, n_kv_heads=3, cap_feat_dim=20,
-            axes_dims=[4, 6, 6], axes_lens=[128, 32, 32],
-        ),
-        _z_image_inputs,
-        _z_image_counts,
-    ),
-    "cosmos": Case(
-        "CosmosTransformer3DModel",
-        dict(
-            in_channels=8, out_channels=8, num_attention_heads=3, attention_head_dim=16, num_layers=2,
-            text_embed_dim=20, adaln_lora_dim=12, max_size=(4, 12, 20), concat_padding_mask=False,
-        ),
-        _cosmos_inputs,
-        _cosmos_counts,
-    ),
-    "wan_vae": Case(
-        "AutoencoderKLWan",
-        dict(
-            base_dim=8, z_dim=4, dim_mult=[1, 2], num_res_blocks=1, temperal_downsample=[True],
-            latents_mean=[0.0] * 4, latents_std=[1.0] * 4,
-        ),
-        _wan_vae_inputs,
-        _wan_vae_counts,
-    ),
+# Inputs and counts of each model in models.json.
+_FUNCTIONS = {
+    "flux": (_flux_inputs, _flux_counts),
+    "chroma": (_chroma_inputs, _chroma_counts),
+    "wan": (_wan_inputs, _wan_counts),
+    "sd3": (_sd3_inputs, _sd3_counts),
+    "cogvideox": (_cogvideox_inputs, _cogvideox_counts),
+    "hunyuan_video": (_hunyuan_video_inputs, _hunyuan_video_counts),
+    "lumina2": (_lumina2_inputs, _lumina2_counts),
+    "lumina_next": (_lumina_inputs, _lumina_counts),
+    "auraflow": (_auraflow_inputs, _auraflow_counts),
+    "stable_audio": (_stable_audio_inputs, _stable_audio_counts),
+    "unet": (_unet_inputs, _unet_counts),
+    "mochi": (_mochi_inputs, _mochi_counts),
+    "ltx": (_ltx_inputs, _ltx_counts),
+    "qwen_image": (_qwen_inputs, _qwen_counts),
+    "sana": (_sana_inputs, _sana_counts),
+    "cogview4": (_cogview4_inputs, _cogview4_counts),
+    "omnigen": (_omnigen_inputs, _omnigen_counts),
+    "pixart": (_pixart_inputs, _self_and_cross_counts),
+    "latte": (_latte_inputs, _latte_counts),
+    "z_image": (_z_image_inputs, _z_image_counts),
+    "cosmos": (_cosmos_inputs, _cosmos_counts),
+    "wan_vae": (_wan_vae_inputs, _wan_vae_counts),
 }
+
+
+def _load() -> dict[str, Case]:
+    path = pathlib.Path(__file__).with_name("models.json")
+    table = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        name: Case(table[name]["class"], table[name]["config"], *functions)
+        for name, functions in _FUNCTIONS.items()
+    }
+
+
+CASES = _load()

@@ -1,7 +1,7 @@
 """Copies the pinned diffusers package, migrates the copy with refit, and reads the report.
 
-Entry points: `find_library`, `copy_package`, `migrate`, `Sites`. Used by the fixtures in conftest.py and by
-scripts/update_diffusers.py.
+Entry points: `find_library`, `copy_package`, `migrate`, `Sites`. Used by the fixtures in
+conftest.py and by scripts/update_diffusers.py.
 """
 
 import bisect
@@ -18,7 +18,7 @@ import subprocess
 
 PACKAGE = "diffusers"
 VERSION = "0.42.1"
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 
 
 class SetupError(Exception):
@@ -36,8 +36,8 @@ def find_library() -> pathlib.Path | None:
     found = importlib.metadata.version(PACKAGE)
     if found != VERSION:
         raise SetupError(
-            f"these tests are written for {PACKAGE} {VERSION} and found {found}; install the pinned version "
-            "(./dev test does) or move the pin, the score and docs/diffusers.md together"
+            f"these tests are written for {PACKAGE} {VERSION} and found {found}; install the "
+            "pinned version (./dev test does) or move pin, score and docs/diffusers.md together"
         )
     return pathlib.Path(spec.origin).parent
 
@@ -47,7 +47,9 @@ def find_refit() -> pathlib.Path:
     named = os.environ.get("REFIT_BINARY")
     binary = pathlib.Path(named) if named else REPOSITORY / "build" / "bin" / "refit"
     if not os.access(binary, os.X_OK):
-        raise SetupError(f"no refit at {binary}: build it (./dev build) or name one in REFIT_BINARY")
+        raise SetupError(
+            f"no refit at {binary}: build it (./dev build) or name one in REFIT_BINARY"
+        )
     return binary
 
 
@@ -64,10 +66,12 @@ def run_refit(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess:
 
 
 def migrate(root: pathlib.Path, report: pathlib.Path) -> "Sites":
-    """Migrates root in place and returns the sites of its report. Raises SetupError where refit fails."""
+    """Migrates root in place; the sites of its report. Raises SetupError where refit fails."""
     done = run_refit("migrate", root, "--write", "--quiet", "--report", f"json:{report}")
     if done.returncode != 0:
-        raise SetupError(f"refit migrate ended with {done.returncode}, expected 0:\n{done.stderr or done.stdout}")
+        raise SetupError(
+            f"refit migrate ended with {done.returncode}, expected 0:\n{done.stderr or done.stdout}"
+        )
     return Sites.load(report)
 
 
@@ -112,12 +116,16 @@ class Sites:
         return [
             site
             for site in self.sites
-            if site["file"] == file and site["line"] <= line <= site["end_line"] and kind_of(site) == kind
+            if site["file"] == file
+            and site["line"] <= line <= site["end_line"]
+            and kind_of(site) == kind
         ]
 
     def changed_files(self) -> set[str]:
-        """Files in which a site was rewritten, not merely reached through a rewritten definition."""
-        return {s["file"] for s in self.sites if s["outcome"] == "rewritten" and s["through"] is None}
+        """Files in which a site was rewritten, not merely reached through a definition."""
+        return {
+            s["file"] for s in self.sites if s["outcome"] == "rewritten" and s["through"] is None
+        }
 
 
 class LineMap:

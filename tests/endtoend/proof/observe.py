@@ -7,9 +7,9 @@ rotation. A torch dispatch mode counts the runtime's operators (`mindiesd::*`) a
 torch that the runtime replaces. `kernels_below` looks once more with the profiler, which also sees
 what an operator calls inside itself, where modes are blind.
 
-The telltales name no library function of diffusers, so they hold for original and migrated code alike;
-tests/endtoend/test_models.py checks on the original that each fires as often as the configuration
-implies.
+The telltales name no library function of diffusers, so they hold for original and migrated code
+alike; tests/endtoend/test_models.py checks on the original that each fires as often as the
+configuration implies.
 """
 
 import collections
@@ -26,12 +26,17 @@ MARK = "_observed_value"
 
 # Operations that change shape or type but leave the value the one that the mark describes.
 TRANSPARENT = frozenset(
-    "to float half bfloat16 double type type_as contiguous clone reshape view view_as flatten unflatten "
-    "unsqueeze squeeze expand expand_as transpose permute movedim".split()
+    "to float half bfloat16 double type type_as contiguous clone reshape view view_as flatten "
+    "unflatten unsqueeze squeeze expand expand_as transpose permute movedim".split()
 )
 
 # Which kind of computation a runtime operator stands for, by a word in its name.
-RUNTIME_KINDS = (("rotary", "rotary"), ("rope", "rotary"), ("rms", "norm"), ("attention", "attention"))
+RUNTIME_KINDS = (
+    ("rotary", "rotary"),
+    ("rope", "rotary"),
+    ("rms", "norm"),
+    ("attention", "attention"),
+)
 
 # Kernels of torch that a migrated model must not reach any more, by the kind they belong to.
 TORCH_KERNELS = {
@@ -51,8 +56,8 @@ TORCH_KERNELS = {
 class Event:
     """One computation that ran the old way.
 
-    kind is attention, rotary or norm; how is the telltale; frames are "file:line" inside the observed
-    package, innermost first; shape is the query's for attention and the input's otherwise.
+    kind is attention, rotary or norm; how is the telltale; frames are "file:line" inside the
+    observed package, innermost first; shape is the query's for attention and the input's otherwise.
     """
 
     kind: str
@@ -77,7 +82,7 @@ def package_frames(package_dir: str) -> list[str]:
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith(prefix):
-            frames.append(f"{name[len(prefix):]}:{frame.f_lineno}")
+            frames.append(f"{name[len(prefix) :]}:{frame.f_lineno}")
         frame = frame.f_back
     return frames
 
@@ -163,7 +168,9 @@ def _power(mode, args, kwargs, result):
     exponent = args[1] if len(args) > 1 else kwargs.get("exponent")
     if isinstance(exponent, (int, float)) and exponent == 2:
         _set(result, "square")
-    elif isinstance(exponent, (int, float)) and exponent == -0.5 and _is(args[0], "mean of squares"):
+    elif (
+        isinstance(exponent, (int, float)) and exponent == -0.5 and _is(args[0], "mean of squares")
+    ):
         mode.record("norm", "power of a mean of squares", args[0])
 
 
@@ -266,15 +273,17 @@ class _Operators(TorchDispatchMode):
             self.runtime[name] += 1
         elif namespace == "aten" and name in TORCH_KERNELS:
             frames = package_frames(self.package_dir) + _constructor_of_running_norm()
-            self.kernels.append(Event(TORCH_KERNELS[name], f"aten::{name}", frames, list(args[0].shape)))
+            self.kernels.append(
+                Event(TORCH_KERNELS[name], f"aten::{name}", frames, list(args[0].shape))
+            )
         return func(*args, **(kwargs or {}))
 
 
 class Observer:
     """Observes what runs inside the `with` block.
 
-    package_dir: absolute path of the package directory whose frames name the sites.
-    Afterwards: `events` (old-way computations), `kernels` (torch kernels reached by any Python path) and
+    package_dir: absolute path of the package directory whose frames name the sites. Afterwards:
+    `events` (old-way computations), `kernels` (torch kernels reached by any Python path) and
     `runtime` (how often each mindiesd operator ran, by name without the namespace).
     """
 
@@ -305,7 +314,7 @@ class Observer:
 
 
 def kernels_below(run) -> dict[str, int]:
-    """Calls run() under the profiler; how often each kernel of TORCH_KERNELS was dispatched, by name.
+    """Calls run() under the profiler; how often each kernel of TORCH_KERNELS ran, by name.
 
     Unlike the modes, the profiler also sees calls from inside a custom operator.
     """

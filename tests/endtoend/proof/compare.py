@@ -6,14 +6,14 @@ Entry points: `relative_difference`, `count_kinds`, `old_ways`.
 import collections
 import pathlib
 
-import migration
+from proof import migration
 
 FLOAT32_TOLERANCE = 1e-5
 BFLOAT16_FACTOR = 1.25
 
 
 def relative_difference(reference, found) -> float:
-    """Root-mean-square of found - reference over that of reference; both float64 tensors of one shape."""
+    """Root-mean-square of found - reference over that of reference; float64, one shape."""
     if reference.shape != found.shape:
         raise AssertionError(f"shapes differ: {tuple(reference.shape)} became {tuple(found.shape)}")
     return float((found - reference).square().mean().sqrt() / reference.square().mean().sqrt())
@@ -55,4 +55,5 @@ class SiteFinder:
 
 def describe(event: dict) -> str:
     """One line for a failure: what ran, and the innermost frames."""
-    return f"{event['kind']}: {event['how']} at {' < '.join(event['frames'][:3]) or 'no frame of the package'}"
+    frames = " < ".join(event["frames"][:3]) or "no frame of the package"
+    return f"{event['kind']}: {event['how']} at {frames}"
