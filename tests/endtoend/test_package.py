@@ -67,6 +67,22 @@ def test_second_run_changes_nothing(migrated, after):
     assert migration.python_files(migrated.root) == after
 
 
+def test_package_directory_gives_the_same_sites(library, migrated, tmp_path):
+    """Asked about the package's own directory instead of the one above, refit says the same."""
+    root = migration.copy_package(library, tmp_path / "tree")
+    report = tmp_path / "report.json"
+    done = migration.run_refit(
+        "migrate", root / migration.PACKAGE, "--diff", "--quiet", "--report", f"json:{report}"
+    )
+    assert done.returncode == 0, done.stderr
+    inside = migration.Sites.load(report)
+    for site in inside.sites:
+        site["file"] = f"{migration.PACKAGE}/{site['file']}"
+        if site["through"] is not None:
+            site["through"] = f"{migration.PACKAGE}/{site['through']}"
+    assert record.score_text(inside) == record.score_text(migrated.sites)
+
+
 def test_new_site_in_migrated_file_is_the_only_edit(migrated, after, tmp_path):
     """One site added to a migrated file gets its edit, and no other line changes."""
     assert b"import mindiesd" in after[NEW_SITE_FILE] or b"from mindiesd" in after[NEW_SITE_FILE]

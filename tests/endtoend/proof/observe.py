@@ -320,5 +320,5 @@ def kernels_below(run) -> dict[str, int]:
     """
     with torch.autograd.profiler.profile() as profile:
         run()
-    names = collections.Counter(event.name.partition("::")[2] for event in profile.function_events)
-    return {name: names[name] for name in TORCH_KERNELS if names[name]}
+    names = collections.Counter(event.name for event in profile.function_events)
+    return {name: names[f"aten::{name}"] for name in TORCH_KERNELS if names[f"aten::{name}"]}
