@@ -237,7 +237,7 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
         catalogue.operations_.push_back(std::move(operation));
       }
     }
-    mistakes.insert(mistakes.end(), file.mistakes().begin(), file.mistakes().end());
+    for (std::string& mistake : file.mistakes()) mistakes.push_back(std::move(mistake));
   }
   if (!mistakes.empty()) {
     std::string message;

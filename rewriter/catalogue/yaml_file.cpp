@@ -162,7 +162,21 @@ std::string YamlFile::where(const YAML::Node& node) const {
 }
 
 void YamlFile::report(const YAML::Node& node, const std::string& message) {
-  mistakes_.push_back(where(node) + ": " + message);
+  report(place(node), message);
+}
+
+void YamlFile::report(YamlPlace place, const std::string& message) {
+  mistakes_.emplace_back(place, named(path_, place.line, place.column) + ": " + message);
+}
+
+std::vector<std::string> YamlFile::mistakes() const {
+  auto sorted = mistakes_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
+  });
+  std::vector<std::string> messages;
+  for (auto& [place, message] : sorted) messages.push_back(std::move(message));
+  return messages;
 }
 
 std::optional<YamlFile::Mapping> YamlFile::mapping(const YAML::Node& node, std::string_view what,
@@ -183,6 +197,7 @@ std::optional<YamlFile::Mapping> YamlFile::mapping(const YAML::Node& node, std::
     const std::string key = entry.first.Scalar();
     if (!keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
       const auto suggestion = nearest(key, std::vector<std::string>(keys.begin(), keys.end()));
+      if (suggestion) result.misspelt_.push_back(*suggestion);
       report(entry.first,
              "unknown key `" + key + "`" +
                  (suggestion ? did_you_mean(suggestion)
@@ -301,10 +316,14 @@ const YAML::Node* YamlFile::Mapping::find(std::string_view key) const {
 
 const YAML::Node* YamlFile::Mapping::require(std::string_view key) const {
   const YAML::Node* value = find(key);
-  if (value == nullptr) {
+  if (value == nullptr && !misspelt(key)) {
     file_->report(node_, what_ + " needs the key `" + std::string(key) + "`");
   }
   return value;
+}
+
+bool YamlFile::Mapping::misspelt(std::string_view key) const {
+  return std::find(misspelt_.begin(), misspelt_.end(), key) != misspelt_.end();
 }
 
 const YAML::Node& YamlFile::Mapping::key_node(std::string_view key) const {

@@ -46,7 +46,9 @@ class YamlFile {
   std::string where(const YAML::Node& node) const;
 
   void report(const YAML::Node& node, const std::string& message);
-  const std::vector<std::string>& mistakes() const { return mistakes_; }
+  void report(YamlPlace place, const std::string& message);
+  // "FILE:LINE:COLUMN: message", in the order of the file.
+  std::vector<std::string> mistakes() const;
 
   // The entries of a mapping whose keys are all in `keys`; other, repeated and non-text keys are
   // reported. `what` names the mapping in messages: "a rule". Absent if `node` is no mapping.
@@ -71,15 +73,17 @@ class YamlFile {
   std::string text_;
   std::vector<size_t> line_starts_;
   YAML::Node root_;
-  std::vector<std::string> mistakes_;
+  std::vector<std::pair<YamlPlace, std::string>> mistakes_;
 };
 
 class YamlFile::Mapping {
  public:
   // Null where the key is absent.
   const YAML::Node* find(std::string_view key) const;
-  // Reports a missing key at the mapping's own place.
+  // Reports a missing key at the mapping's own place, unless it was only misspelt.
   const YAML::Node* require(std::string_view key) const;
+  // An unknown key of this mapping was reported as a misspelling of `key`.
+  bool misspelt(std::string_view key) const;
   const YAML::Node& node() const { return node_; }
   const std::vector<std::pair<std::string, YAML::Node>>& entries() const { return entries_; }
   const YAML::Node& key_node(std::string_view key) const;
@@ -93,6 +97,7 @@ class YamlFile::Mapping {
   YAML::Node node_;
   std::vector<std::pair<std::string, YAML::Node>> entries_;
   std::vector<YAML::Node> key_nodes_;
+  std::vector<std::string> misspelt_;
 };
 
 }  // namespace refit
