@@ -43,7 +43,8 @@ def operations():
         assert document["library"] in INSTALLED | NOT_INSTALLED, path
         if document["library"] in INSTALLED:
             for operation in document["operations"]:
-                yield {**operation, "also": {**document.get("also", {}), **operation.get("also", {})}}
+                also = {**document.get("also", {}), **operation.get("also", {})}
+                yield {**operation, "also": also}
 
 
 OPERATIONS = list(operations())
@@ -135,13 +136,13 @@ def signatures_of(name):
 
 
 def same(ours, theirs, also):
-    """Equal lists, where `input` may go by another name, a default of the stub may be left open, and
-    what our list calls a parameter may be what theirs does under `also`."""
+    """Equal lists, where `input` may go by another name, a default of the stub may be left open,
+    and what our list calls a parameter may be what theirs does under `also`."""
 
     def one(a, b):
         names = {a[1], *(other for other, name in also.items() if name == a[1])}
         if a[1] == "input":
-            names |= {"self", "tensor", "obj"}
+            names |= {"self", "tensor"}
         defaults = a[2] == b[2] or b[2] == "..." or literal(a[2]) == literal(b[2])
         return a[0] == b[0] and b[1] in names and defaults
 
@@ -200,3 +201,38 @@ def test_methods_have_the_operations_parameters(operation):
         assert any(same(a, b, operation["also"]) for a in signatures for b in known), (
             f"Tensor.{method}: {signatures} is none of {known}"
         )
+
+
+def body_of(name):
+    """A definition's source without its own name, annotations and docstrings."""
+    target = resolve(name)
+    tree = ast.parse(inspect.getsource(target)).body[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+            for argument in node.args.args:
+                argument.annotation = None
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.decorator_list = []
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+    return ast.unparse(tree).replace(target.__name__, "NAME")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [operation for operation in OPERATIONS if operation["id"].startswith("transformers.")],
+    ids=lambda operation: operation["id"],
+)
+def test_names_of_one_operation_have_one_body(operation):
+    """transformers copies definitions from model to model; names are joined only where all agree,
+    the helper that a rotation calls included."""
+
+    def bodies(name):
+        module = name.rsplit(".", 1)[0]
+        helper = hasattr(resolve(module), "rotate_half") and "rotary" in name
+        return body_of(name), body_of(f"{module}.rotate_half") if helper else None
+
+    first = bodies(operation["id"])
+    for name in operation.get("names", []):
+        assert bodies(name) == first, name

@@ -1,5 +1,5 @@
-"""Rule files against rules/rule.schema.json: those that ship and the sample with every key are valid,
-and one broken thing at a time makes the sample invalid."""
+"""Rule files against rules/rule.schema.json: those that ship and the sample with every key are
+valid, and one broken thing at a time makes the sample invalid."""
 
 import copy
 import json
