@@ -1,5 +1,6 @@
-// rules/rule.schema.json and the loader's tables of keys say the same. (That the rule files that
-// ship are valid under the schema is tested in test_schema.py, which has a validator.)
+// rules/rule.schema.json, docs/rules.md and the loader's tables of keys say the same. (That the
+// rule files that ship are valid under the schema is tested in test_schema.py, which has a
+// validator.)
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,7 +8,10 @@
 #include <set>
 #include <span>
 
+#include "rewriter/catalogue/catalogue_keys.hpp"
+#include "rewriter/rule/rule.hpp"
 #include "rewriter/rule/rule_keys.hpp"
+#include "tests/catalogue/scratch_folder.hpp"
 
 namespace refit {
 namespace {
@@ -87,6 +91,53 @@ TEST(Schema, HasTheKindsOfClause) {
 TEST(Schema, HasTheTargets) {
   const auto targets = definitions().at("target").at("enum").get<std::set<std::string>>();
   EXPECT_EQ(targets, std::set<std::string>(kTargetNames.begin(), kTargetNames.end()));
+}
+
+std::string page() {
+  std::ifstream in(REFIT_RULES_PAGE);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(RulesPage, NamesEveryKeyAndKind) {
+  const std::string text = page();
+  std::set<std::string_view> names;
+  auto add = [&](const auto& keys) { names.insert(keys.begin(), keys.end()); };
+  add(kRuleFileKeys);
+  add(kRuleKeys);
+  add(kMatchKeys);
+  add(kPatternKeys);
+  add(kAnchorKeys);
+  add(kLayoutKeys);
+  add(kRewriteKeys);
+  add(kTestKeys);
+  add(kClauseKeys);
+  add(kTargetNames);
+  add(kCatalogueFileKeys);
+  add(kOperationKeys);
+  for (const WhereKind& kind : kWhereKinds) names.insert(kind.name);
+  names.erase("rules");  // written `rules:` there
+  for (const std::string_view name : names) {
+    EXPECT_NE(text.find("`" + std::string(name) + "`"), std::string::npos) << name;
+  }
+}
+
+TEST(RulesPage, HasExamplesThatLoad) {
+  const std::string text = page();
+  std::vector<std::string> examples;
+  const std::string fence = "\n```yaml\n";
+  for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
+    at += fence.size();
+    examples.push_back(text.substr(at, text.find("```", at) - at));
+  }
+  ASSERT_EQ(examples.size(), 2u);
+  ScratchFolder folder;
+  folder.put("rule.yaml", examples[0]);
+  folder.put("catalogue/torch.yaml", examples[1]);
+  auto rules =
+      RuleSet::load({folder.path("rule.yaml")}, std::string(REFIT_RULES_DIR) + "/catalogue");
+  EXPECT_TRUE(rules) << rules.error().message;
+  auto catalogue = Catalogue::load(folder.path("catalogue"));
+  EXPECT_TRUE(catalogue) << catalogue.error().message;
 }
 
 }  // namespace
