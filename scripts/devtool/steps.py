@@ -32,7 +32,7 @@ def telling_line(text: str, marks: Sequence[str]) -> str:
     """The first line that starts with one of `marks`, with the line after it when it only
     announces that one; or else the last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""]):
         if line.startswith(tuple(marks)):
             return f"{line} {following}".strip() if line.endswith(":") else line
     return lines[-1] if lines else "it printed nothing"
