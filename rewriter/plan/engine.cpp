@@ -406,7 +406,7 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
                         const Progress& progress) {
   // Isomorphisms and patterns are compiled without a project around them; the isomorphisms
   // themselves without isomorphisms.
-  python::PythonFrontend bare(".", {}, rules.catalogue(), nullptr);
+  python::PythonFrontend bare(".", {}, {}, rules.catalogue(), nullptr);
   Isomorphisms isomorphisms;
   if (!options.isomorphisms.empty()) {
     auto loaded = Isomorphisms::load(options.isomorphisms, rules.catalogue(),
@@ -414,12 +414,12 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
     if (!loaded) return tl::unexpected(loaded.error());
     isomorphisms = std::move(*loaded);
   }
-  python::PythonFrontend patterns(".", {}, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<python::Project::File> files;
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(), &isomorphisms);
   return Run(rules, *compiled, input, options, frontend).go(progress);
 }
 
