@@ -262,6 +262,27 @@ class Run {
       return;
     }
     if (!dropped && !settled(i, *encoded)) {
+      // The calls may be sound where a recognised computation was not.
+      std::vector<Change> calls;
+      std::vector<PlannedSite*> call_sites;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (changes[c].edit_call) {
+          calls.push_back(changes[c]);
+          call_sites.push_back(sites[c]);
+        } else {
+          sites[c]->rewritten = false;
+          sites[c]->finding.outcome = Outcome::refused;
+          sites[c]->finding.code = "not-settled";
+          sites[c]->finding.message =
+              "rewriting it would leave something that another rule wants to rewrite again; "
+              "simplify it by hand";
+          sites[c]->finding.after.clear();
+        }
+      }
+      if (calls.size() < changes.size()) {
+        if (!calls.empty()) realise(i, unit, calls, call_sites, bytes);
+        return;
+      }
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }

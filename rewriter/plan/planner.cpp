@@ -50,6 +50,7 @@ class SitePlanner {
     }
     // The largest explanation of a value wins.
     std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
+      if (a.rewritten != b.rewritten) return a.rewritten;
       return a.interior.size() > b.interior.size();
     });
     std::set<ValueId> taken;
@@ -240,6 +241,7 @@ class SitePlanner {
     view.graph = &g_;
     view.module = unit_.module;
     view.simple = [&](ValueId value) { return textually_simple(id, value); };
+    view.within = [&](const std::string& name) { return within(id, name); };
     view.argument = [&](const std::string& name) {
       Argument a;
       size_t i = places(name);
@@ -356,6 +358,23 @@ class SitePlanner {
     site.rewritten = true;
     site.finding.outcome = Outcome::rewritten;
     return site;
+  }
+
+  // Whether the site stands inside `with NAME(…):`.
+  bool within(ValueId id, const std::string& name) const {
+    for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
+      if (g_.statements[s].kind != graph::StatementKind::other) continue;
+      for (ValueId used : g_.statements[s].uses) {
+        if (used == kNone) continue;
+        const Value& v = g_[used];
+        if (v.kind == Kind::op && v.op->id == name) return true;
+        if (v.kind == Kind::call && g_[v.operands[0]].kind == Kind::symbol &&
+            g_[v.operands[0]].text == name) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool textually_simple(ValueId root, ValueId value) const {
@@ -518,6 +537,7 @@ class SitePlanner {
     view.graph = &g_;
     view.module = unit_.module;
     view.simple = [&](ValueId value) { return textually_simple(change.root, value); };
+    view.within = [&](const std::string& name) { return within(change.root, name); };
     view.argument = [&](const std::string& name) {
       Argument a;
       auto found = bindings.holes.find(name);
@@ -560,6 +580,12 @@ class SitePlanner {
     for (const auto& [statement, text] : change.restated) dead.erase(statement);
     drop_parents_of_restated(change, dead);
     change.dead.assign(dead.begin(), dead.end());
+    if (still_read(site, change, kept, gone, dead)) {
+      refuse(site, "shared-value",
+             "a part of it is read elsewhere too, so it would be computed twice; let the other "
+             "reader compute its own");
+      return;
+    }
     if (g_[change.root].range.size() == 0 && !dead.contains(g_[change.root].statement)) {
       refuse(site, "shared-value",
              "a part of it is read elsewhere, so the `if` cannot be replaced");
@@ -591,13 +617,41 @@ class SitePlanner {
         return;
       }
       argument.text = *filled;
-      if (skipped && argument.keyword.empty()) argument.keyword = target_name(change.callee, position);
+      if (skipped && argument.keyword.empty())
+        argument.keyword = target_name(change.callee, position);
       change.arguments.push_back(std::move(argument));
     }
     site.definition = is_result(change.root);
     site.change = change;
     site.rewritten = true;
     site.finding.outcome = Outcome::rewritten;
+  }
+
+  // Whether a part that costs something is needed beside the rewritten value.
+  bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
+                  const std::set<ValueId>& gone, const std::set<StatementId>& dead) const {
+    std::vector<bool> live = live_after(g_, change.root, kept, gone, dead);
+    return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+      if (id == change.root || !live[id] || g_[id].kind != Kind::op) return false;
+      if (std::find(kept.begin(), kept.end(), id) != kept.end()) return false;
+      AxisKind axes = g_[id].op->axes;
+      return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
+             !only_kept(id, kept);
+    });
+  }
+
+  // Part of the text of a kept value.
+  bool only_kept(ValueId id, const std::vector<ValueId>& kept) const {
+    std::vector<ValueId> work = kept;
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (at == kNone || !seen.insert(at).second) continue;
+      if (at == id) return true;
+      work.insert(work.end(), g_[at].operands.begin(), g_[at].operands.end());
+    }
+    return false;
   }
 
   // An `if` stays when a statement inside it was restated.
@@ -623,6 +677,13 @@ class SitePlanner {
       for (ValueId operand : v.operands) {
         if (std::find(kept.begin(), kept.end(), operand) != kept.end()) {
           return "a call between its parts could change what they read";
+        }
+      }
+      // A method of the object whose attributes are read.
+      for (ValueId k : kept) {
+        if (k == kNone || g_[k].kind != Kind::attribute) continue;
+        if (g_.touches(id, g_.owner(k))) {
+          return "a call between its parts could change an attribute that they read";
         }
       }
     }

@@ -49,4 +49,10 @@ std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph
                                                 const std::vector<graph::ValueId>& kept,
                                                 const std::set<graph::ValueId>& gone);
 
+// Which values are still needed once the change is made and `dead` statements are gone.
+std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
+                             const std::vector<graph::ValueId>& kept,
+                             const std::set<graph::ValueId>& gone,
+                             const std::set<graph::StatementId>& dead);
+
 }  // namespace refit

@@ -58,6 +58,15 @@ void FunctionLowering::run(TSNode definition) {
     Value value;
     value.kind = Kind::parameter;
     value.text = text(name);
+    // A number by its default or its annotation.
+    TSNode fallback = field(parameter, "value");
+    if (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) {
+      value.literal.kind = Literal::Kind::real;
+    }
+    TSNode annotation = field(parameter, "type");
+    if (present(annotation) && (text(annotation) == "float" || text(annotation) == "int")) {
+      value.literal.kind = Literal::Kind::real;
+    }
     bind(text(name), add(std::move(value), name));
   }
   current_ = kNone;

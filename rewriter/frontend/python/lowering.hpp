@@ -104,6 +104,7 @@ class FunctionLowering {
   bool may_alias(ValueId a, ValueId b) const;
   std::vector<ValueId> roots(ValueId id) const;
   bool fresh(ValueId id) const;
+  bool escaped(ValueId id) const;
   void note_project_call(ValueId value, ValueId callee);
   void capture(std::string_view name);
 

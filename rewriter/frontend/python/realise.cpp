@@ -174,6 +174,10 @@ class Realiser {
       }
       if (prefix.empty()) return failure("the joined value has no name");
     }
+    if (root.syntax != kNone && root.range.size() != 0) {
+      TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
+      if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
+    }
     ByteRange line = line_of(text_, range.begin);
     size_t before = range.begin - line.begin;
     size_t behind = line_of(text_, range.end).end - range.end;
@@ -397,6 +401,7 @@ class Realiser {
   }
 
   Expected<void> remove_dead(const std::set<StatementId>& dead) {
+    std::vector<ByteRange> removed;
     for (StatementId id : dead) {
       const Statement& s = g_.statements[id];
       if (s.parent != kNone && dead.contains(s.parent)) continue;
@@ -409,12 +414,31 @@ class Realiser {
         bool first = true;
         for (StatementId other : siblings(id))
           first = first && (other == id || other > id || !dead.contains(other));
-        auto done = first ? edits_.add({s.range, "pass"}) : edits_.add(removal(s.range));
-        if (!done) return done;
+        if (first) {
+          auto done = edits_.add({s.range, "pass"});
+          if (!done) return done;
+        } else {
+          removed.push_back(s.range);
+        }
         continue;
       }
-      auto done = edits_.add(removal(s.range));
+      removed.push_back(s.range);
+    }
+    // Neighbours go as one, so that the blank lines between them go too.
+    std::sort(removed.begin(), removed.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    for (size_t i = 0; i < removed.size();) {
+      ByteRange run = removed[i];
+      size_t j = i + 1;
+      while (j < removed.size() && removed[j].begin >= run.end &&
+             blank(text_.substr(run.end, removed[j].begin - run.end)) &&
+             text_.substr(run.end, removed[j].begin - run.end).find('\n') !=
+                 std::string_view::npos) {
+        run.end = removed[j++].end;
+      }
+      auto done = edits_.add(removal(run));
       if (!done) return done;
+      i = j;
     }
     return {};
   }

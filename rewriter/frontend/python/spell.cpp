@@ -213,9 +213,10 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
     if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
   }
   auto top = bindings.find(package);
-  if (shadowed(package) || bound_elsewhere(unit, package) || (top != bindings.end() &&
-                            (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
-                             top->second[0].qualified != package))) {
+  if (shadowed(package) || bound_elsewhere(unit, package) ||
+      (top != bindings.end() &&
+       (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
+        top->second[0].qualified != package))) {
     return failure(fmt::format(
         "the name `{}` already means something else here; rename it to make room for the import",
         package));
