@@ -202,6 +202,7 @@ std::vector<Where> RuleReader::read_where(const YAML::Node& node, bool refuses) 
 
 std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuses) {
   std::vector<std::string_view> allowed;
+  allowed.reserve(kWhereKinds.size() + kClauseKeys.size());
   for (const WhereKind& kind : kWhereKinds) allowed.push_back(kind.name);
   allowed.insert(allowed.end(), kClauseKeys.begin(), kClauseKeys.end());
   auto keys = file_.mapping(node, "a clause of `where`", allowed);

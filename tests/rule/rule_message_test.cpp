@@ -340,7 +340,7 @@ TEST(RuleMessages, ComeForAnyDamage) {
   ASSERT_FALSE(sample.empty());
   std::mt19937 random(20260601);
   auto below = [&](size_t limit) { return random() % limit; };
-  const std::string bytes = "[]{}:,-#&*!|>'\"%@`$\n\t \xC3\x00?x0";
+  const std::string bytes = std::string("[]{}:,-#&*!|>'\"%@`$\n\t \xC3?x0") + '\0';
   for (int round = 0; round < 300; ++round) {
     std::string text = sample;
     for (size_t cuts = 1 + below(4); cuts > 0; --cuts) {
