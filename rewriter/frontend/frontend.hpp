@@ -18,9 +18,10 @@
 namespace refit {
 
 struct Function {
-  std::string name;                // "forward"; "" for the module's own statements
-  std::string qualified;           // "pkg.module.Class.forward"
-  uint32_t parent = graph::kNone;  // enclosing function in the unit
+  std::string name;                     // "forward"; "" for the module's own statements
+  std::string qualified;                // "pkg.module.Class.forward"
+  uint32_t parent = graph::kNone;       // enclosing function in the unit
+  std::vector<std::string> decorators;  // qualified names
   ByteRange range;
   graph::Graph graph;
 };

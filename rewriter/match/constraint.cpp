@@ -113,7 +113,8 @@ bool holds(const Where& clause, const SiteView& site) {
     return site.module != package && !site.module.starts_with(package + ".");
   }
   if (clause.kind == "not_within") {
-    return std::none_of(clause.of.begin(), clause.of.end(), site.within);
+    return std::none_of(clause.values.begin(), clause.values.end(),
+                        [&](const Literal& name) { return site.within(name.text); });
   }
   auto test = tests().find(clause.kind);
   if (test == tests().end()) return false;

@@ -230,6 +230,13 @@ class SitePlanner {
       }
       return site;
     }
+    auto patched = planner_.patched_.find(v.op->id.substr(v.op->id.rfind('.') + 1));
+    if (patched != planner_.patched_.end()) {
+      refuse(site, "unresolved-callee",
+             fmt::format("{} assigns to `.{}`, so what the name means is decided at run time",
+                         patched->second, patched->first));
+      return site;
+    }
     const auto& parameters = graph::parameters_of(v);
     auto places = [&](const std::string& name) -> size_t {
       for (size_t i = 0; i < parameters.size(); ++i) {
@@ -299,6 +306,16 @@ class SitePlanner {
       return site;
     }
     const Operation* target = target_operation(change.callee);
+    size_t last_place = 0;
+    for (const auto& [keyword, text] : rewrite->with.arguments) {
+      // Arguments that change places are written anew, not edited where they stand.
+      auto moved = holes_in(text);
+      if (keyword.empty() && moved.size() == 1) {
+        size_t place = places(moved[0]);
+        if (place < last_place) change.edit_call = false;
+        last_place = place;
+      }
+    }
     for (const auto& [keyword, text] : rewrite->with.arguments) {
       NewArgument argument;
       argument.keyword = keyword;
@@ -319,12 +336,20 @@ class SitePlanner {
           argument.kept = holes[0];
         }
       } else {
-        auto filled = fill(text, [&](const std::string& hole) -> std::optional<std::string> {
-          size_t i = places(hole);
-          ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-          if (value == kNone) return std::nullopt;
-          return planner_.frontend_.spell(unit_, function_, value, id, {});
-        });
+        auto filled =
+            fill(text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+              size_t i = places(hole);
+              ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
+              if (value == kNone) return std::nullopt;
+              // A part of a tuple that is written out is that part.
+              const Value& whole = g_[value];
+              if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
+                  *part < static_cast<int>(whole.operands.size())) {
+                value = whole.operands[static_cast<size_t>(*part)];
+                *part = -2;
+              }
+              return planner_.frontend_.spell(unit_, function_, value, id, {});
+            });
         if (!filled) {
           refuse(site, "not-spellable",
                  "an argument has no name here that the new call could use; give it one");
@@ -360,8 +385,12 @@ class SitePlanner {
     return site;
   }
 
-  // Whether the site stands inside `with NAME(…):`.
+  // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const {
+    for (uint32_t f = function_; f != kNone; f = unit_.functions[f].parent) {
+      const auto& decorators = unit_.functions[f].decorators;
+      if (std::find(decorators.begin(), decorators.end(), name) != decorators.end()) return true;
+    }
     for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
       if (g_.statements[s].kind != graph::StatementKind::other) continue;
       for (ValueId used : g_.statements[s].uses) {
@@ -452,8 +481,16 @@ class SitePlanner {
              (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
         ++end;
       }
-      auto piece = spell(text.substr(at + 1, end - at - 1));
+      int part = -1;
+      size_t close = end;
+      if (end + 2 < text.size() && text[end] == '[' &&
+          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
+        part = text[end + 1] - '0';
+        close = end + 3;
+      }
+      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
       if (!piece) return std::nullopt;
+      if (part == -2) end = close;
       bool whole = at == 0 && end == text.size();
       bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
       out += whole || atom ? *piece : "(" + *piece + ")";
@@ -462,7 +499,9 @@ class SitePlanner {
     return out;
   }
 
+  // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id) {
+    std::optional<PlannedSite> best;
     for (const CompiledPattern& pattern : rule.patterns) {
       const Value& want = pattern.graph[pattern.root];
       const Value& have = g_[id];
@@ -477,9 +516,10 @@ class SitePlanner {
       site.interior = bindings.interior;
       if (!choices(rule, bindings, set, change, site)) continue;
       finish_region(rule, pattern, bindings, set, change, site);
-      return site;
+      auto rank = [](const PlannedSite& s) { return std::pair(s.rewritten, s.interior.size()); };
+      if (!best || rank(site) > rank(*best)) best = std::move(site);
     }
-    return std::nullopt;
+    return best;
   }
 
   // Holes whose value is one of several alternatives, by branch perhaps.
@@ -597,7 +637,7 @@ class SitePlanner {
       NewArgument argument;
       argument.keyword = keyword;
       bool missing = false;
-      auto filled = fill(text, [&](const std::string& hole) -> std::optional<std::string> {
+      auto filled = fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
         auto given = set.find(hole);
         if (given != set.end()) return given->second;
         auto found = bindings.holes.find(hole);

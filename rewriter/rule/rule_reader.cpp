@@ -286,6 +286,14 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
     case WhereForm::names:
       where.of = read_names(node, name);
       return;
+    case WhereForm::qualified:
+      for (const std::string& text : file_.texts(node, name)) {
+        Literal literal;
+        literal.kind = Literal::Kind::symbol;
+        literal.text = text;
+        where.values.push_back(std::move(literal));
+      }
+      return;
     case WhereForm::package: {
       auto package = file_.text(node, name);
       if (!package) return;

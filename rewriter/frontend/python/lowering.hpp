@@ -46,6 +46,7 @@ class FunctionLowering {
   void match_statement(TSNode node);
   void import(TSNode node);
   void define_function(TSNode node);
+  std::vector<std::string> decorators(TSNode node);
   void define_class(TSNode node);
   void assign(TSNode target, ValueId value);
   void assignment(TSNode node);
@@ -122,8 +123,9 @@ class FunctionLowering {
   int depth_ = 0;
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
-  bool impure_ = false;            // the statement being lowered has an effect
-  std::vector<DefinitionId> env_;  // by name
+  std::vector<std::string> decorators_;  // of the definition that follows
+  bool impure_ = false;                  // the statement being lowered has an effect
+  std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
