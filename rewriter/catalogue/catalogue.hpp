@@ -23,11 +23,11 @@ struct Literal {
   bool boolean = false;
   int64_t integer = 0;
   double real = 0;
-  std::string text;             // string, symbol
-  std::vector<Literal> items;   // tuple
+  std::string text;            // string, symbol
+  std::vector<Literal> items;  // tuple
   friend bool operator==(const Literal&, const Literal&) = default;
 };
-// Parses the notation above; fails with what was expected.
+// Parses the notation above ([...] is read as a tuple); fails with what was expected.
 Expected<Literal> parse_literal(std::string_view text);
 std::string to_string(const Literal& literal);
 // Equal as values: 0 == 0.0 == False is what Python says, and also what is wanted of "off" values;
@@ -36,6 +36,7 @@ bool same_value(const Literal& a, const Literal& b);
 
 struct Parameter {
   std::string name;
+  std::vector<std::string> also;  // other names a caller may use for it: torch takes axis for dim
   std::optional<Literal> default_value;  // absent: required
   bool keyword_only = false;
   bool positional_only = false;
@@ -61,6 +62,8 @@ enum class AxisKind {
   query,        // reads metadata (shape, dtype, device), not values
 };
 
+std::string_view to_string(AxisKind kind);
+
 struct Operation {
   std::string id;  // the canonical qualified name, e.g. "torch.transpose"
   // Other qualified names for the same function ("torch.swapaxes", "torch.Tensor.transpose").
@@ -68,14 +71,19 @@ struct Operation {
   // Method names on a tensor that mean this operation with the receiver as first parameter.
   std::vector<std::string> methods;
   std::vector<Parameter> parameters;
+  // Further signatures of the same name, to be tried in order when a call does not bind to
+  // `parameters`: torch.max(input), torch.max(input, dim, keepdim), torch.max(input, other).
+  std::vector<std::vector<Parameter>> overloads;
   AxisKind axes = AxisKind::opaque;
-  bool pure = true;         // same operands, same result, no effect
-  bool commutative = false; // the first two operands may be swapped
-  bool view = false;        // result may share storage with the first operand
-  bool in_place = false;    // writes its first operand
-  bool is_class = false;    // instantiating it is meant
-  std::optional<int> rank;  // of tensor operands, where the contract of the callee fixes it
-  std::string library;      // package that defines it, e.g. "diffusers"
+  bool pure = true;          // same operands, same result, no effect
+  bool commutative = false;  // the first two operands may be swapped
+  bool view = false;         // result may share storage with the first operand
+  bool in_place = false;     // writes its first operand
+  bool is_class = false;     // instantiating it is meant
+  std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
+  std::string library;       // package that defines it, e.g. "diffusers"
+  // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
+  std::vector<std::string> targets;
 };
 
 class Catalogue {
@@ -85,6 +93,8 @@ class Catalogue {
 
   const Operation* find(std::string_view qualified_name) const;  // by id or any other name
   const Operation* method(std::string_view name) const;
+  // The known qualified name nearest to a misspelt one, for messages.
+  std::optional<std::string> nearest(std::string_view qualified_name) const;
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rewriter/plan/finding.hpp"
+#include "rewriter/project/input.hpp"
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {
@@ -16,22 +17,15 @@ struct EngineOptions {
   bool strict = false;                 // refuse whatever needs an assumption
   std::set<std::string> assume;        // --assume NAME
   unsigned jobs = 0;                   // 0: as many as the machine has cores
-};
-
-struct InputFile {
-  std::string path;      // where to read it
-  std::string relative;  // name in the report, '/' separated, relative to the root
-};
-
-struct Input {
-  std::string root;                // the repository's root: module names resolve from here
-  std::vector<InputFile> files;    // the files that may be rewritten, as discovery lists them
+  std::string isomorphisms;            // file of spellings that mean the same
+  uint64_t size_limit = 16ull << 20;   // bytes; larger files that hold a site's words are left
 };
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Plans every file. Deterministic: the result does not depend on `jobs`.
-RunResult run(const RuleSet& rules, const Input& input, const EngineOptions& options,
+// Plans every file. Deterministic: the result does not depend on `jobs`. Fails when a rule or the
+// isomorphisms do not compile.
+Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
               const Progress& progress);
 
 }  // namespace refit

@@ -41,6 +41,7 @@ class Source {
   std::string_view newline() const { return newline_; }
   Position position(uint32_t offset) const;
   uint32_t line_begin(uint32_t line) const;  // offset of a 1-based line's first byte
+  // Every line end begins a line, so a text that ends in one has an empty last line, as in editors.
   uint32_t line_count() const { return static_cast<uint32_t>(line_starts_.size()); }
 
   // New text in this file's encoding, byte order mark and all. Fails where a character of the new
