@@ -4,6 +4,10 @@ import fcntl
 import subprocess
 import time
 
+import pytest
+from devtool import bench
+from devtool.steps import Stop
+
 
 def ready(sandbox):
     sandbox.has_packages()
@@ -73,10 +77,20 @@ def test_clean_keeps_what_set_up_installed(sandbox):
     assert not_a_build.exists() and (sandbox.root / ".deps").exists()
 
 
-def test_bench_names_what_it_did_not_find(sandbox):
-    ready(sandbox)
-    cache = sandbox.root / "build" / "CMakeCache.txt"
-    cache.write_text(cache.read_text() + "REFIT_BUILD_BENCH:BOOL=ON\n")
-    run = sandbox.dev("bench", "warp")
-    assert run.returncode == 2
-    assert run.stderr == "no benchmark in build/bin/bench has 'warp' in its name.\n"
+def test_bench_names_those_there_are(sandbox, monkeypatch):
+    monkeypatch.setattr(bench, "PROGRAMS", sandbox.bin)
+    monkeypatch.setattr(bench, "SCRIPTS", sandbox.root)
+    sandbox.tool("warp_bench", "exit 0")
+    (sandbox.root / "weft_bench.py").touch()
+    with pytest.raises(Stop, match="no benchmark has 'loom' .* warp_bench, weft_bench.py"):
+        bench.run(["loom"])
+
+
+def test_bench_runs_those_that_are_meant(sandbox, monkeypatch):
+    monkeypatch.setattr(bench, "PROGRAMS", sandbox.bin)
+    monkeypatch.setattr(bench, "SCRIPTS", sandbox.root)
+    sandbox.tool("warp_bench", f'echo "$@" > {sandbox.root}/ran')
+    sandbox.tool("weft_bench", "exit 3")
+    assert bench.run(["warp", "--fast"]) == 0
+    assert (sandbox.root / "ran").read_text() == "--fast\n"
+    assert bench.run([]) == 1
