@@ -21,7 +21,7 @@ def _build_tool() -> None:
     with alone_in_tree():
         debian.ensure(["build"])
         sources.ensure()
-        build.build(targets=["refit"])
+        build.build(["refit"])
 
 
 def setup(arguments: list[str]) -> int:
@@ -40,7 +40,7 @@ def build_all(arguments: list[str]) -> int:
     with alone_in_tree():
         debian.ensure(["build"])
         sources.ensure()
-        build.build(targets=["refit", "mindiesd"])
+        build.build(["refit", "mindiesd"])
     return 0
 
 
@@ -60,7 +60,7 @@ def test(arguments: list[str]) -> int:
         sources.ensure()
         if part != "cpp":
             venv.ensure_test_packages()
-        build.build(EVERYTHING)
+        build.build(["all"], EVERYTHING)
     complaints = lint.check() if part == "all" else []
     total = testing.Count()
     if part != "py":
@@ -76,7 +76,7 @@ def run_bench(arguments: list[str]) -> int:
         debian.ensure(["build", "bench"])
         sources.ensure()
         venv.ensure_test_packages()
-        build.build({"REFIT_BUILD_BENCH": "ON"}, ["refit", "runtime_bench"])
+        build.build(["refit", "runtime_bench"], {"REFIT_BUILD_BENCH": "ON"})
     return bench.run(arguments)
 
 
@@ -93,7 +93,7 @@ def run_lint(arguments: list[str]) -> int:
     with alone_in_tree():
         debian.ensure(GROUPS)
         sources.ensure()
-        build.build(EVERYTHING)
+        build.build(["all"], EVERYTHING)
     complaints = lint.check()
     for complaint in complaints:
         say(complaint)

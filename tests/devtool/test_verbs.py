@@ -50,6 +50,17 @@ def test_migrate_configures_a_new_tree_without_tests(sandbox):
     assert "-DREFIT_BUILD_TESTS=OFF" in arguments
 
 
+def test_a_tree_that_was_moved_is_built_anew(sandbox):
+    ready(sandbox)
+    cache = sandbox.root / "build" / "CMakeCache.txt"
+    cache.write_text("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n")
+    sandbox.tool("c++", "echo 'c++ (Debian 12.2.0-14) 12.2.0'")
+    sandbox.tool("cmake", "exit 0")
+    run = sandbox.dev("build")
+    assert "was moved or copied, so it is built anew" in run.stderr
+    assert not cache.exists()
+
+
 def test_a_second_dev_in_the_tree_waits_for_the_first(sandbox):
     ready(sandbox)
     (sandbox.root / ".cache").mkdir()
