@@ -80,7 +80,14 @@ class Session {
     }
     const Input& input = discovery->input;
     RunResult result;
-    if (!input.files.empty()) result = run(*rules, input);
+    if (!input.files.empty()) {
+      auto planned = run(*rules, input);
+      if (!planned) {  // only rules that do not compile make the engine fail as a whole
+        say_error(planned.error().message);
+        return ExitCode::bad_rules;
+      }
+      result = std::move(*planned);
+    }
     add_discovery(*discovery, result);
 
     Applied applied;
@@ -100,6 +107,7 @@ class Session {
       verdict_.raise(ExitCode::bad_rules);
       return std::nullopt;
     }
+    rules_folder_ = *folder;
     std::vector<std::string> paths{*folder};
     paths.insert(paths.end(), options.rules.begin(), options.rules.end());
     auto rules = services_.load_rules(paths, *folder + "/catalogue");
@@ -117,12 +125,13 @@ class Session {
     return std::move(*rules);
   }
 
-  RunResult run(const RuleSet& rules, const Input& input) {
+  Expected<RunResult> run(const RuleSet& rules, const Input& input) {
     EngineOptions engine;
     engine.target = options_.target;
     engine.strict = options_.strict;
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
+    engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);
@@ -252,6 +261,7 @@ class Session {
   const Services& services_;
   Console& console_;
   MigrateOptions options_;
+  std::string rules_folder_;
   Verdict verdict_;
   bool out_closed_ = false;
 };
