@@ -318,6 +318,7 @@ void Project::index_importers() {
     std::ostringstream buffer;
     buffer << in.rdbuf();
     std::string bytes = buffer.str();
+    bool star = bytes.find("import *") != std::string::npos;
     std::set<std::string> last;
     for (size_t at = bytes.find("from "); at != std::string::npos; at = bytes.find("from ", at + 1)) {
       size_t begin = at + 5;
@@ -326,9 +327,9 @@ void Project::index_importers() {
       std::string from = bytes.substr(begin, end - begin);
       size_t dot = from.rfind('.');
       std::string component = dot == std::string::npos ? from : from.substr(dot + 1);
-      last.insert(component.empty() ? "." : component);
+      if (!component.empty()) last.insert(component);
     }
-    for (const std::string& component : last) importers_[component].push_back(name);
+    for (const std::string& component : last) importers_[component].push_back({name, star});
   }
 }
 
@@ -336,19 +337,23 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
                                  const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
   std::string component = module_name.substr(module_name.rfind('.') + 1);
-  for (const std::string& key : {component, std::string(".")}) {
-    auto found = importers_.find(key);
-    if (found == importers_.end()) continue;
-    for (const std::string& importer : found->second) {
-      auto file = files_.find(importer);
-      if (file == files_.end() || file->second.relative == except) continue;
-      const Module* m = module(importer);
-      if (m == nullptr) continue;
-      for (const std::string& star : m->names.stars) {
-        if (star == module_name) return file->second.relative;
-      }
-      if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
+  auto found = importers_.find(component);
+  if (found == importers_.end()) return "";
+  for (const Importer& importer : found->second) {
+    auto file = files_.find(importer.module);
+    if (file == files_.end() || file->second.relative == except) continue;
+    if (!importer.star) {
+      std::ifstream in(file->second.path, std::ios::binary);
+      std::ostringstream bytes;
+      bytes << in.rdbuf();
+      if (bytes.str().find(name) == std::string::npos) continue;
     }
+    const Module* m = module(importer.module);
+    if (m == nullptr) continue;
+    for (const std::string& star : m->names.stars) {
+      if (star == module_name) return file->second.relative;
+    }
+    if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
   }
   return "";
 }

@@ -83,8 +83,12 @@ class Project {
   void index_importers();
   std::map<std::string, File> files_;                 // by module name
   std::once_flag importers_once_;
-  // Module names by the last component of a module that they import from.
-  std::unordered_map<std::string, std::vector<std::string>> importers_;
+  struct Importer {
+    std::string module;
+    bool star;
+  };
+  // Modules by the last component of a module that they import from.
+  std::unordered_map<std::string, std::vector<Importer>> importers_;
   std::unordered_map<std::string, std::string> module_names_;  // relative path -> module
   std::unordered_map<std::string, bool> packages_;
   std::mutex mutex_;
