@@ -1,6 +1,7 @@
 """Files and folders that are hard to read or to write: what is said, and that no byte is lost."""
 
 import os
+import re
 import subprocess
 import time
 
@@ -51,6 +52,8 @@ READABLE = {
     "wide-characters-before-the-site": lambda s: s(
         body="    name = '\N{GRINNING FACE}\N{CJK UNIFIED IDEOGRAPH-4E2D}'\n".encode()
     ),
+    "an-import-group-of-one": lambda s: s(b"import os\n\n"),
+    "an-import-group-of-one-crlf": lambda s: crlf(s(b"import os\n\n")),
     "trailing-blanks": lambda s: s(b"A = 1   \n\n\n   \n"),
 }
 
@@ -82,6 +85,23 @@ def test_readable_files_are_migrated_and_keep_every_other_byte(refit, tree, sour
 
     again = refit("migrate", tree)
     assert (again.code, again.out) == (0, b"")
+
+
+def test_an_import_that_a_new_one_follows_makes_room(refit, tree):
+    """`flash_attn` sorts before `mindiesd`: the removal and the insertion touch."""
+    before = (
+        "import os\n\nimport flash_attn\n\n\n"
+        "def attend(q, k, v):\n    return flash_attn.flash_attn_func(q, k, v)\n"
+    )
+    (tree / "a.py").write_text(before)
+    done = refit("migrate", "--write", tree)
+    assert done.code == 0, done.err
+    after = (tree / "a.py").read_text()
+    assert re.fullmatch(
+        r"import os\n\nimport mindiesd[.a-z]*\n\n\n"
+        r"def attend\(q, k, v\):\n    return mindiesd[.a-z]*attention_forward\(q, k, v.*\)\n",
+        after,
+    ), after
 
 
 UNREADABLE = {
