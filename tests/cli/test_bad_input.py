@@ -44,6 +44,7 @@ READABLE = {
     "shift-jis": lambda s: s(b"# coding: shift_jis\n# \x83\x5c\x93\xfa\n"),
     "koi8-r": lambda s: s(b"# coding: koi8-r\n# \xf0\xf2\n"),
     "crlf": lambda s: crlf(s(b'"""A module."""\n')),
+    "cr": lambda s: s(b"# a comment\n", body=b"    # another\n").replace(b"\n", b"\r"),
     "mixed-line-ends": lambda s: s(b"A = 1\r\nB = 2\nC = 3\r\n"),
     "tabs": lambda s: s(body=b"\tq = q * 2\t# tab\n", indent=b"\t"),
     "form-feeds": lambda s: s(b"A = 1\n\x0c\nB = 2\n\x0c\n", body=b"    # \x0c\n"),
@@ -120,6 +121,10 @@ UNREADABLE = {
     "a mark and another cookie": (
         lambda s: b"\xef\xbb\xbf" + s(b"# coding: latin-1\n"),
         "begins with the byte order mark of UTF-8, but the coding cookie in line 1",
+    ),
+    "carriage returns alone among other line ends": (
+        lambda s: s(b"# a comment\rA = 1\n"),
+        "line 1 ends in a carriage return alone and other lines end otherwise",
     ),
     "a NUL": (lambda s: s(b"# \x00\n"), "found a NUL byte in line 1"),
     "a syntax error": (
