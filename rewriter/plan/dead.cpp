@@ -6,14 +6,11 @@
 namespace refit {
 
 using graph::Graph;
-using graph::Kind;
 using graph::kNone;
 using graph::Statement;
 using graph::StatementId;
 using graph::StatementKind;
 using graph::ValueId;
-
-namespace {
 
 std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
                              const std::set<ValueId>& gone, const std::set<StatementId>& dead) {
@@ -26,14 +23,14 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
     }
   };
   for (StatementId s = 0; s < g.statements.size(); ++s) {
-    if (dead.count(s) != 0) continue;
+    if (dead.contains(s)) continue;
     for (ValueId id : g.statements[s].uses) reach(id);
   }
   for (ValueId id : g.sinks) reach(id);
   while (!work.empty()) {
     ValueId id = work.back();
     work.pop_back();
-    if (gone.count(id) != 0) continue;
+    if (gone.contains(id)) continue;
     if (id == root) {
       for (ValueId k : kept) reach(k);
       continue;
@@ -42,8 +39,6 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
   }
   return live;
 }
-
-}  // namespace
 
 std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
                                          const std::vector<ValueId>& kept,
@@ -56,7 +51,7 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
     std::set<StatementId> next = dead;
     for (StatementId s = 0; s < g.statements.size(); ++s) {
       const Statement& statement = g.statements[s];
-      if (!statement.pure || dead.count(s) != 0) continue;
+      if (!statement.pure || dead.contains(s)) continue;
       bool was_live = false, is_live = false, defines = false;
       for (graph::DefinitionId d : statement.definitions) {
         ValueId v = g.definitions[d].value;
@@ -72,7 +67,7 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
         bool replaced = s == home && g[root].range.size() == 0;
         bool all = !statement.children.empty();
         for (StatementId child : statement.children) {
-          all = all && (next.count(child) != 0);
+          all = all && (next.contains(child));
         }
         if (all && (replaced || !is_live)) next.insert(s);
       }

@@ -23,7 +23,7 @@ constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
   std::string callee;
-  std::string rule;   // that knows this callee, but only outside its own library
+  std::string rule;  // that knows this callee, but only outside its own library
   std::string code, says;
   Finding finding;
 };
@@ -34,7 +34,7 @@ struct FileState {
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
-      definitions;  // qualified -> (FILE:LINE, rule)
+      definitions;                    // qualified -> (FILE:LINE, rule)
   std::vector<std::string> migrated;  // functions that call the runtime already
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
@@ -71,6 +71,7 @@ class Run {
 
   RunResult go(const Progress& progress) {
     std::vector<Triggers> triggers;
+    triggers.reserve(compiled_.rules.size() + 2);
     for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
     triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
@@ -95,7 +96,8 @@ class Run {
         }
       }
     };
-    unsigned jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    unsigned jobs =
+        options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
     for (unsigned t = 1; t < jobs && t < states_.size(); ++t) threads.emplace_back(loop);
     loop();
@@ -125,7 +127,7 @@ class Run {
     state.exports = hits[n + 1];
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
     if (std::find(state.enabled.begin(), state.enabled.end(), true) == state.enabled.end()) return;
-    plan(i, std::move(*bytes));
+    plan(i, *bytes);
   }
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
@@ -153,7 +155,7 @@ class Run {
     return std::move(*unit);
   }
 
-  void plan(size_t i, std::string bytes) {
+  void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
     auto unit = load(i, bytes);
@@ -242,12 +244,11 @@ class Run {
         sites[c]->finding.after = realised->after[c];
         continue;
       }
-      dropped = true;
+      dropped = dropped || realised->codes[c] == "overlap";
       sites[c]->rewritten = false;
       sites[c]->finding.outcome = Outcome::refused;
-      sites[c]->finding.code = "overlap";
-      sites[c]->finding.message =
-          "its edit would change text that another rewrite changes; run again after this one";
+      sites[c]->finding.code = realised->codes[c];
+      sites[c]->finding.message = realised->refused[c].message;
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
@@ -261,6 +262,27 @@ class Run {
       return;
     }
     if (!dropped && !settled(i, *encoded)) {
+      // The calls may be sound where a recognised computation was not.
+      std::vector<Change> calls;
+      std::vector<PlannedSite*> call_sites;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (changes[c].edit_call) {
+          calls.push_back(changes[c]);
+          call_sites.push_back(sites[c]);
+        } else {
+          sites[c]->rewritten = false;
+          sites[c]->finding.outcome = Outcome::refused;
+          sites[c]->finding.code = "not-settled";
+          sites[c]->finding.message =
+              "rewriting it would leave something that another rule wants to rewrite again; "
+              "simplify it by hand";
+          sites[c]->finding.after.clear();
+        }
+      }
+      if (calls.size() < changes.size()) {
+        if (!calls.empty()) realise(i, unit, calls, call_sites, bytes);
+        return;
+      }
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }
@@ -275,8 +297,14 @@ class Run {
     auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
     if (!unit) return false;
     UnitPlan again = planner_.plan(**unit, states_[i].enabled);
-    return std::none_of(again.sites.begin(), again.sites.end(),
-                        [](const PlannedSite& s) { return s.rewritten; });
+    std::vector<Change> changes;
+    for (const PlannedSite& site : again.sites) {
+      if (site.rewritten) changes.push_back(site.change);
+    }
+    if (changes.empty()) return true;
+    auto realised = frontend_.realise(**unit, changes);
+    return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
+                           realised->accepted.end();
   }
 
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
@@ -284,7 +312,7 @@ class Run {
     for (const ProjectCall& call : unit.project_calls) {
       const graph::Value& v = unit.functions[call.function].graph[call.value];
       auto begin = unit.source().position(v.range.begin);
-      if (own.count({begin.line, begin.column}) != 0) continue;
+      if (own.contains({begin.line, begin.column})) continue;
       CallSite site;
       site.callee = call.callee;
       if (v.op != nullptr) {
@@ -316,34 +344,37 @@ class Run {
   void through() {
     std::map<std::string, std::pair<std::string, std::string>> definitions;
     for (const FileState& state : states_) {
-      for (const auto& [qualified, where] : state.definitions) definitions.emplace(qualified, where);
+      for (const auto& [qualified, where] : state.definitions)
+        definitions.emplace(qualified, where);
     }
     std::set<std::string> migrated;
     for (const FileState& state : states_) {
       migrated.insert(state.migrated.begin(), state.migrated.end());
     }
     std::vector<std::string> names;
+    names.reserve(definitions.size());
     for (const auto& [qualified, where] : definitions) {
       names.push_back(qualified.substr(qualified.rfind('.') + 1));
     }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     Prefilter prefilter({{names}});
-    if (!names.empty()) each(
-        [&](size_t i) {
-          FileState& state = states_[i];
-          if (!state.scanned || state.parsed || !state.problems.empty()) return;
-          auto bytes = read(i);
-          if (!bytes || !prefilter.scan(*bytes)[0]) return;
-          auto unit = load(i, *bytes);
-          if (unit) note_calls(*unit, {}, state);
-        },
-        nullptr);
+    if (!names.empty())
+      each(
+          [&](size_t i) {
+            FileState& state = states_[i];
+            if (!state.scanned || state.parsed || !state.problems.empty()) return;
+            auto bytes = read(i);
+            if (!bytes || !prefilter.scan(*bytes)[0]) return;
+            auto unit = load(i, *bytes);
+            if (unit) note_calls(*unit, {}, state);
+          },
+          nullptr);
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
         if (found == definitions.end()) {
-          if (call.rule.empty() || migrated.count(call.callee) != 0) continue;
+          if (call.rule.empty() || migrated.contains(call.callee)) continue;
           call.finding.rule = call.rule;
           call.finding.outcome = Outcome::refused;
           call.finding.code = call.code;
@@ -418,8 +449,10 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<python::Project::File> files;
+  files.reserve(input.files.size());
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
+                                  &isomorphisms);
   return Run(rules, *compiled, input, options, frontend).go(progress);
 }
 

@@ -16,10 +16,10 @@ struct PlannedSite {
   Finding finding;
   ByteRange range;
   bool rewritten = false;
-  Change change;                          // when rewritten
-  std::set<graph::ValueId> interior;      // values that the site accounts for
-  bool definition = false;                // the site is what its function computes
-  std::string function;                   // qualified name of that function
+  Change change;                      // when rewritten
+  std::set<graph::ValueId> interior;  // values that the site accounts for
+  bool definition = false;            // the site is what its function computes
+  std::string function;               // qualified name of that function
 };
 
 struct UnitPlan {
@@ -48,5 +48,11 @@ class Planner {
 std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
                                                 const std::vector<graph::ValueId>& kept,
                                                 const std::set<graph::ValueId>& gone);
+
+// Which values are still needed once the change is made and `dead` statements are gone.
+std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
+                             const std::vector<graph::ValueId>& kept,
+                             const std::set<graph::ValueId>& gone,
+                             const std::set<graph::StatementId>& dead);
 
 }  // namespace refit

@@ -46,7 +46,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 12> kWhereKinds{{
+inline constexpr std::array<WhereKind, 15> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -57,6 +57,9 @@ inline constexpr std::array<WhereKind, 12> kWhereKinds{{
     {"simple", WhereForm::names},
     {"literal", WhereForm::names},
     {"last_dim", WhereForm::names},
+    {"attribute", WhereForm::names},
+    {"number", WhereForm::names},
+    {"not_within", WhereForm::names},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
 }};

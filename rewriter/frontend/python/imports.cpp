@@ -142,7 +142,9 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
     if (g.third_party && (group == nullptr || !group->third_party)) group = &g;
     if (group == nullptr) group = &g;
   }
-  if (group != nullptr && !group->third_party) group = &groups.back();
+  // Without a group of other packages the runtime gets one of its own, below the last.
+  const Group* alone = group != nullptr && !group->third_party ? &groups.back() : nullptr;
+  if (alone != nullptr) group = alone;
 
   for (const std::string& m : wanted) {
     std::string line = "import " + m + nl;
@@ -171,7 +173,9 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
     // Plain imports in order first, then from-imports, as isort keeps them.
     TSNode before{};
     bool sorted_plain = false;
+    if (alone != nullptr && &m == &*wanted.begin()) line = nl + line;
     for (TSNode s : group->statements) {
+      if (alone != nullptr) break;
       if (is(s, "import_statement")) {
         sorted_plain = true;
         TSNode name = fields_of(s, "name").front();
@@ -211,12 +215,16 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
                        [&](const Edit& e) { return e.range.contains(r) && e.range.size() != 0; });
   };
   // Names all of whose reads the edits remove, and that no new text reads.
-  auto lost = [&](std::string_view name) {
+  auto lost = [&](std::string_view name, ByteRange scope) {
     auto found = reads.names.find(name);
     if (found == reads.names.end()) return false;
+    bool any = false;
     for (ByteRange r : found->second) {
+      if (!scope.contains(r)) continue;
       if (!removed(r)) return false;
+      any = true;
     }
+    if (!any) return false;
     for (const Edit& e : edits.edits()) {
       if (has_word(e.replacement, name)) return false;
     }
@@ -226,8 +234,15 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     if (removed(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
     std::vector<const Imported*> dead;
+    ByteRange home = range_of(unit.tree.root());
+    for (TSNode p = ts_node_parent(statement); present(p); p = ts_node_parent(p)) {
+      if (!is(p, "function_definition")) continue;
+      home = range_of(p);
+      break;
+    }
     for (const Imported& i : imported) {
-      if (!lost(i.local)) continue;
+      // A function's import is read in that function alone.
+      if (!lost(i.local, home)) continue;
       // `import torch` beside `import torch.nn as nn` binds another name; one name, several
       // statements: all of them are needed or none.
       size_t bound = 0;
@@ -263,9 +278,10 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       }
       if (!stays.empty()) {
         auto p = unit.source().position(ts_node_start_byte(statement));
-        notes.push_back(fmt::format("{}:{}: the import of `{}` stays although nothing here uses it "
-                                    "any more: {}",
-                                    unit.relative, p.line, i.qualified, stays));
+        notes.push_back(
+            fmt::format("{}:{}: the import of `{}` stays although nothing here uses it "
+                        "any more: {}",
+                        unit.relative, p.line, i.qualified, stays));
         continue;
       }
       dead.push_back(&i);

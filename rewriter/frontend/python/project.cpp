@@ -159,8 +159,8 @@ std::vector<Imported> imported_names(TSNode statement, std::string_view source,
       TSNode what = is(name, "aliased_import") ? field(name, "name") : name;
       TSNode local = is(name, "aliased_import") ? field(name, "alias") : name;
       std::string item(text_of(source, what));
-      out.push_back({std::string(text_of(source, local)), from.empty() ? item : from + "." + item,
-                     name});
+      out.push_back(
+          {std::string(text_of(source, local)), from.empty() ? item : from + "." + item, name});
     }
   }
   return out;
@@ -207,7 +207,7 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     std::string by_package = package ? "" : p.stem().string();
     fs::path at = dir;
     bool inside = false;
-    while (!at.empty() && has_init.count(at.generic_string()) != 0) {
+    while (!at.empty() && has_init.contains(at.generic_string())) {
       by_package = at.filename().string() + (by_package.empty() ? "" : "." + by_package);
       at = at.parent_path();
       inside = true;
@@ -263,8 +263,8 @@ const Module* Project::module(const std::string& name) {
   auto source = Source::decode(found->second.relative, bytes.str());
   if (!source) return nullptr;
   Tree tree(source->text());
-  slot = std::make_unique<Module>(
-      index_module(tree.root(), source->text(), name, packages_.at(name)));
+  slot =
+      std::make_unique<Module>(index_module(tree.root(), source->text(), name, packages_.at(name)));
   std::vector<TSNode> work{tree.root()};
   while (!work.empty()) {
     TSNode node = work.back();
@@ -296,7 +296,8 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
       case Binding::Kind::class_: {
         if (one && *one != b.qualified) {
           if (why != nullptr) {
-            *why = "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
+            *why =
+                "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
           }
           return std::nullopt;
         }
@@ -320,7 +321,8 @@ void Project::index_importers() {
     std::string bytes = buffer.str();
     bool star = bytes.find("import *") != std::string::npos;
     std::set<std::string> last;
-    for (size_t at = bytes.find("from "); at != std::string::npos; at = bytes.find("from ", at + 1)) {
+    for (size_t at = bytes.find("from "); at != std::string::npos;
+         at = bytes.find("from ", at + 1)) {
       size_t begin = at + 5;
       size_t end = bytes.find_first_of(" \t\r\n;#", begin);
       if (end == std::string::npos) break;
@@ -353,7 +355,7 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
     for (const std::string& star : m->names.stars) {
       if (star == module_name) return file->second.relative;
     }
-    if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
+    if (m->inner_imports.contains(module_name + "." + name)) return file->second.relative;
   }
   return "";
 }

@@ -20,30 +20,30 @@ namespace refit::python {
 struct Binding {
   enum class Kind { import, function, class_, assignment, none, other };
   Kind kind = Kind::other;
-  std::string qualified;       // import: what is imported; function, class: its own name
-  ByteRange statement;         // the binding statement
-  bool guarded = false;        // inside try or if
+  std::string qualified;  // import: what is imported; function, class: its own name
+  ByteRange statement;    // the binding statement
+  bool guarded = false;   // inside try or if
 };
 
 // The names of one scope (a module, or one function) and what binds them.
 struct Names {
   std::map<std::string, std::vector<Binding>, std::less<>> bindings;
-  std::vector<std::string> stars;        // modules imported by `from m import *`
+  std::vector<std::string> stars;  // modules imported by `from m import *`
 };
 
 struct Module {
   std::string name;
   bool package = false;
   Names names;
-  std::vector<std::string> all;          // __all__, where literal
-  std::set<std::string> inner_imports;   // qualified names imported anywhere in the file
+  std::vector<std::string> all;         // __all__, where literal
+  std::set<std::string> inner_imports;  // qualified names imported anywhere in the file
 };
 
 // What an `import` or `from … import` statement binds, with relative modules made absolute.
 struct Imported {
   std::string local;
   std::string qualified;
-  TSNode node;             // the name or aliased_import inside the statement
+  TSNode node;  // the name or aliased_import inside the statement
 };
 std::vector<Imported> imported_names(TSNode statement, std::string_view source,
                                      std::string_view module, bool package);
@@ -64,7 +64,7 @@ class Project {
 
   // "a.b.c" for a/b/c.py, as an importer of the project would write it.
   std::string module_of(std::string_view relative, bool* package) const;
-  bool has_module(std::string_view name) const { return files_.count(std::string(name)) != 0; }
+  bool has_module(std::string_view name) const { return files_.contains(std::string(name)); }
   // The file of a module, empty if it is not one of the project's.
   std::string file_of(std::string_view module) const;
   // Names of a module of the project; nullptr when it is not one, or cannot be read.
@@ -81,7 +81,7 @@ class Project {
  private:
   std::optional<std::string> resolve(const std::string& qualified, int depth);
   void index_importers();
-  std::map<std::string, File> files_;                 // by module name
+  std::map<std::string, File> files_;  // by module name
   std::once_flag importers_once_;
   struct Importer {
     std::string module;

@@ -18,7 +18,9 @@ using graph::ValueId;
 
 namespace {
 
-bool blank(std::string_view s) { return s.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos; }
+bool blank(std::string_view s) {
+  return s.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos;
+}
 
 // Offsets of the line that holds `at`: its first byte, and one past its line ending.
 ByteRange line_of(std::string_view text, uint32_t at) {
@@ -174,6 +176,10 @@ class Realiser {
       }
       if (prefix.empty()) return failure("the joined value has no name");
     }
+    if (root.syntax != kNone && root.range.size() != 0) {
+      TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
+      if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
+    }
     ByteRange line = line_of(text_, range.begin);
     size_t before = range.begin - line.begin;
     size_t behind = line_of(text_, range.end).end - range.end;
@@ -226,6 +232,9 @@ class Realiser {
     const Value& root = g_[change_.root];
     TSNode call = unit_.nodes[root.syntax];
     TSNode list = field(call, "arguments");
+    if (!comments_in(unit_, range_of(field(call, "function"))).empty()) {
+      return failure("a comment stands inside the callee's name; move it out");
+    }
     auto done = edits_.add({range_of(field(call, "function")), callee_});
     if (!done) return done;
 
@@ -281,9 +290,8 @@ class Realiser {
       }
       size_t j = i;
       while (j + 1 < slots.size() && slots[j + 1].target == nullptr) ++j;
-      done = remove_arguments(
-          list, i == 0 ? TSNode{} : slots[i - 1].node, slots[i].node, slots[j].node,
-          j + 1 < slots.size() ? slots[j + 1].node : TSNode{});
+      done = remove_arguments(list, i == 0 ? TSNode{} : slots[i - 1].node, slots[i].node,
+                              slots[j].node, j + 1 < slots.size() ? slots[j + 1].node : TSNode{});
       if (!done) return done;
       i = j + 1;
     }
@@ -318,8 +326,8 @@ class Realiser {
     EditSet local;
     for (const Edit& e : edits_.edits()) {
       if (range.contains(e.range)) {
-        auto added = local.add({{e.range.begin - range.begin, e.range.end - range.begin},
-                                e.replacement});
+        auto added =
+            local.add({{e.range.begin - range.begin, e.range.end - range.begin}, e.replacement});
         if (!added) return added;
       }
     }
@@ -395,9 +403,10 @@ class Realiser {
   }
 
   Expected<void> remove_dead(const std::set<StatementId>& dead) {
+    std::vector<ByteRange> removed;
     for (StatementId id : dead) {
       const Statement& s = g_.statements[id];
-      if (s.parent != kNone && dead.count(s.parent) != 0) continue;
+      if (s.parent != kNone && dead.contains(s.parent)) continue;
       // The root of a join replaces the statement itself.
       if (change_.root != kNone && g_[change_.root].range.size() == 0 &&
           g_[change_.root].statement == id) {
@@ -405,13 +414,33 @@ class Realiser {
       }
       if (leaves_block_empty(id, dead)) {
         bool first = true;
-        for (StatementId other : siblings(id)) first = first && (other == id || other > id || dead.count(other) == 0);
-        auto done = first ? edits_.add({s.range, "pass"}) : edits_.add(removal(s.range));
-        if (!done) return done;
+        for (StatementId other : siblings(id))
+          first = first && (other == id || other > id || !dead.contains(other));
+        if (first) {
+          auto done = edits_.add({s.range, "pass"});
+          if (!done) return done;
+        } else {
+          removed.push_back(s.range);
+        }
         continue;
       }
-      auto done = edits_.add(removal(s.range));
+      removed.push_back(s.range);
+    }
+    // Neighbours go as one, so that the blank lines between them go too.
+    std::sort(removed.begin(), removed.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    for (size_t i = 0; i < removed.size();) {
+      ByteRange run = removed[i];
+      size_t j = i + 1;
+      while (j < removed.size() && removed[j].begin >= run.end &&
+             blank(text_.substr(run.end, removed[j].begin - run.end)) &&
+             text_.substr(run.end, removed[j].begin - run.end).find('\n') !=
+                 std::string_view::npos) {
+        run.end = removed[j++].end;
+      }
+      auto done = edits_.add(removal(run));
       if (!done) return done;
+      i = j;
     }
     return {};
   }
@@ -432,7 +461,7 @@ class Realiser {
     StatementId joined = root.range.size() == 0 ? root.statement : kNone;  // replaced, not removed
     if (s.parent == kNone) return false;
     for (StatementId other : siblings(id)) {
-      if (dead.count(other) == 0 || other == joined) return false;
+      if (!dead.contains(other) || other == joined) return false;
     }
     return true;
   }
@@ -448,6 +477,16 @@ class Realiser {
   EditSet edits_;
   std::string after_;
 };
+
+// A comment for a tool about the statement it stands beside; it goes with the statement.
+bool pragma(std::string_view comment) {
+  size_t word = comment.find_first_not_of("# \t");
+  if (word == std::string_view::npos) return false;
+  comment.remove_prefix(word);
+  return comment.starts_with("noqa") || comment.starts_with("type:") ||
+         comment.starts_with("pylint:") || comment.starts_with("isort:") ||
+         comment.starts_with("pyright:");
+}
 
 }  // namespace
 
@@ -467,6 +506,7 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
   }
   std::string kept;
   for (const std::string& comment : comments_in(unit, {first.begin, last.end})) {
+    if (pragma(comment)) continue;
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};

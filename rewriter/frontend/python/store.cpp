@@ -26,10 +26,8 @@ void FunctionLowering::assignment(TSNode node) {
     close(id);
     return;
   }
-  ValueId value =
-      is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
+  ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
   bool impure = impure_;
-  if (impure) use(value);
   bool names_only = true;
   for (TSNode target : targets) {
     std::vector<TSNode> work{target};
@@ -113,8 +111,8 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     stored.kind = Kind::update;
     stored.operands = {p.operands[0], p.operands[1], value};
     ValueId base = p.operands[0];
-    bool local = is(base_node, "identifier") && scope_->locals.count(text(base_node)) != 0;
-    bool own = local && fresh(base);
+    bool local = is(base_node, "identifier") && scope_->locals.contains(text(base_node));
+    bool own = local && fresh(base) && !escaped(base);
     ValueId after = add(std::move(stored), target);
     forget_aliases(base, local ? text(base_node) : std::string_view{});
     if (local) bind(text(base_node), after);
@@ -131,10 +129,12 @@ void FunctionLowering::augmented(TSNode node) {
   if (!token.empty() && token.back() == '=') token.pop_back();
   ValueId old_value = expression(left);
   ValueId right = expression(field(node, "right"));
-  bool impure = impure_;
   static const std::map<std::string_view, std::string_view> kOperations = {
-      {"+", "operator.add"}, {"-", "operator.sub"}, {"*", "operator.mul"},
-      {"/", "operator.truediv"}, {"**", "operator.pow"}};
+      {"+", "operator.add"},
+      {"-", "operator.sub"},
+      {"*", "operator.mul"},
+      {"/", "operator.truediv"},
+      {"**", "operator.pow"}};
   auto known = kOperations.find(token);
   ValueId result = known == kOperations.end()
                        ? opaque("augmented assignment", {old_value, right}, node)
@@ -144,7 +144,7 @@ void FunctionLowering::augmented(TSNode node) {
   if (is(left, "identifier")) {
     forget_aliases(old_value, text(left));
     bind(text(left), result);
-    if (!own || impure) use(result);
+    if (!own) use(result);
   } else {
     use(result);
     if (is(left, "attribute")) {
@@ -214,6 +214,29 @@ bool FunctionLowering::fresh(ValueId id) const {
     if (v.kind != Kind::op || !v.op->pure || v.op->view) return false;
   }
   return true;
+}
+
+// Whether anything but arithmetic has seen the value: a call, a container, an attribute.
+bool FunctionLowering::escaped(ValueId id) const {
+  std::set<ValueId> chain;
+  for (ValueId at = id; at != kNone && chain.insert(at).second;) {
+    at = g()[at].kind == Kind::update ? g()[at].operands[0] : kNone;
+  }
+  for (const Value& v : g().values) {
+    if (v.kind != Kind::call && v.kind != Kind::opaque && v.kind != Kind::tuple &&
+        v.kind != Kind::list && !(v.kind == Kind::op && v.op->view)) {
+      continue;
+    }
+    for (ValueId operand : v.operands) {
+      if (chain.contains(operand)) return true;
+    }
+  }
+  for (const graph::Statement& s : g().statements) {
+    for (ValueId used : s.uses) {
+      if (chain.contains(used)) return true;
+    }
+  }
+  return false;
 }
 
 // After a store into `stored`, other names of the same storage no longer mean what they did.
