@@ -172,7 +172,7 @@ Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
   EditSet imports;
   add_imports(unit, modules, imports);
   EditSet removals;
-  remove_imports(unit, project_, out.edits, removals, out.notes);
+  remove_imports(unit, project_, out.edits, imports, removals, out.notes);
   auto added = out.edits.add_all(removals);
   if (!added) return tl::unexpected(added.error());
   added = out.edits.add_all(imports);

@@ -207,7 +207,7 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
 }
 
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
-                    EditSet& removals, std::vector<std::string>& notes) {
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
   if (edits.empty()) return;
   Reads reads = collect(unit);
   auto removed = [&](ByteRange r) {
@@ -288,7 +288,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     if (dead.empty()) continue;
     if (dead.size() == imported.size()) {
-      (void)removals.add(remove_line(unit, range_of(statement)));
+      (void)removals.add(remove_line(unit, range_of(statement), added));
       continue;
     }
     // One name of several goes, with the comma that it needed.

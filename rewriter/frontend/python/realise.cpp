@@ -24,6 +24,8 @@ bool blank(std::string_view s) {
 
 // Offsets of the line that holds `at`: its first byte, and one past its line ending.
 ByteRange line_of(std::string_view text, uint32_t at) {
+  // The second half of "\r\n" belongs to the line that the first half ends.
+  if (at > 0 && at < text.size() && text[at] == '\n' && text[at - 1] == '\r') --at;
   size_t begin = at == 0 ? std::string_view::npos : text.find_last_of("\r\n", at - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
   size_t end = text.find_first_of("\r\n", at);
@@ -464,7 +466,7 @@ class Realiser {
     return true;
   }
 
-  Edit removal(ByteRange statement) const { return remove_line(unit_, statement); }
+  Edit removal(ByteRange statement) const { return remove_line(unit_, statement, {}); }
 
   const PythonUnit& unit_;
   const Change& change_;
@@ -488,7 +490,7 @@ bool pragma(std::string_view comment) {
 
 }  // namespace
 
-Edit remove_line(const PythonUnit& unit, ByteRange statement) {
+Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions) {
   std::string_view text = unit.text();
   ByteRange first = line_of(text, statement.begin);
   ByteRange last = line_of(text, statement.end);
@@ -508,7 +510,11 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement) {
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};
-  if (kept.empty() && range.begin > 0) {
+  bool replaced = std::any_of(
+      insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
+        return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
+      });
+  if (kept.empty() && range.begin > 0 && !replaced) {
     // Not two blank lines where there was one on either side.
     ByteRange above = line_of(text, range.begin - 1);
     std::string_view above_text = text.substr(above.begin, above.size());
