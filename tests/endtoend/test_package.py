@@ -4,10 +4,12 @@ import ast
 import collections
 import difflib
 import io
+import json
 import subprocess
 import sys
 import tokenize
 
+import jsonschema
 import pytest
 from proof import anchors, migration, record
 
@@ -21,6 +23,7 @@ def _added_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
     return F.scaled_dot_product_attention(query, key, value)
 """
 NEW_SITE_FILE = f"{migration.PACKAGE}/models/transformers/transformer_omnigen.py"
+SCHEMA = migration.REPOSITORY / "rewriter" / "report" / "report.schema.json"
 RATIOS = {"dispatch_attention_fn": 0.9, "rotary": 0.9, "scaled_dot_product_attention": 0.8}
 
 
@@ -52,7 +55,17 @@ def test_same_files(before, after):
 def test_changed_files_are_those_reported(migrated, changed):
     """A file changes exactly if the report has a site rewritten in it; other bytes stay."""
     assert changed, "migration changed nothing"
-    assert set(changed) == migrated.sites.changed_files()
+    assert set(changed) == migrated.report.changed_files()
+    assert sorted(migrated.report.content["files"]["written"]) == sorted(changed)
+
+
+def test_report_follows_its_schema(migrated):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(migrated.report.content)
+
+
+def test_no_file_gave_a_problem(migrated):
+    assert migrated.report.content["problems"] == []
 
 
 def test_package_byte_compiles(migrated):
@@ -75,12 +88,12 @@ def test_package_directory_gives_the_same_sites(library, migrated, tmp_path):
         "migrate", root / migration.PACKAGE, "--diff", "--quiet", "--report", f"json:{report}"
     )
     assert done.returncode == 0, done.stderr
-    inside = migration.Sites.load(report)
+    inside = migration.Report(report)
     for site in inside.sites:
         site["file"] = f"{migration.PACKAGE}/{site['file']}"
         if site["through"] is not None:
             site["through"] = f"{migration.PACKAGE}/{site['through']}"
-    assert record.score_text(inside) == record.score_text(migrated.sites)
+    assert record.score_text(inside) == record.score_text(migrated.report)
 
 
 def test_new_site_in_migrated_file_is_the_only_edit(migrated, after, tmp_path):
@@ -117,7 +130,7 @@ def test_anchors_are_all_reported(scanned, migrated):
     missing = [
         f"{anchor.file}:{anchor.line}: {anchor.callee}"
         for anchor in scanned
-        if not migrated.sites.covering(
+        if not migrated.report.covering(
             anchor.file, anchor.line, kinds.get(anchor.kind, "attention")
         )
     ]
@@ -126,13 +139,13 @@ def test_anchors_are_all_reported(scanned, migrated):
     )
 
 
-def ratio_of(scanned, sites: migration.Sites, kind: str) -> tuple[int, int, list[str]]:
+def ratio_of(scanned, report: migration.Report, kind: str) -> tuple[int, int, list[str]]:
     """Rewritten and all anchors of one kind, and the ones left with the report's code."""
     site_kind = kind if kind == "rotary" else "attention"
     rewritten, left = 0, []
     of_kind = [anchor for anchor in scanned if anchor.kind == kind]
     for anchor in of_kind:
-        found = sites.covering(anchor.file, anchor.line, site_kind)
+        found = report.covering(anchor.file, anchor.line, site_kind)
         if any(site["outcome"] == "rewritten" for site in found):
             rewritten += 1
         else:
@@ -143,7 +156,7 @@ def ratio_of(scanned, sites: migration.Sites, kind: str) -> tuple[int, int, list
 
 @pytest.mark.parametrize("kind", RATIOS)
 def test_most_sites_are_rewritten(scanned, migrated, kind):
-    rewritten, total, left = ratio_of(scanned, migrated.sites, kind)
+    rewritten, total, left = ratio_of(scanned, migrated.report, kind)
     assert total > 0
     assert rewritten >= RATIOS[kind] * total, (
         f"{kind}: {rewritten} of {total} rewritten, {RATIOS[kind]:.0%} wanted; left:\n"
@@ -187,7 +200,7 @@ def test_comments_stay(before, after, changed):
 
 def test_reported_text_is_the_files(before, migrated):
     """Each site's `before` is what the file holds at its line."""
-    for site in migrated.sites.sites:
+    for site in migrated.report.sites:
         lines = before[site["file"]].decode().splitlines(keepends=True)
         region = "".join(lines[site["line"] - 1 : site["end_line"]])
         assert site["before"].strip() in region, (
@@ -197,16 +210,16 @@ def test_reported_text_is_the_files(before, migrated):
 
 def test_through_names_a_rewritten_definition(original, migrated):
     """A site rewritten through a definition names one that the report lists as rewritten."""
-    for site in migrated.sites.sites:
+    for site in migrated.report.sites:
         if site["through"] is None:
             continue
         file, _, line = site["through"].rpartition(":")
-        at = migrated.sites.covering(file, int(line), migration.kind_of(site))
+        at = migrated.report.covering(file, int(line), migration.kind_of(site))
         assert any(s["outcome"] == "rewritten" and s["through"] is None for s in at), site
 
 
 def test_every_refusal_has_a_code_and_a_reason(migrated):
-    for site in migrated.sites.sites:
+    for site in migrated.report.sites:
         if site["outcome"] == "refused":
             assert site["code"] and site["message"], site
         else:
@@ -215,11 +228,11 @@ def test_every_refusal_has_a_code_and_a_reason(migrated):
 
 def test_score_and_page_are_current(migrated):
     """tests/score holds every site and its outcome: a lost or changed one shows here."""
-    problems = record.differences(migrated.sites)
+    problems = record.differences(migrated.report)
     assert not problems, (
         f"{len(problems)} sites differ from tests/score; if that is meant, run "
         "scripts/update_diffusers.py:\n" + "\n".join(problems[:60])
     )
-    assert record.PAGE.read_text(encoding="utf-8") == record.page(migrated.sites), (
+    assert record.PAGE.read_text(encoding="utf-8") == record.page(migrated.report), (
         "docs/diffusers.md is not what the report says; run scripts/update_diffusers.py"
     )

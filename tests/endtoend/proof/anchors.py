@@ -27,6 +27,9 @@ ROTARY_NAME = re.compile(r"_?apply_\w*(rotary|rope)\w*|rope_apply")
 # Of these names the ones that assemble angles instead of rotating.
 NOT_A_ROTATION = {"apply_interleaved_mrope"}
 
+# No anchor without one of these words in its file.
+WORDS = re.compile(r"attention|flash_attn|rotary|rope|RMSNorm|rms_norm|rsqrt")
+
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Anchor:
@@ -47,8 +50,9 @@ def scan(root: pathlib.Path) -> list[Anchor]:
     """Every anchor in the Python files below root, sorted."""
     anchors = []
     for path in sorted(root.rglob("*.py")):
-        file = path.relative_to(root).as_posix()
-        anchors += _scan_file(file, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if WORDS.search(text):
+            anchors += _scan_file(path.relative_to(root).as_posix(), text)
     return sorted(anchors)
 
 
