@@ -1,0 +1,127 @@
+// Guarded softmax on the CPU, one row at a time in float32. Entry point: softmax.
+
+#include "kernels/cpu/isa/kernels.h"
+#include "kernels/cpu/isa/simd.h"
+
+namespace mindiesd::kernels::cpu::MINDIESD_ISA {
+namespace {
+
+// The maximum as torch.amax has it: a NaN anywhere gives NaN.
+float maximum(const float* row, int64_t width) {
+  float largest = -kInfinity;
+  int nans = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : nans)
+  for (int64_t i = 0; i < width; ++i) {
+    largest = row[i] > largest ? row[i] : largest;
+    nans += row[i] != row[i] ? 1 : 0;
+  }
+  return nans != 0 ? __builtin_nanf("") : largest;
+}
+
+float nan_or_larger(float a, float b) { return a != a ? a : (b > a || b != b ? b : a); }
+
+LaunchStatus global_maximum(const Softmax& problem, float* result) {
+  OutOfMemory memory;
+  float shared = -kInfinity;
+  parallel_for(problem.rows.count(), row_grain(problem.width), [&](int64_t begin, int64_t end) {
+    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(problem.width));
+    if (row == nullptr) return memory.set();
+    float largest = -kInfinity;
+    const int64_t* const strides[1] = {problem.input.strides};
+    RowWalk<1> walk(problem.rows, strides, begin);
+    for (int64_t r = begin; r < end; ++r, walk.next()) {
+      load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
+               problem.input.step, problem.width);
+      largest = nan_or_larger(largest, maximum(row, problem.width));
+    }
+    float seen;
+    __atomic_load(&shared, &seen, __ATOMIC_RELAXED);
+    float merged;
+    do {
+      merged = nan_or_larger(seen, largest);
+    } while (!__atomic_compare_exchange(&shared, &seen, &merged, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  });
+  *result = shared;
+  return memory.status();
+}
+
+void softmax_row(float* row, int64_t width) {
+  const float largest = maximum(row, width);
+  float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < width; ++i) {
+    row[i] = exp_of(row[i] - largest);
+    sum += row[i];
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) row[i] /= sum;
+}
+
+// Comparisons rather than fmin and fmax: torch.clamp keeps a NaN, and gives the upper bound where
+// the bounds cross.
+void clamp_row(float* row, int64_t width, const Softmax& problem) {
+  if (problem.has_clamp_min) {
+    const float bound = problem.clamp_min;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] = row[i] < bound ? bound : row[i];
+  }
+  if (problem.has_clamp_max) {
+    const float bound = problem.clamp_max;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] = row[i] > bound ? bound : row[i];
+  }
+}
+
+void mask_row(float* row, const float* mask, int64_t width, const Softmax& problem) {
+  if (problem.mask.type == DataType::kBool) {
+    const float fill = problem.mask_value;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] = mask[i] != 0.0F ? row[i] : fill;
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] += mask[i];
+  }
+}
+
+}  // namespace
+
+LaunchStatus softmax(const Softmax& problem) {
+  const int64_t width = problem.width;
+  const int64_t padded = round_up(width, 16);
+  float global = 0.0F;
+  if (problem.subtract == Subtract::kGlobal) {
+    const LaunchStatus status = global_maximum(problem, &global);
+    if (status != LaunchStatus::kOk) return status;
+  }
+  OutOfMemory memory;
+  parallel_for(problem.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
+    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(2 * padded));
+    if (row == nullptr) return memory.set();
+    float* mask = row + padded;
+    const int64_t* const strides[3] = {problem.input.strides, problem.output.strides,
+                                       problem.mask.strides};
+    RowWalk<3> walk(problem.rows, strides, begin);
+    for (int64_t r = begin; r < end; ++r, walk.next()) {
+      load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
+               problem.input.step, width);
+      if (problem.subtract != Subtract::kNone) {
+        const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
+#pragma omp simd
+        for (int64_t i = 0; i < width; ++i) row[i] -= shift;
+      }
+      clamp_row(row, width, problem);
+      if (problem.has_mask) {
+        load_row(mask, at(problem.mask.data, problem.mask.type, walk.offset(2)), problem.mask.type,
+                 problem.mask.step, width);
+        mask_row(row, mask, width, problem);
+      }
+      softmax_row(row, width);
+      store_row(at(problem.output.data, problem.output.type, walk.offset(1)), row,
+                problem.output.type, problem.output.step, width);
+    }
+  });
+  return memory.status();
+}
+
+}  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

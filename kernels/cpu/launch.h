@@ -1,0 +1,29 @@
+// The CPU launchers. Entry point: cpu::launchers(), the table of the widest instruction set that
+// this machine has. A launcher returns when the output is complete; it uses the threads of
+// parallel.h.
+
+#pragma once
+
+#include <span>
+
+#include "kernels/problem.h"
+
+namespace mindiesd::kernels::cpu {
+
+struct Launchers {
+  const char* name;  // of the instruction set
+  LaunchStatus (*attention)(const Attention&);
+  LaunchStatus (*attention_varlen)(const VarlenAttention&);
+  LaunchStatus (*rotary)(const Rotary&);
+  LaunchStatus (*rms_norm)(const RmsNorm&);
+  LaunchStatus (*softmax)(const Softmax&);
+};
+
+// Chosen once. MINDIESD_CPU_ISA=baseline|avx2|avx512 picks a narrower set, for tests and for
+// comparing; a set that the machine lacks is ignored.
+const Launchers& launchers();
+
+// Every set that this machine can run, narrowest first.
+std::span<const Launchers* const> available_launchers();
+
+}  // namespace mindiesd::kernels::cpu

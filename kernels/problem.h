@@ -1,0 +1,138 @@
+// Descriptions of the operations: raw pointers, sizes and strides, no framework and no device.
+// Every back end takes the same structs; the CPU launchers are in cpu/launch.h. All strides count
+// elements and may be zero (broadcast) or negative. Nothing here is checked: callers pass valid
+// descriptions.
+
+#pragma once
+
+#include <cstdint>
+
+namespace mindiesd::kernels {
+
+enum class DataType : std::int32_t { kFloat32, kFloat16, kBFloat16, kBool, kInt32, kInt64 };
+
+enum class LaunchStatus { kOk, kOutOfMemory };
+
+inline constexpr int kMaxRank = 8;
+
+// An operand of an operation over rows: the rows are indexed by the leading dimensions, `strides`
+// belongs to those, `step` is the stride inside a row.
+struct RowOperand {
+  void* data = nullptr;
+  DataType type = DataType::kFloat32;
+  std::int64_t strides[kMaxRank] = {};
+  std::int64_t step = 1;
+};
+
+// The leading dimensions that operands share.
+struct RowSpace {
+  int rank = 0;
+  std::int64_t sizes[kMaxRank] = {};
+
+  // Always inlined: the CPU kernels are compiled for several instruction sets and the linker must
+  // not let one of them supply this function to the others.
+  [[gnu::always_inline]] std::int64_t count() const {
+    std::int64_t rows = 1;
+    for (int i = 0; i < rank; ++i) rows *= sizes[i];
+    return rows;
+  }
+};
+
+enum class CausalAlignment { kNone, kTopLeft, kBottomRight };
+
+// softmax(scale * query * key^T + bias) * value over [batch, heads, length, width] operands whose
+// last dimension is dense. The score of query i and key j is, in this order:
+//   s = scale * <q_i, k_j>
+//   s = softcap * tanh(s / softcap)                          where softcap > 0
+//   s = s - slope * |i + key_length - query_length - j|      where slopes are given
+//   s = s + mask[i, j]  (float mask),  or -inf where a boolean mask is false
+//   s = -inf outside the causal triangle and outside the window
+// softcap, slopes and window as flash-attn defines them (flash_attn_interface.py, flash_attn_func).
+// A row none of whose keys has a finite score or a NaN gives zeros.
+struct Attention {
+  std::int64_t batch = 0, query_heads = 0, key_heads = 0;
+  std::int64_t query_length = 0, key_length = 0, head_dim = 0, value_dim = 0;
+
+  DataType type = DataType::kFloat32;  // of query, key, value and output
+  const void* query = nullptr;
+  const void* key = nullptr;
+  const void* value = nullptr;
+  void* output = nullptr;
+  // Strides of [batch, head, position].
+  std::int64_t query_strides[3] = {}, key_strides[3] = {}, value_strides[3] = {},
+               output_strides[3] = {};
+
+  const void* mask = nullptr;  // [batch, head, query, key], any strides
+  DataType mask_type = DataType::kBool;
+  std::int64_t mask_strides[4] = {};
+
+  const float* alibi_slopes = nullptr;  // [batch, head]
+  std::int64_t alibi_strides[2] = {};
+
+  float scale = 1.0F;
+  float softcap = 0.0F;
+  CausalAlignment causal = CausalAlignment::kNone;
+  // Keys j with i + key_length - query_length - left <= j <= i + key_length - query_length + right;
+  // a negative bound is no bound.
+  std::int64_t window_left = -1, window_right = -1;
+};
+
+// The same over packed sequences: `problem` describes [tokens, heads, width] operands (its batch
+// strides, batch and lengths are not read), sequence s owns tokens cu_seqlens[s] to
+// cu_seqlens[s + 1]. Slopes are [sequence, head].
+struct VarlenAttention {
+  Attention problem;
+  std::int64_t sequences = 0;
+  const void* cu_seqlens_query = nullptr;
+  const void* cu_seqlens_key = nullptr;
+  DataType cu_seqlens_type = DataType::kInt32;
+};
+
+// output = input * cos + rotate(input) * sin over rows of `width` values, where rotate maps
+// (a, b) to (-b, a) on halves (a = x[j], b = x[j + width/2]; GPT-NeoX) or on neighbours
+// (a = x[2j], b = x[2j + 1]; RoFormer, arXiv 2104.09864, eq. 34). Full-width tables hold one value
+// for each element, half-width tables one for each pair.
+struct Rotary {
+  RowSpace rows;
+  std::int64_t width = 0;
+  RowOperand input, cos, sin, output;
+  bool interleaved = false;
+  bool half_width_tables = false;
+};
+
+// y = input / sqrt(mean(input^2) + eps) over rows of `width` values (arXiv 1910.07467), then
+// output = bias + weight * y. `normalized` and `product` are the types to which y and weight * y
+// are rounded before the next step; float32 there means no rounding.
+struct RmsNorm {
+  RowSpace rows;
+  std::int64_t width = 0;
+  RowOperand input, output;
+  const void* weight = nullptr;
+  DataType weight_type = DataType::kFloat32;
+  std::int64_t weight_step = 1;
+  const void* bias = nullptr;
+  DataType bias_type = DataType::kFloat32;
+  std::int64_t bias_step = 1;
+  DataType normalized = DataType::kFloat32;
+  DataType product = DataType::kFloat32;
+  float eps = 0.0F;
+};
+
+enum class Subtract : std::int32_t { kNone, kRow, kGlobal };
+
+// Softmax over rows of `width` values after, in this order: subtraction of a maximum, clamp to
+// [clamp_min, clamp_max], mask. A boolean mask replaces what it forbids by mask_value, any other is
+// added. A row that is -inf throughout gives NaN, as the formula does.
+struct Softmax {
+  RowSpace rows;
+  std::int64_t width = 0;
+  RowOperand input, output;
+  bool has_mask = false;
+  RowOperand mask;
+  float mask_value = 0.0F;
+  Subtract subtract = Subtract::kNone;
+  bool has_clamp_min = false, has_clamp_max = false;
+  float clamp_min = 0.0F, clamp_max = 0.0F;
+};
+
+}  // namespace mindiesd::kernels

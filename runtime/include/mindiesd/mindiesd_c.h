@@ -1,0 +1,221 @@
+/* The C interface of libmindiesd: attention, rotary embedding, RMSNorm and guarded softmax over
+ * tensors that the caller owns. mindiesd.h wraps it for C++.
+ *
+ * Every function returns a status; mindiesd_last_error() then says what was expected and what was
+ * found. No function allocates a result: outputs are given, and must not share memory with an input
+ * (rotary and rms_norm may write over their input if it is the same view). Work on a CPU is
+ * complete on return; work on a device is put on `stream` (a cudaStream_t there, ignored on the
+ * CPU). Functions may be called from several threads at once.
+ *
+ * Stability: enumerators keep their values, mindiesd_tensor keeps its layout, and argument structs
+ * only grow at their end. A caller sets struct_size to the size of the struct it was compiled with;
+ * fields beyond it are taken as zero, which always means "as before".
+ */
+
+#ifndef MINDIESD_MINDIESD_C_H_
+#define MINDIESD_MINDIESD_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MINDIESD_EXPORT __attribute__((visibility("default")))
+#else
+#define MINDIESD_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. It grows when functions, fields or enumerators are added. */
+#define MINDIESD_ABI_VERSION 1
+
+typedef enum mindiesd_status {
+  MINDIESD_OK = 0,
+  MINDIESD_INVALID_ARGUMENT = 1, /* the message names the argument */
+  MINDIESD_UNSUPPORTED = 2,      /* valid, but this build has no kernel for it */
+  MINDIESD_OUT_OF_MEMORY = 3,
+  MINDIESD_INTERNAL = 4
+} mindiesd_status;
+
+typedef enum mindiesd_dtype {
+  MINDIESD_FLOAT32 = 0,
+  MINDIESD_FLOAT16 = 1,
+  MINDIESD_BFLOAT16 = 2,
+  MINDIESD_BOOL = 3, /* one byte, zero or not */
+  MINDIESD_INT32 = 4,
+  MINDIESD_INT64 = 5
+} mindiesd_dtype;
+
+/* DLPack's device types. */
+typedef enum mindiesd_device_type { MINDIESD_CPU = 1, MINDIESD_CUDA = 2 } mindiesd_device_type;
+
+#define MINDIESD_MAX_NDIM 9
+
+/* A tensor that somebody else owns. Sizes and strides count elements; strides may be NULL for dense
+ * row-major. A stride of 0 repeats the element. */
+typedef struct mindiesd_tensor {
+  void* data;
+  const int64_t* sizes;
+  const int64_t* strides;
+  int32_t ndim;
+  int32_t dtype;       /* mindiesd_dtype */
+  int32_t device_type; /* mindiesd_device_type */
+  int32_t device_id;
+} mindiesd_tensor;
+
+typedef enum mindiesd_layout {
+  MINDIESD_BSND = 0, /* batch, sequence, heads, head_dim */
+  MINDIESD_BNSD = 1  /* batch, heads, sequence, head_dim */
+} mindiesd_layout;
+
+typedef enum mindiesd_causal {
+  MINDIESD_CAUSAL_NONE = 0,
+  MINDIESD_CAUSAL_TOP_LEFT = 1,    /* query i sees keys 0 to i (torch's is_causal) */
+  MINDIESD_CAUSAL_BOTTOM_RIGHT = 2 /* the last query sees the last key (flash-attn's causal) */
+} mindiesd_causal;
+
+/* softmax(scale * query key^T + bias) value.
+ * query [B, Sq, Hq, D], key [B, Sk, Hk, D], value [B, Sk, Hk, Dv], output [B, Sq, Hq, Dv] (or heads
+ * before sequence, by `layout`): one of float32, float16, bfloat16, each with a dense last
+ * dimension. Hq is a multiple of Hk; key and value may have batch 1. Computed in float32. mask:
+ * NULL or broadcastable to [B, Hq, Sq, Sk]; bool (true keeps) or a floating type (added).
+ * alibi_slopes: NULL or float32 [Hq] or [B, Hq]; -slope * |i + Sk - Sq - j| is added.
+ * softcap > 0: scores become softcap * tanh(score / softcap), before slopes and mask.
+ * window_left, window_right: query i sees keys i + Sk - Sq - left to i + Sk - Sq + right; negative:
+ * unbounded. Slopes, softcap and window follow flash_attn_func of flash-attn.
+ * A query that sees no key gives zeros. */
+typedef struct mindiesd_attention_args {
+  size_t struct_size;
+  const mindiesd_tensor* query;
+  const mindiesd_tensor* key;
+  const mindiesd_tensor* value;
+  const mindiesd_tensor* output;
+  const mindiesd_tensor* mask;
+  const mindiesd_tensor* alibi_slopes;
+  double scale;
+  double softcap;
+  int64_t window_left;
+  int64_t window_right;
+  int32_t layout; /* mindiesd_layout */
+  int32_t causal; /* mindiesd_causal */
+  void* stream;
+} mindiesd_attention_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_attention(const mindiesd_attention_args* args);
+
+/* Attention over packed sequences: query [Tq, Hq, D], key [Tk, Hk, D], value [Tk, Hk, Dv], output
+ * [Tq, Hq, Dv]; sequence s owns tokens cu_seqlens[s] to cu_seqlens[s + 1]. cu_seqlens_query and
+ * cu_seqlens_key: dense int32 or int64 [sequences + 1], not decreasing, from >= 0 to <= T.
+ * Output rows of no sequence are zeros. Slopes are [Hq] or [sequences, Hq]. The rest as above, with
+ * each sequence's own lengths. */
+typedef struct mindiesd_attention_varlen_args {
+  size_t struct_size;
+  const mindiesd_tensor* query;
+  const mindiesd_tensor* key;
+  const mindiesd_tensor* value;
+  const mindiesd_tensor* output;
+  const mindiesd_tensor* cu_seqlens_query;
+  const mindiesd_tensor* cu_seqlens_key;
+  const mindiesd_tensor* alibi_slopes;
+  double scale;
+  double softcap;
+  int64_t window_left;
+  int64_t window_right;
+  int32_t causal;   /* mindiesd_causal */
+  int32_t reserved; /* zero */
+  void* stream;
+} mindiesd_attention_varlen_args;
+
+MINDIESD_EXPORT mindiesd_status
+mindiesd_attention_varlen(const mindiesd_attention_varlen_args* args);
+
+typedef enum mindiesd_rotation {
+  MINDIESD_ROTATED_HALF = 0,       /* pairs (x[j], x[j + D/2]) */
+  MINDIESD_ROTATED_INTERLEAVED = 1 /* pairs (x[2j], x[2j + 1]) */
+} mindiesd_rotation;
+
+/* output = input * cos + rotate(input) * sin along the last dimension D (even), where rotate maps a
+ * pair (a, b) to (-b, a). cos and sin broadcast to input by its trailing dimensions; their last
+ * dimension is D, or D/2 with one value for each pair. Any floating types and strides; computed in
+ * float32, rounded to output's type. */
+typedef struct mindiesd_rotary_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* cos;
+  const mindiesd_tensor* sin;
+  const mindiesd_tensor* output;
+  int32_t rotation; /* mindiesd_rotation */
+  int32_t reserved; /* zero */
+  void* stream;
+} mindiesd_rotary_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_rotary(const mindiesd_rotary_args* args);
+
+/* y = input / sqrt(mean(input^2) + eps) over the last dimension D; output = weight * y + bias.
+ * weight, bias: NULL or floating [D]. y is rounded to normalized_dtype before it meets the weight,
+ * weight * y to product_dtype before the bias (MINDIESD_FLOAT32: not rounded). */
+typedef struct mindiesd_rms_norm_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* weight;
+  const mindiesd_tensor* bias;
+  const mindiesd_tensor* output;
+  double eps;
+  int32_t normalized_dtype;
+  int32_t product_dtype;
+  void* stream;
+} mindiesd_rms_norm_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_rms_norm(const mindiesd_rms_norm_args* args);
+
+typedef enum mindiesd_subtract {
+  MINDIESD_SUBTRACT_NONE = 0,
+  MINDIESD_SUBTRACT_ROW = 1,   /* the maximum along dim */
+  MINDIESD_SUBTRACT_GLOBAL = 2 /* the maximum of the whole tensor */
+} mindiesd_subtract;
+
+/* Softmax along `dim` (negative counts from the end) after subtraction of a maximum, clamp, mask,
+ * in this order. mask: NULL or broadcastable to input by its trailing dimensions; bool (false
+ * becomes mask_value) or floating (added). A row that is -inf throughout gives NaN. */
+typedef struct mindiesd_softmax_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* mask;
+  const mindiesd_tensor* output;
+  double mask_value;
+  double clamp_min;
+  double clamp_max;
+  int32_t has_clamp_min;
+  int32_t has_clamp_max;
+  int32_t subtract; /* mindiesd_subtract */
+  int32_t dim;
+  void* stream;
+} mindiesd_softmax_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_softmax(const mindiesd_softmax_args* args);
+
+/* What went wrong in this thread's last call that failed; "" if none did. Valid until the next. */
+MINDIESD_EXPORT const char* mindiesd_last_error(void);
+
+/* "0.1.0", and the MINDIESD_ABI_VERSION that the library was built with. */
+MINDIESD_EXPORT const char* mindiesd_version(void);
+MINDIESD_EXPORT int32_t mindiesd_abi_version(void);
+
+/* 1 if this build has kernels for the device type, else 0. */
+MINDIESD_EXPORT int32_t mindiesd_has_device(int32_t device_type);
+
+/* Threads of the CPU kernels, the caller included. 0 restores the default: MINDIESD_NUM_THREADS,
+ * else the processors that the process may run on. */
+MINDIESD_EXPORT void mindiesd_set_num_threads(int32_t threads);
+MINDIESD_EXPORT int32_t mindiesd_num_threads(void);
+
+/* The instruction set that the CPU kernels use: "baseline", "avx2" or "avx512". */
+MINDIESD_EXPORT const char* mindiesd_cpu_isa(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* MINDIESD_MINDIESD_C_H_ */

@@ -1,0 +1,19 @@
+"""The runtime that migrated models import: attention, rotary embedding, norms and activations with
+the published MindIE-SD names, over libmindiesd. ``mindiesd.ext`` goes beyond the published API;
+``mindiesd.utils`` has the exceptions. Inference only."""
+
+from . import ext, utils
+from ._library import library_path
+from .attention import attention_forward, attention_forward_varlen
+from .layers import RMSNorm, fast_layernorm, get_activation_layer, layernorm_scale_shift
+from .rotary import rotary_position_embedding
+
+__all__ = [
+    "RMSNorm",
+    "attention_forward",
+    "attention_forward_varlen",
+    "fast_layernorm",
+    "get_activation_layer",
+    "layernorm_scale_shift",
+    "rotary_position_embedding",
+]

@@ -1,0 +1,90 @@
+"""Checks and conversions that the public functions share: argument types, inference only, autocast."""
+
+import math
+
+import torch
+
+from .utils import ParametersInvalid
+
+
+def expect_tensor(name, value, optional=False):
+    if isinstance(value, torch.Tensor) or (optional and value is None):
+        return
+    raise ParametersInvalid(f"{name} must be a torch.Tensor, but is {type(value).__name__}.")
+
+
+def expect_choice(name, value, choices):
+    if value in choices:
+        return
+    wanted = ", ".join(repr(choice) for choice in choices)
+    raise ParametersInvalid(f"{name} must be one of {wanted}, but is {value!r}.")
+
+
+def expect_bool(name, value):
+    if not isinstance(value, bool):
+        raise ParametersInvalid(f"{name} must be a bool, but is {type(value).__name__}.")
+
+
+def expect_same_device(name, value, reference_name, reference):
+    if value.device != reference.device:
+        raise ParametersInvalid(
+            f"{name} must be on the device of {reference_name}, {reference.device}, but is on "
+            f"{value.device}."
+        )
+
+
+def expect_inference(*tensors):
+    """The operators have no backward: refuse where torch would record one."""
+    if not torch.is_grad_enabled():
+        return
+    for tensor in tensors:
+        if tensor is not None and tensor.requires_grad:
+            raise ParametersInvalid(
+                "mindiesd computes no gradients, but an input requires grad; call it under "
+                "torch.no_grad() or torch.inference_mode()."
+            )
+
+
+def number(name, value, optional=False):
+    """A float from a float, an int or a 0-dimensional tensor."""
+    if value is None and optional:
+        return None
+    if isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype != torch.bool:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        kind = type(value).__name__
+        if isinstance(value, torch.Tensor):
+            kind = f"a tensor of shape {list(value.shape)}"
+        raise ParametersInvalid(f"{name} must be a number, but is {kind}.")
+    return float(value)
+
+
+def finite_number(name, value):
+    value = number(name, value)
+    if not math.isfinite(value):
+        raise ParametersInvalid(f"{name} must be finite, but is {value}.")
+    return value
+
+
+# Whether torch's autocast has a rule for its own operator, by type of device: asked of torch once,
+# since its lists differ between devices and versions.
+_CASTS = {
+    (operator, device_type): torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
+    for operator in ("aten::scaled_dot_product_attention", "aten::rms_norm", "aten::softmax.int")
+    for device_type, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA"))
+}
+
+
+def autocast_type(tensor, operator):
+    """The type that autocast asks for, or None: off, or no rule for ``operator`` on this device."""
+    device_type = tensor.device.type
+    if not _CASTS.get((operator, device_type)) or not torch.is_autocast_enabled(device_type):
+        return None
+    return torch.get_autocast_dtype(device_type)
+
+
+def autocast_tensor(tensor, dtype):
+    """Autocast's own rule: floating tensors are cast, except float64."""
+    if tensor is None or not tensor.is_floating_point() or tensor.dtype == torch.float64:
+        return tensor
+    return tensor.to(dtype)

@@ -1,0 +1,117 @@
+"""The plain-math back end: every operation composed of torch operators, for devices and types that
+have no kernel. It computes in float32 at least, and in float64 where an operand is float64.
+"""
+
+import torch
+
+
+def computing_type(*tensors):
+    """float64 if any operand is, else float32."""
+    wide = any(t is not None and t.dtype in (torch.float64, torch.complex128) for t in tensors)
+    return torch.float64 if wide else torch.float32
+
+
+def attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """Operands are [B, N, S, D]; the order of steps is that of ``kernels/problem.h``."""
+    dtype = computing_type(query, key, value, mask)
+    heads = query.shape[1]
+    if key.shape[1] != heads:
+        group = heads // key.shape[1]
+        key = key.repeat_interleave(group, dim=1)
+        value = value.repeat_interleave(group, dim=1)
+    scores = torch.matmul(query.to(dtype) * scale, key.to(dtype).transpose(-1, -2))
+    if softcap > 0.0:
+        scores = softcap * torch.tanh(scores / softcap)
+    query_length, key_length = scores.shape[-2:]
+    rows = torch.arange(query_length, device=query.device)[:, None]
+    columns = torch.arange(key_length, device=query.device)
+    aligned = rows + (key_length - query_length)
+    if slopes is not None:
+        distance = (aligned - columns).abs().to(dtype)
+        scores = scores - slopes.to(dtype).reshape(-1, heads, 1, 1) * distance
+    allowed = None
+    if causal:
+        allowed = columns <= (rows if causal == 1 else aligned)
+    if left >= 0:
+        inside = columns >= aligned - left
+        allowed = inside if allowed is None else allowed & inside
+    if right >= 0:
+        inside = columns <= aligned + right
+        allowed = inside if allowed is None else allowed & inside
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            allowed = mask if allowed is None else mask & allowed
+        else:
+            scores = scores + mask.to(dtype)
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None or allowed is not None:
+        # A query that sees no key gives zeros; one with a NaN among its scores keeps it.
+        empty = (scores == float("-inf")).all(dim=-1, keepdim=True)
+        weights = weights.masked_fill(empty, 0.0)
+    return torch.matmul(weights, value.to(dtype)).to(query.dtype)
+
+
+def attention_varlen(
+    query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output
+):
+    """Operands are [T, N, D]; writes into ``output``, sequence by sequence."""
+    output.zero_()
+    starts, key_starts = cu_query.tolist(), cu_key.tolist()
+    for s in range(len(starts) - 1):
+        rows, columns = slice(starts[s], starts[s + 1]), slice(key_starts[s], key_starts[s + 1])
+        q, k, v = (t.transpose(0, 1)[None] for t in (query[rows], key[columns], value[columns]))
+        own = slopes[s] if slopes is not None and slopes.dim() == 2 else slopes
+        result = attention(q, k, v, None, scale, causal, left, right, softcap, own)
+        output[rows] = result[0].transpose(0, 1)
+    return output
+
+
+def rotary(x, cos, sin, interleaved, dtype):
+    computing = computing_type(x, cos, sin)
+    wide, cos, sin = x.to(computing), cos.to(computing), sin.to(computing)
+    width = x.shape[-1]
+    if cos.shape[-1] != width:  # one value for each pair
+        if interleaved:
+            cos, sin = (t.repeat_interleave(2, dim=-1) for t in (cos, sin))
+        else:
+            cos, sin = (torch.cat((t, t), dim=-1) for t in (cos, sin))
+    if interleaved:
+        first, second = wide[..., 0::2], wide[..., 1::2]
+        turned = torch.stack((-second, first), dim=-1).flatten(-2)
+    else:
+        first, second = wide[..., : width // 2], wide[..., width // 2 :]
+        turned = torch.cat((-second, first), dim=-1)
+    return (wide * cos + turned * sin).to(dtype)
+
+
+def rms_norm(x, weight, bias, eps, dtype, normalized, product):
+    computing = computing_type(x)
+    wide = x.to(computing)
+    result = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    if normalized != torch.float32:
+        result = result.to(normalized)
+    if weight is not None:
+        result = result.to(computing_type(x, weight)) * weight
+    if bias is not None:
+        if product != torch.float32:
+            result = result.to(product)
+        result = result.to(computing_type(x, weight, bias)) + bias
+    return result.to(dtype)
+
+
+def softmax(x, dim, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
+    wide = x.to(computing_type(x, mask, torch.empty(0, dtype=dtype)))
+    if subtract == 1:
+        wide = wide - wide.amax(dim=dim, keepdim=True)
+    elif subtract == 2:
+        wide = wide - wide.max()
+    if clamp_min is not None or clamp_max is not None:
+        wide = wide.clamp(clamp_min, clamp_max)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            wide = wide.masked_fill(~mask, mask_value)
+        else:
+            wide = wide + mask
+    return torch.softmax(wide, dim=dim).to(dtype)

@@ -1,0 +1,102 @@
+"""``attention_forward`` and ``attention_forward_varlen`` with the published MindIE-SD signatures."""
+
+from . import ext
+from ._checks import expect_bool, expect_choice, expect_tensor
+from .utils import ParametersInvalid
+
+_CHOICES = {
+    "opt_mode": ("runtime", "static", "manual"),
+    "op_type": ("fused_attn_score", "prompt_flash_attn", "ascend_laser_attention"),
+    "layout": ("BNSD", "BSND", "BSH"),
+}
+
+
+def attention_forward(
+    query, key, value, attn_mask=None, scale=None, fused=True, head_first=False, **kwargs
+):
+    """softmax(scale * query keyᵀ + mask) value for operands of four dimensions.
+
+    Args:
+        query, key, value: [B, S, N, D], or [B, N, S, D] with ``head_first``. Key and value may have one
+            batch or fewer heads.
+        attn_mask: broadcastable to [B, N, Sq, Sk]. Boolean: True keeps. Floating: added to the scores.
+        scale: a number or a 0-dimensional tensor; default D ** -0.5.
+        fused: accepted; every path here computes the same.
+        head_first: the layout of operands and result.
+        **kwargs: ``opt_mode``, ``op_type`` and ``layout`` are checked as published and choose among
+            back ends that do not differ in what they compute; unknown names are ignored.
+
+    Returns:
+        [B, Sq, N, Dv] or [B, N, Sq, Dv], of query's type; a query that sees no key gives zeros.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    expect_bool("fused", fused)
+    for name, choices in _CHOICES.items():
+        if name in kwargs:
+            expect_choice(name, kwargs[name], choices)
+    for name, operand in (("query", query), ("key", key), ("value", value)):
+        expect_tensor(name, operand)
+        if operand.dim() != 4:
+            raise ParametersInvalid(
+                f"{name} must have 4 dimensions, but has {operand.dim()}; mindiesd.ext has the form "
+                "for other ranks."
+            )
+    return ext.attention_forward(query, key, value, attn_mask, scale, head_first=head_first)
+
+
+def attention_forward_varlen(
+    q,
+    k,
+    v,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q=None,
+    max_seqlen_k=None,
+    dropout_p=0.0,
+    softmax_scale=None,
+    causal=False,
+    window_size=None,
+    softcap=None,
+    alibi_slopes=None,
+    deterministic=None,
+    return_attn_probs=None,
+    block_table=None,
+):
+    """Attention over packed sequences [T, N, D].
+
+    Args:
+        q, k, v: [T, N, D].
+        cu_seqlens_q, cu_seqlens_k: list of ints or integer tensor [sequences + 1].
+        dropout_p: must be 0.0.
+        softmax_scale: a number; default D ** -0.5.
+        causal: in each sequence the last query sees the last key.
+        max_seqlen_q, max_seqlen_k, window_size, softcap, alibi_slopes, deterministic,
+            return_attn_probs, block_table: reserved, must be None (window, softcap and slopes: see
+            ``mindiesd.ext``).
+
+    Returns:
+        [Tq, N, Dv], dense.
+
+    Raises:
+        ParametersInvalid: a reserved argument is given, or one has the wrong type, shape or value.
+    """
+    reserved = {
+        "max_seqlen_q": max_seqlen_q,
+        "max_seqlen_k": max_seqlen_k,
+        "window_size": window_size,
+        "softcap": softcap,
+        "alibi_slopes": alibi_slopes,
+        "deterministic": deterministic,
+        "return_attn_probs": return_attn_probs,
+        "block_table": block_table,
+    }
+    given = ", ".join(f"{name}={value}" for name, value in reserved.items() if value is not None)
+    if given:
+        raise ParametersInvalid(f"Unsupported parameters in varlen attention: {given}.")
+    if dropout_p != 0.0:
+        raise ParametersInvalid("dropout_p should be set to 0.0 during evaluation.")
+    return ext.attention_forward_varlen(
+        q, k, v, cu_seqlens_q, cu_seqlens_k, softmax_scale=softmax_scale, causal=causal
+    )

@@ -1,0 +1,78 @@
+"""What the verbs do with a set-up and a build that are already there."""
+
+import fcntl
+import subprocess
+import time
+
+
+def ready(sandbox):
+    sandbox.has_packages()
+    sandbox.has_sources()
+    sandbox.has_build()
+    return sandbox
+
+
+def test_help_lists_every_verb(sandbox):
+    run = sandbox.dev("help")
+    assert run.returncode == 0
+    for verb in ("setup", "build", "migrate", "test", "bench", "fmt", "lint", "clean"):
+        assert f"\n  {verb} " in run.stdout
+    assert sandbox.dev().stdout == sandbox.dev("--help").stdout == run.stdout
+
+
+def test_migrate_hands_over_arguments_output_and_exit_status(sandbox, tmp_path):
+    run = ready(sandbox).dev("migrate", "a folder", "--diff", cwd=tmp_path)
+    assert (run.stdout, run.stderr, run.returncode) == ("migrate a folder --diff\n", "", 7)
+
+
+def test_migrate_starts_the_tool_soon_when_nothing_is_to_be_done(sandbox):
+    ready(sandbox).dev("migrate", ".")
+    start = time.monotonic()
+    sandbox.dev("migrate", ".")
+    assert time.monotonic() - start < 2
+
+
+def test_migrate_configures_a_new_tree_without_tests(sandbox):
+    ready(sandbox)
+    (sandbox.root / "build" / "CMakeCache.txt").unlink()
+    sandbox.tool("c++", "echo 'c++ (Debian 12.2.0-14) 12.2.0'")
+    sandbox.tool("cmake", f'echo "$@" > {sandbox.root}/cmake-arguments')
+    assert sandbox.dev("migrate", ".").returncode == 7
+    arguments = (sandbox.root / "cmake-arguments").read_text()
+    assert "-DREFIT_BUILD_TESTS=OFF" in arguments
+
+
+def test_a_second_dev_in_the_tree_waits_for_the_first(sandbox):
+    ready(sandbox)
+    (sandbox.root / ".cache").mkdir()
+    with (sandbox.root / ".cache" / "dev.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = subprocess.Popen(
+            [sandbox.root / "dev", "build"],
+            env={"PATH": str(sandbox.bin)}, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert "waiting for another ./dev" in second.stderr.readline()
+        assert second.poll() is None
+    second.stderr.read()
+    assert second.wait(timeout=60) == 0
+
+
+def test_clean_keeps_what_set_up_installed(sandbox):
+    ready(sandbox)
+    other = sandbox.root / "build-asan"
+    other.mkdir()
+    (other / "CMakeCache.txt").touch()
+    not_a_build = sandbox.root / "buildings"
+    not_a_build.mkdir()
+    assert sandbox.dev("clean").returncode == 0
+    assert not other.exists() and not (sandbox.root / "build").exists()
+    assert not_a_build.exists() and (sandbox.root / ".deps").exists()
+
+
+def test_bench_names_what_it_did_not_find(sandbox):
+    ready(sandbox)
+    cache = sandbox.root / "build" / "CMakeCache.txt"
+    cache.write_text(cache.read_text() + "REFIT_BUILD_BENCH:BOOL=ON\n")
+    run = sandbox.dev("bench", "warp")
+    assert run.returncode == 2
+    assert run.stderr == "no benchmark in build/bin/bench has 'warp' in its name.\n"
