@@ -20,6 +20,15 @@ import warnings
 SEED = 20240607
 
 
+# A projection whose result is normalised next, by the name of that norm in the same module.
+NORMALISED = {
+    "norm_q": "to_q",
+    "norm_k": "to_k",
+    "norm_added_q": "add_q_proj",
+    "norm_added_k": "add_k_proj",
+}
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -38,7 +47,8 @@ def draw_parameters(model, seed: int) -> None:
     """Fills every parameter from a generator, so that no unit norm and no zero gate hides an error.
 
     Weights of norms lie around one; matrices keep the size of what they multiply; everything else
-    (biases, gates, tables, tokens) is normal with a standard deviation of 0.3.
+    (biases, gates, tables, tokens) is normal with a standard deviation of 0.3. What is normalised
+    next is small, with a mean square around 1e-3, so that another epsilon shows.
     """
     import torch
 
@@ -59,6 +69,11 @@ def draw_parameters(model, seed: int) -> None:
         else:
             values = 0.3 * values
         parameter.data.copy_(values)
+    for module in model.modules():
+        for norm, projection in NORMALISED.items():
+            if getattr(module, norm, None) is not None and hasattr(module, projection):
+                for parameter in getattr(module, projection).parameters():
+                    parameter.data.mul_(0.03)
 
 
 def flat_outputs(output) -> list:
