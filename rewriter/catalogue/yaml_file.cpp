@@ -144,6 +144,10 @@ Expected<YamlFile> YamlFile::parse(std::string path, std::string text) {
 }
 
 YamlPlace YamlFile::place(const YAML::Node& node) const {
+  // A value that was left out is marked where the next line starts; its key is what to look at.
+  for (const auto& [value, key] : absent_values_) {
+    if (value.is(node)) return place(key);
+  }
   const YAML::Mark mark = node.Mark();
   const auto row = static_cast<size_t>(mark.line);
   if (mark.is_null() || row >= line_starts_.size()) return {};
@@ -209,6 +213,7 @@ std::optional<YamlFile::Mapping> YamlFile::mapping(const YAML::Node& node, std::
              "`" + key + "` is given twice; the first is at " + where(result.key_node(key)));
       continue;
     }
+    if (entry.second.IsNull()) absent_values_.emplace_back(entry.second, entry.first);
     result.entries_.emplace_back(key, entry.second);
     result.key_nodes_.push_back(entry.first);
   }

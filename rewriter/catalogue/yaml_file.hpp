@@ -73,6 +73,7 @@ class YamlFile {
   std::string text_;
   std::vector<size_t> line_starts_;
   YAML::Node root_;
+  std::vector<std::pair<YAML::Node, YAML::Node>> absent_values_;  // value, key
   std::vector<std::pair<YamlPlace, std::string>> mistakes_;
 };
 

@@ -49,7 +49,9 @@ class Ranks {
     const Value& v = g_[id];
     if (v.kind == Kind::phi) {
       auto a = of(v.operands[1], depth + 1), b = of(v.operands[2], depth + 1);
-      return a && b && *a == *b ? a : std::nullopt;
+      // One branch speaks for its sibling: both feed the same code.
+      if (a && b && *a != *b) return std::nullopt;
+      return a ? a : b;
     }
     if (v.kind == Kind::update) return of(v.operands[0], depth + 1);
     if (v.kind == Kind::element) {
@@ -162,6 +164,12 @@ std::optional<Literal> literal_of(const Graph& graph, ValueId id) {
   if (id == kNone) return std::nullopt;
   const Value& v = graph[id];
   if (v.kind == Kind::literal) return v.literal;
+  if (v.kind == Kind::symbol) {
+    Literal name;
+    name.kind = Literal::Kind::symbol;
+    name.text = v.text;
+    return name;
+  }
   if (v.kind == Kind::tuple || v.kind == Kind::list) {
     Literal out;
     out.kind = Literal::Kind::tuple;

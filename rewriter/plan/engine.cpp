@@ -23,7 +23,8 @@ constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
   std::string callee;
-  bool local = false;
+  std::string rule;   // that knows this callee, but only outside its own library
+  std::string code, says;
   Finding finding;
 };
 
@@ -34,6 +35,7 @@ struct FileState {
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
       definitions;  // qualified -> (FILE:LINE, rule)
+  std::vector<std::string> migrated;  // functions that call the runtime already
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
@@ -180,6 +182,18 @@ class Run {
       state.findings.push_back(std::move(site.finding));
     }
     note_calls(*unit, own, state);
+    note_migrated(*unit, state);
+  }
+
+  static void note_migrated(const Unit& unit, FileState& state) {
+    for (const Function& function : unit.functions) {
+      for (const graph::Value& v : function.graph.values) {
+        if (v.op != nullptr && !v.op->targets.empty()) {
+          state.migrated.push_back(function.qualified);
+          break;
+        }
+      }
+    }
   }
 
   // A file that does not parse is left whole, its sites said.
@@ -273,7 +287,19 @@ class Run {
       if (own.count({begin.line, begin.column}) != 0) continue;
       CallSite site;
       site.callee = call.callee;
-      site.local = call.local != graph::kNone;
+      if (v.op != nullptr) {
+        auto known = compiled_.by_callee.find(v.op);
+        if (known != compiled_.by_callee.end()) {
+          for (size_t r : known->second) {
+            for (const Where& clause : compiled_.rules[r].rule->where) {
+              if (clause.kind != "outside") continue;
+              site.rule = compiled_.rules[r].rule->id;
+              site.code = clause.code;
+              site.says = clause.says;
+            }
+          }
+        }
+      }
       Finding& f = site.finding;
       f.file = unit.source().path();
       f.line = begin.line;
@@ -292,7 +318,10 @@ class Run {
     for (const FileState& state : states_) {
       for (const auto& [qualified, where] : state.definitions) definitions.emplace(qualified, where);
     }
-    if (definitions.empty()) return;
+    std::set<std::string> migrated;
+    for (const FileState& state : states_) {
+      migrated.insert(state.migrated.begin(), state.migrated.end());
+    }
     std::vector<std::string> names;
     for (const auto& [qualified, where] : definitions) {
       names.push_back(qualified.substr(qualified.rfind('.') + 1));
@@ -300,7 +329,7 @@ class Run {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     Prefilter prefilter({{names}});
-    each(
+    if (!names.empty()) each(
         [&](size_t i) {
           FileState& state = states_[i];
           if (!state.scanned || state.parsed || !state.problems.empty()) return;
@@ -313,7 +342,16 @@ class Run {
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
-        if (found == definitions.end()) continue;
+        if (found == definitions.end()) {
+          if (call.rule.empty() || migrated.count(call.callee) != 0) continue;
+          call.finding.rule = call.rule;
+          call.finding.outcome = Outcome::refused;
+          call.finding.code = call.code;
+          call.finding.message = call.says;
+          call.finding.after.clear();
+          state.findings.push_back(call.finding);
+          continue;
+        }
         call.finding.through = found->second.first;
         call.finding.rule = found->second.second;
         state.findings.push_back(call.finding);
@@ -368,7 +406,7 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
                         const Progress& progress) {
   // Isomorphisms and patterns are compiled without a project around them; the isomorphisms
   // themselves without isomorphisms.
-  python::PythonFrontend bare(".", {}, rules.catalogue(), nullptr);
+  python::PythonFrontend bare(".", {}, {}, rules.catalogue(), nullptr);
   Isomorphisms isomorphisms;
   if (!options.isomorphisms.empty()) {
     auto loaded = Isomorphisms::load(options.isomorphisms, rules.catalogue(),
@@ -376,12 +414,12 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
     if (!loaded) return tl::unexpected(loaded.error());
     isomorphisms = std::move(*loaded);
   }
-  python::PythonFrontend patterns(".", {}, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<python::Project::File> files;
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(), &isomorphisms);
   return Run(rules, *compiled, input, options, frontend).go(progress);
 }
 

@@ -35,7 +35,8 @@ class SitePlanner {
                                      : planner_.rules_.by_callee.find(v.op);
         if (found != planner_.rules_.by_callee.end() && v.syntax != kNone && v.range.size() != 0) {
           for (size_t rule : found->second) {
-            if (enabled[rule]) out.push_back(call_site(planner_.rules_.rules[rule], id));
+            if (!enabled[rule] || defined_here(planner_.rules_.rules[rule])) continue;
+            out.push_back(call_site(planner_.rules_.rules[rule], id));
           }
         }
       }
@@ -141,6 +142,16 @@ class SitePlanner {
     return nullptr;
   }
 
+  // A rule for callers outside a library does not look at the library itself: there the calls go
+  // through the definition.
+  bool defined_here(const CompiledRule& rule) const {
+    return std::any_of(rule.rule->where.begin(), rule.rule->where.end(), [&](const Where& clause) {
+      if (clause.kind != "outside") return false;
+      const std::string& package = clause.values.front().text;
+      return unit_.module == package || unit_.module.starts_with(package + ".");
+    });
+  }
+
   bool simple_value(ValueId id) const {
     for (int depth = 0; depth < 8; ++depth) {
       const Value& v = g_[id];
@@ -165,7 +176,7 @@ class SitePlanner {
     PlannedSite site = new_site(rule, id);
     const Value& v = g_[id];
     site.finding.callee = v.op->id;
-    if (rule.rule->attention) site.finding.absorbed = false;
+    if (rule.rule->attention && rule.rule->layout) site.finding.absorbed = false;
     site.interior = {id};
     if (v.kind == Kind::call) {
       if (v.text == "splatted") {

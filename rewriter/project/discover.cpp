@@ -268,18 +268,22 @@ class Search {
 
 }  // namespace
 
-Expected<Discovery> discover(const std::vector<std::string>& paths,
-                             const DiscoveryOptions& options) {
-  if (paths.empty()) return failure("expected at least one PATH, found none");
+tl::expected<Discovery, DiscoveryFailure> discover(const std::vector<std::string>& paths,
+                                                   const DiscoveryOptions& options) {
+  const auto fail = [](bool usage, std::string message) {
+    return tl::unexpected<DiscoveryFailure>(DiscoveryFailure{usage, std::move(message)});
+  };
+  if (paths.empty()) return fail(true, "expected at least one PATH, found none");
   Search search(options);
   std::vector<Start> starts;
   for (const std::string& path : paths) {
     auto start = search.look_up(path);
-    if (!start) return tl::unexpected<Error>(start.error());
+    if (!start) return fail(false, start.error().message);
     if (!starts.empty() && starts.front().root != start->root) {
-      return failure(fmt::format(
-          "the PATHs lie in two trees: {} in {} and {} in {}; run the command once for each",
-          starts.front().given, starts.front().root.string(), start->given, start->root.string()));
+      return fail(true, fmt::format("the PATHs lie in two trees: {} in {} and {} in {}; run the "
+                                    "command once for each",
+                                    starts.front().given, starts.front().root.string(),
+                                    start->given, start->root.string()));
     }
     starts.push_back(std::move(*start));
   }

@@ -27,6 +27,11 @@ struct Discovery {
   std::vector<std::string> notes;          // links not followed, repositories not entered …
 };
 
+struct DiscoveryFailure {
+  bool usage = false;  // the paths make no sense together; else one of them cannot be read
+  std::string message;
+};
+
 // Lists every *.py file that each path is or holds.
 //  - In a git work tree: tracked files and those untracked that no ignore file excludes; the root
 //  is
@@ -40,7 +45,7 @@ struct Discovery {
 //    that is itself a link stands for what it leads to.
 // Fails where a path cannot be read, is a file other than *.py, or the paths have different roots.
 // The result does not depend on the order of the paths.
-Expected<Discovery> discover(const std::vector<std::string>& paths,
-                             const DiscoveryOptions& options);
+tl::expected<Discovery, DiscoveryFailure> discover(const std::vector<std::string>& paths,
+                                                   const DiscoveryOptions& options);
 
 }  // namespace refit

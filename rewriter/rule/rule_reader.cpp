@@ -42,29 +42,30 @@ RuleLocation RuleReader::at(const YAML::Node& node) const {
   return {file_.path(), place.line, place.column};
 }
 
+std::string RuleReader::read_code(const YAML::Node& node, std::string_view what) {
+  auto text = file_.text(node, what);
+  if (text && !is_code(*text)) {
+    file_.report(node, "expected small letters, digits and hyphens for `" + std::string(what) +
+                           "`, found `" + *text + "`");
+  }
+  return text.value_or("");
+}
+
 std::optional<Rule> RuleReader::read(const YAML::Node& node) {
   auto keys = file_.mapping(node, "a rule", kRuleKeys);
   if (!keys) return std::nullopt;
   callees_.clear();
   Rule rule;
   rule.at = at(node);
-  auto code = [&](const YAML::Node& value, std::string_view key) {
-    auto text = file_.text(value, key);
-    if (text && !is_code(*text)) {
-      file_.report(value, "expected small letters, digits and hyphens for `" + std::string(key) +
-                              "`, found `" + *text + "`");
-    }
-    return text.value_or("");
-  };
   if (const YAML::Node* id = keys->require("id")) {
-    rule.id = code(*id, "id");
+    rule.id = read_code(*id, "id");
     rule.at = at(*id);
   }
   if (const YAML::Node* summary = keys->require("summary")) {
     rule.summary = file_.text(*summary, "summary").value_or("");
   }
   if (const YAML::Node* subject = keys->require("subject")) {
-    rule.subject = code(*subject, "subject");
+    rule.subject = read_code(*subject, "subject");
   }
   if (const YAML::Node* attention = keys->find("attention")) {
     rule.attention = file_.boolean(*attention, "attention").value_or(false);
@@ -121,11 +122,7 @@ void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
   Anchor anchor;
   anchor.patterns = read_pattern_keys(*keys, true);
   if (const YAML::Node* code = keys->find("code")) {
-    anchor.code = file_.text(*code, "code").value_or("");
-    if (!anchor.code.empty() && !is_code(anchor.code)) {
-      file_.report(*code, "expected small letters, digits and hyphens for `code`, found `" +
-                              anchor.code + "`");
-    }
+    anchor.code = read_code(*code, "code");
   }
   if (const YAML::Node* says = keys->require("says")) {
     anchor.says = file_.text(*says, "says").value_or("");
@@ -229,13 +226,7 @@ std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuse
     file_.report(node, "a clause of `where` needs a kind, such as `is` or `absent`");
   }
   const YAML::Node* code = refuses ? keys->require("code") : keys->find("code");
-  if (code) {
-    where.code = file_.text(*code, "code").value_or("");
-    if (!where.code.empty() && !is_code(where.code)) {
-      file_.report(*code, "expected small letters, digits and hyphens for `code`, found `" +
-                              where.code + "`");
-    }
-  }
+  if (code) where.code = read_code(*code, "code");
   if (const YAML::Node* says = refuses ? keys->require("says") : keys->find("says")) {
     where.says = file_.text(*says, "says").value_or("");
   }
@@ -417,6 +408,9 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
     rewrite.at = at(item);
     if (const YAML::Node* target = entry->find("target")) {
       if (target->IsSequence()) {
+        if (target->size() == 0) {
+          file_.report(*target, "expected at least one entry in `target`, found none");
+        }
         for (const YAML::Node& name : *target) {
           if (auto value = read_target(name)) rewrite.targets.push_back(*value);
         }
@@ -490,7 +484,7 @@ void RuleReader::read_tests(const YAML::Node& node, Rule& rule) {
     } else if (after) {
       test.after = file_.text(*after, "after");
     } else {
-      test.code = file_.text(*refused, "refused").value_or("");
+      test.code = read_code(*refused, "refused");
     }
     if (const YAML::Node* target = keys->find("target")) {
       test.target = read_target(*target).value_or(Target::cuda);

@@ -21,6 +21,7 @@ class RuleReader {
 
  private:
   RuleLocation at(const YAML::Node& node) const;
+  std::string read_code(const YAML::Node& node, std::string_view what);
   void read_match(const YAML::Node& node, Rule& rule);
   std::vector<std::string> read_callees(const YAML::Node& node, std::string_view key);
   void read_anchor(const YAML::Node& node, Rule& rule);

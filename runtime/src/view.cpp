@@ -39,8 +39,28 @@ bool same_view(const View& a, const View& b) {
   return true;
 }
 
-// Folds a view's last dimension into [0, length) bytes and the rest into a common divisor of the
-// strides: every byte lies at data + n * period + [0, length).
+// The dimensions of more than one element, smallest stride first.
+struct ByStride {
+  int dims[MINDIESD_MAX_NDIM];
+  int count = 0;
+};
+
+ByStride by_stride(const View& view) {
+  ByStride order;
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.sizes[d] <= 1) continue;
+    int place = order.count++;
+    for (; place > 0 && std::abs(view.strides[order.dims[place - 1]]) > std::abs(view.strides[d]);
+         --place) {
+      order.dims[place] = order.dims[place - 1];
+    }
+    order.dims[place] = d;
+  }
+  return order;
+}
+
+// Folds the dimensions that lie without gaps into a tooth of `length` bytes, and the rest into a
+// common divisor of their strides: every byte of the view lies at low + n * period + [0, length).
 struct Comb {
   std::int64_t period = 0, length = 0;
 };
@@ -48,10 +68,15 @@ struct Comb {
 Comb comb_of(const View& view) {
   const auto item = static_cast<std::int64_t>(bytes_of(view.type));
   Comb comb{0, item};
-  const bool dense = view.rank > 0 && view.strides[view.rank - 1] == 1;
-  if (dense) comb.length = item * view.sizes[view.rank - 1];
-  for (int d = 0; d < view.rank - (dense ? 1 : 0); ++d) {
-    if (view.sizes[d] > 1) comb.period = std::gcd(comb.period, std::abs(view.strides[d]) * item);
+  const ByStride order = by_stride(view);
+  for (int i = 0; i < order.count; ++i) {
+    const int d = order.dims[i];
+    const std::int64_t stride = std::abs(view.strides[d]) * item;
+    if (comb.period == 0 && stride <= comb.length) {
+      comb.length += (view.sizes[d] - 1) * stride;
+    } else {
+      comb.period = std::gcd(comb.period, stride);
+    }
   }
   return comb;
 }
@@ -66,7 +91,8 @@ bool provably_apart(const View& a, const View& b) {
   const std::int64_t period = std::gcd(a_comb.period, b_comb.period);
   if (period == 0) return false;
   // Modulo the period, b's teeth begin `offset` behind a's.
-  const std::int64_t offset = ((b_base - a_base) % period + period) % period;
+  const std::int64_t distance = b_base + b_extent.low - (a_base + a_extent.low);
+  const std::int64_t offset = (distance % period + period) % period;
   return offset >= a_comb.length && offset + b_comb.length <= period;
 }
 
@@ -228,25 +254,15 @@ Check broadcast_to(View* view, const std::int64_t* sizes, int rank, const std::s
 Check expect_no_overlap(const View& output) {
   if (output.empty()) return {};
   // Sorted by stride, every dimension must step over all that the smaller ones cover.
-  int order[MINDIESD_MAX_NDIM];
-  int used = 0;
-  for (int d = 0; d < output.rank; ++d) {
-    if (output.sizes[d] <= 1) continue;
-    int place = used++;
-    for (; place > 0 && std::abs(output.strides[order[place - 1]]) > std::abs(output.strides[d]);
-         --place) {
-      order[place] = order[place - 1];
-    }
-    order[place] = d;
-  }
+  const ByStride order = by_stride(output);
   std::int64_t covered = 1;
-  for (int i = 0; i < used; ++i) {
-    const std::int64_t stride = std::abs(output.strides[order[i]]);
+  for (int i = 0; i < order.count; ++i) {
+    const std::int64_t stride = std::abs(output.strides[order.dims[i]]);
     if (stride < covered) {
       return invalid(std::string(output.name) +
                      " must not overlap itself, but several of its elements share memory");
     }
-    covered += (output.sizes[order[i]] - 1) * stride;
+    covered += (output.sizes[order.dims[i]] - 1) * stride;
   }
   return {};
 }

@@ -69,6 +69,11 @@ def _project_inputs() -> dict[str, list[Path]]:
     return inputs
 
 
+def _object(command: dict[str, str]) -> str:
+    found = re.search(r" -o (\S+)", command["command"])
+    return found[1] if found else ""
+
+
 def _is_ours(path: Path) -> bool:
     return path.is_relative_to(tree.ROOT) and path.relative_to(tree.ROOT).parts[0] in PARTS
 
@@ -105,12 +110,13 @@ def tidy_complaints() -> list[str]:
     ours = {c["file"]: c for c in reversed(commands) if _is_ours(Path(c["file"]))}
     inputs = _project_inputs()
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, text=True, check=True)
-    common = version.stdout + (tree.ROOT / ".clang-tidy").read_text()
+    configurations = [tree.ROOT / ".clang-tidy", *sorted(tree.ROOT.glob("tests/**/.clang-tidy"))]
+    common = version.stdout + "".join(path.read_text() for path in configurations)
     CLEAN.mkdir(parents=True, exist_ok=True)
     (CLEAN / "compile_commands.json").write_text(json.dumps(list(ours.values())))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = pool.map(
-            lambda command: _tidy(command, inputs.get(command["output"]), common),
+            lambda command: _tidy(command, inputs.get(_object(command)), common),
             sorted(ours.values(), key=lambda command: command["file"]),
         )
         return [text for text in texts if text]

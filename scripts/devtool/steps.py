@@ -28,12 +28,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def last_telling_line(text: str, marks: Sequence[str]) -> str:
-    """The last line that starts with one of `marks`, or else the last that is not blank."""
+def telling_line(text: str, marks: Sequence[str]) -> str:
+    """The first line that starts with one of `marks`, with the line after it when it only
+    announces that one; or else the last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line in reversed(lines):
+    for line, following in zip(lines, [*lines[1:], ""]):
         if line.startswith(tuple(marks)):
-            return line
+            return f"{line} {following}".strip() if line.endswith(":") else line
     return lines[-1] if lines else "it printed nothing"
 
 
@@ -67,7 +68,7 @@ def run_logged(
         with log.open("rb") as written:
             written.seek(start)
             output = written.read().decode(errors="replace")
-        line = last_telling_line(output, marks)
+        line = telling_line(output, marks)
         raise Stop(f"{failure} (whole log: {tree.shown(log)}): {line}")
 
 

@@ -17,8 +17,8 @@ def project(sandbox, monkeypatch):
     (root / ".clang-tidy").write_text("Checks: '*'\n")
     (root / "build").mkdir()
     command = {
-        "file": str(root / "rewriter" / "a.cpp"), "output": "a.o",
-        "command": "c++ -c a.cpp", "directory": str(root / "build"),
+        "file": str(root / "rewriter" / "a.cpp"),
+        "command": "c++ -o a.o -c a.cpp", "directory": str(root / "build"),
     }  # fmt: skip
     (root / "build" / "compile_commands.json").write_text(json.dumps([command]))
     sandbox.tool(

@@ -223,5 +223,18 @@ def test_a_failure_without_output(tmp_path):
         steps.run_logged([shutil.which("false")], "the step failed", log=tmp_path / "log")
 
 
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("E: first\nE: second\nmore\n", "E: first"),
+        ("noise\nCMake Error at a:1 (b):\n  No such\n  thing\n", "CMake Error at a:1 (b): No such"),
+        ("CMake Error at a:1:", "CMake Error at a:1:"),
+        ("something\n\nlast words\n\n", "last words"),
+    ],
+)
+def test_the_line_that_tells_most(output, line):
+    assert steps.telling_line(output, ("E:", "CMake Error")) == line
+
+
 def test_paths_in_messages_are_those_inside_the_tree():
     assert tree.shown(tree.SETUP_LOG) == "build/log/setup.log"

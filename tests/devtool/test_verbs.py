@@ -27,9 +27,13 @@ def test_migrate_hands_over_arguments_output_and_exit_status(sandbox, tmp_path):
 
 def test_migrate_starts_the_tool_soon_when_nothing_is_to_be_done(sandbox):
     ready(sandbox).dev("migrate", ".")
-    start = time.monotonic()
-    sandbox.dev("migrate", ".")
-    assert time.monotonic() - start < 2
+
+    def seconds():
+        start = time.monotonic()
+        sandbox.dev("migrate", ".")
+        return time.monotonic() - start
+
+    assert min(seconds() for _ in range(3)) < 2
 
 
 def test_migrate_configures_a_new_tree_without_tests(sandbox):

@@ -10,8 +10,9 @@ namespace refit::python {
 using graph::kNone;
 
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
+                               const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
-    : project_(root, files), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
+    : project_(root, files, module_roots), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
 
 namespace {
 

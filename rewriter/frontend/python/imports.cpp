@@ -248,7 +248,13 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
           stays = "__all__ names it";
         }
         for (std::string_view s : reads.strings) {
-          if (stays.empty() && s.size() < 200 && has_word(s, i.local)) stays = "a string names it";
+          // An annotation in quotes; prose has words side by side.
+          bool prose = s.find(' ') != std::string_view::npos &&
+                       s.find_first_of("[.|,") == std::string_view::npos;
+          if (stays.empty() && !prose && s.size() < 120 && s.find('\n') == std::string_view::npos &&
+              has_word(s, i.local)) {
+            stays = "a string names it";
+          }
         }
         if (stays.empty()) {
           std::string other = project.importer_of(unit.module, i.local, unit.relative);

@@ -185,7 +185,8 @@ Module index_module(TSNode root, std::string_view source, std::string name, bool
   return out;
 }
 
-Project::Project(const std::string& root, const std::vector<File>& files) {
+Project::Project(const std::string& root, const std::vector<File>& files,
+                 const std::vector<std::string>& module_roots) {
   std::unordered_map<std::string, bool> has_init;  // directory (relative) -> has __init__.py
   for (const File& file : files) {
     fs::path p(file.relative);
@@ -224,6 +225,11 @@ Project::Project(const std::string& root, const std::vector<File>& files) {
     packages_[name] = package;
     files_.emplace(name, file);
     if (by_path != name && files_.emplace(by_path, file).second) packages_[by_path] = package;
+    for (const std::string& from : module_roots) {
+      if (from.empty() || !std::string_view(file.relative).starts_with(from + "/")) continue;
+      std::string by_root = by_path.substr(std::min(by_path.size(), from.size() + 1));
+      if (!by_root.empty() && files_.emplace(by_root, file).second) packages_[by_root] = package;
+    }
   }
 }
 

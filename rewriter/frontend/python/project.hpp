@@ -58,7 +58,9 @@ class Project {
   struct File {
     std::string path, relative;
   };
-  Project(const std::string& root, const std::vector<File>& files);
+  // `module_roots`: folders below the root ("" is the root) from which module names resolve too.
+  Project(const std::string& root, const std::vector<File>& files,
+          const std::vector<std::string>& module_roots);
 
   // "a.b.c" for a/b/c.py, as an importer of the project would write it.
   std::string module_of(std::string_view relative, bool* package) const;

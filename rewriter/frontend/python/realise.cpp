@@ -426,9 +426,11 @@ class Realiser {
 
   bool leaves_block_empty(StatementId id, const std::set<StatementId>& dead) const {
     const Statement& s = g_.statements[id];
+    const Value& root = g_[change_.root];
+    StatementId joined = root.range.size() == 0 ? root.statement : kNone;  // replaced, not removed
     if (s.parent == kNone) return false;
     for (StatementId other : siblings(id)) {
-      if (dead.count(other) == 0) return false;
+      if (dead.count(other) == 0 || other == joined) return false;
     }
     return true;
   }
@@ -469,8 +471,11 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement) {
   if (kept.empty() && range.begin > 0) {
     // Not two blank lines where there was one on either side.
     ByteRange above = line_of(text, range.begin - 1);
-    bool blank_above = blank(text.substr(above.begin, above.size()));
-    if (blank_above && range.end < text.size()) {
+    std::string_view above_text = text.substr(above.begin, above.size());
+    bool blank_above = blank(above_text);
+    size_t last_word = above_text.find_last_not_of(" \t\r\n");
+    bool opens = last_word != std::string_view::npos && above_text[last_word] == ':';
+    if ((blank_above || opens) && range.end < text.size()) {
       ByteRange below = line_of(text, range.end);
       if (blank(text.substr(below.begin, below.size()))) range.end = below.end;
     }

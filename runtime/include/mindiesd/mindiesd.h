@@ -1,0 +1,306 @@
+// The C++ interface of libmindiesd: attention, rotary embedding, RMSNorm and guarded softmax over
+// tensor views. Inline over the C interface (mindiesd_c.h, which states shapes, types and
+// formulas), so it works with any compiler and standard library from C++17 on. No exceptions, no
+// allocation.
+//
+//   float q[2 * 16 * 8 * 64], out[2 * 16 * 8 * 64];  // batch, sequence, heads, head_dim
+//   auto query = mindiesd::TensorView::dense(q, mindiesd::DataType::kFloat32, {2, 16, 8, 64});
+//   auto result = mindiesd::TensorView::dense(out, mindiesd::DataType::kFloat32, {2, 16, 8, 64});
+//   mindiesd::Status status = mindiesd::attention_forward(query, query, query, result);
+//   if (!status.ok()) std::cerr << status.message() << "\n";
+
+#ifndef MINDIESD_MINDIESD_H_
+#define MINDIESD_MINDIESD_H_
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "mindiesd/mindiesd_c.h"
+
+namespace mindiesd {
+
+enum class StatusCode {
+  kOk = MINDIESD_OK,
+  kInvalidArgument = MINDIESD_INVALID_ARGUMENT,
+  kUnsupported = MINDIESD_UNSUPPORTED,
+  kOutOfMemory = MINDIESD_OUT_OF_MEMORY,
+  kInternal = MINDIESD_INTERNAL,
+};
+
+// The outcome of a call; a failure has a text that says what was expected and what was found.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+enum class DataType : std::int32_t {
+  kFloat32 = MINDIESD_FLOAT32,
+  kFloat16 = MINDIESD_FLOAT16,
+  kBFloat16 = MINDIESD_BFLOAT16,
+  kBool = MINDIESD_BOOL,
+  kInt32 = MINDIESD_INT32,
+  kInt64 = MINDIESD_INT64,
+};
+
+struct Device {
+  std::int32_t type = MINDIESD_CPU;  // mindiesd_device_type, DLPack's numbers
+  std::int32_t id = 0;
+};
+
+// A tensor that somebody else owns: pointer, type, sizes and strides in elements (0 repeats).
+struct TensorView {
+  void* data = nullptr;
+  DataType dtype = DataType::kFloat32;
+  std::int32_t ndim = 0;
+  std::int64_t sizes[MINDIESD_MAX_NDIM] = {};
+  std::int64_t strides[MINDIESD_MAX_NDIM] = {};
+  Device device;
+
+  // Row-major. More than MINDIESD_MAX_NDIM sizes give a view that every operation refuses.
+  static TensorView dense(const void* data, DataType dtype,
+                          std::initializer_list<std::int64_t> sizes, Device device = {}) {
+    TensorView view = shaped(data, dtype, sizes, device);
+    std::int64_t stride = 1;
+    for (std::int32_t d = view.kept() - 1; d >= 0; --d) {
+      view.strides[d] = stride;
+      stride *= view.sizes[d];
+    }
+    return view;
+  }
+
+  static TensorView strided(const void* data, DataType dtype,
+                            std::initializer_list<std::int64_t> sizes,
+                            std::initializer_list<std::int64_t> strides, Device device = {}) {
+    TensorView view = shaped(data, dtype, sizes, device);
+    if (strides.size() != sizes.size()) view.ndim = -1;
+    std::int32_t d = 0;
+    for (const std::int64_t stride : strides) {
+      if (d < view.kept()) view.strides[d++] = stride;
+    }
+    return view;
+  }
+
+  mindiesd_tensor c_view() const {
+    return {data, sizes, strides, ndim, static_cast<std::int32_t>(dtype), device.type, device.id};
+  }
+
+ private:
+  static TensorView shaped(const void* data, DataType dtype,
+                           std::initializer_list<std::int64_t> sizes, Device device) {
+    TensorView view;
+    view.data = const_cast<void*>(data);  // only outputs are written
+    view.dtype = dtype;
+    view.device = device;
+    for (const std::int64_t size : sizes) {
+      if (view.ndim < MINDIESD_MAX_NDIM) view.sizes[view.ndim] = size;
+      ++view.ndim;
+    }
+    return view;
+  }
+  std::int32_t kept() const { return ndim <= MINDIESD_MAX_NDIM ? ndim : MINDIESD_MAX_NDIM; }
+};
+
+namespace internal {
+
+inline Status status_of(mindiesd_status code) {
+  if (code == MINDIESD_OK) return {};
+  return {static_cast<StatusCode>(code), mindiesd_last_error()};
+}
+
+// A C view that may be absent.
+class OptionalView {
+ public:
+  explicit OptionalView(const TensorView* view) {
+    if (view != nullptr) c_view_ = view->c_view();
+    present_ = view != nullptr;
+  }
+  const mindiesd_tensor* get() const { return present_ ? &c_view_ : nullptr; }
+
+ private:
+  mindiesd_tensor c_view_ = {};
+  bool present_ = false;
+};
+
+inline double default_scale(const TensorView& query) {
+  const bool known = query.ndim > 0 && query.ndim <= MINDIESD_MAX_NDIM;
+  const std::int64_t head_dim = known ? query.sizes[query.ndim - 1] : 0;
+  return head_dim > 0 ? 1.0 / std::sqrt(static_cast<double>(head_dim)) : 1.0;
+}
+
+}  // namespace internal
+
+enum class Layout { kBSND = MINDIESD_BSND, kBNSD = MINDIESD_BNSD };
+
+enum class Causal {
+  kNone = MINDIESD_CAUSAL_NONE,
+  kTopLeft = MINDIESD_CAUSAL_TOP_LEFT,
+  kBottomRight = MINDIESD_CAUSAL_BOTTOM_RIGHT,
+};
+
+struct AttentionOptions {
+  const TensorView* mask = nullptr;          // dense attention only
+  const TensorView* alibi_slopes = nullptr;  // float32 [heads] or [batch, heads]
+  double scale = NAN;                        // NAN: 1 / sqrt(head_dim)
+  double softcap = 0.0;
+  std::int64_t window_left = -1;
+  std::int64_t window_right = -1;
+  Layout layout = Layout::kBSND;  // dense attention only
+  Causal causal = Causal::kNone;
+};
+
+// See mindiesd_attention.
+inline Status attention_forward(const TensorView& query, const TensorView& key,
+                                const TensorView& value, const TensorView& output,
+                                const AttentionOptions& options = {}, void* stream = nullptr) {
+  const mindiesd_tensor q = query.c_view(), k = key.c_view(), v = value.c_view();
+  const mindiesd_tensor out = output.c_view();
+  const internal::OptionalView mask(options.mask), slopes(options.alibi_slopes);
+  mindiesd_attention_args args = {};
+  args.struct_size = sizeof(args);
+  args.query = &q;
+  args.key = &k;
+  args.value = &v;
+  args.output = &out;
+  args.mask = mask.get();
+  args.alibi_slopes = slopes.get();
+  args.scale = std::isnan(options.scale) ? internal::default_scale(query) : options.scale;
+  args.softcap = options.softcap;
+  args.window_left = options.window_left;
+  args.window_right = options.window_right;
+  args.layout = static_cast<std::int32_t>(options.layout);
+  args.causal = static_cast<std::int32_t>(options.causal);
+  args.stream = stream;
+  return internal::status_of(mindiesd_attention(&args));
+}
+
+// See mindiesd_attention_varlen.
+inline Status attention_forward_varlen(const TensorView& query, const TensorView& key,
+                                       const TensorView& value, const TensorView& cu_seqlens_query,
+                                       const TensorView& cu_seqlens_key, const TensorView& output,
+                                       const AttentionOptions& options = {},
+                                       void* stream = nullptr) {
+  if (options.mask != nullptr) {
+    return {StatusCode::kInvalidArgument, "attention over packed sequences takes no mask"};
+  }
+  const mindiesd_tensor q = query.c_view(), k = key.c_view(), v = value.c_view();
+  const mindiesd_tensor cu_q = cu_seqlens_query.c_view(), cu_k = cu_seqlens_key.c_view();
+  const mindiesd_tensor out = output.c_view();
+  const internal::OptionalView slopes(options.alibi_slopes);
+  mindiesd_attention_varlen_args args = {};
+  args.struct_size = sizeof(args);
+  args.query = &q;
+  args.key = &k;
+  args.value = &v;
+  args.output = &out;
+  args.cu_seqlens_query = &cu_q;
+  args.cu_seqlens_key = &cu_k;
+  args.alibi_slopes = slopes.get();
+  args.scale = std::isnan(options.scale) ? internal::default_scale(query) : options.scale;
+  args.softcap = options.softcap;
+  args.window_left = options.window_left;
+  args.window_right = options.window_right;
+  args.causal = static_cast<std::int32_t>(options.causal);
+  args.stream = stream;
+  return internal::status_of(mindiesd_attention_varlen(&args));
+}
+
+enum class Rotation {
+  kHalf = MINDIESD_ROTATED_HALF,
+  kInterleaved = MINDIESD_ROTATED_INTERLEAVED,
+};
+
+// See mindiesd_rotary. Output may be the same view as input.
+inline Status rotary_position_embedding(const TensorView& input, const TensorView& cos,
+                                        const TensorView& sin, const TensorView& output,
+                                        Rotation rotation = Rotation::kHalf,
+                                        void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), c = cos.c_view(), s = sin.c_view();
+  const mindiesd_tensor out = output.c_view();
+  mindiesd_rotary_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.cos = &c;
+  args.sin = &s;
+  args.output = &out;
+  args.rotation = static_cast<std::int32_t>(rotation);
+  args.stream = stream;
+  return internal::status_of(mindiesd_rotary(&args));
+}
+
+struct RmsNormOptions {
+  const TensorView* weight = nullptr;
+  const TensorView* bias = nullptr;
+  double eps = 1e-6;
+  DataType normalized = DataType::kFloat32;  // what y is rounded to before the weight
+  DataType product = DataType::kFloat32;     // what weight * y is rounded to before the bias
+};
+
+// See mindiesd_rms_norm. Output may be the same view as input.
+inline Status rms_norm(const TensorView& input, const TensorView& output,
+                       const RmsNormOptions& options = {}, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  const internal::OptionalView weight(options.weight), bias(options.bias);
+  mindiesd_rms_norm_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.weight = weight.get();
+  args.bias = bias.get();
+  args.output = &out;
+  args.eps = options.eps;
+  args.normalized_dtype = static_cast<std::int32_t>(options.normalized);
+  args.product_dtype = static_cast<std::int32_t>(options.product);
+  args.stream = stream;
+  return internal::status_of(mindiesd_rms_norm(&args));
+}
+
+enum class Subtract {
+  kNone = MINDIESD_SUBTRACT_NONE,
+  kRow = MINDIESD_SUBTRACT_ROW,
+  kGlobal = MINDIESD_SUBTRACT_GLOBAL,
+};
+
+struct SoftmaxOptions {
+  std::int32_t dim = -1;
+  Subtract subtract = Subtract::kNone;
+  double clamp_min = -INFINITY;
+  double clamp_max = INFINITY;
+  const TensorView* mask = nullptr;
+  double mask_value = -INFINITY;  // for a boolean mask
+};
+
+// See mindiesd_softmax.
+inline Status softmax(const TensorView& input, const TensorView& output,
+                      const SoftmaxOptions& options = {}, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  const internal::OptionalView mask(options.mask);
+  mindiesd_softmax_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.mask = mask.get();
+  args.output = &out;
+  args.mask_value = options.mask_value;
+  args.clamp_min = options.clamp_min;
+  args.clamp_max = options.clamp_max;
+  args.has_clamp_min = options.clamp_min != -INFINITY ? 1 : 0;
+  args.has_clamp_max = options.clamp_max != INFINITY ? 1 : 0;
+  args.subtract = static_cast<std::int32_t>(options.subtract);
+  args.dim = options.dim;
+  args.stream = stream;
+  return internal::status_of(mindiesd_softmax(&args));
+}
+
+}  // namespace mindiesd
+
+#endif  // MINDIESD_MINDIESD_H_

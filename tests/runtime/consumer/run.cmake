@@ -1,0 +1,41 @@
+# Installs libmindiesd into WORK_DIR, moves the installation (paths in it must be relative), builds the
+# program in SOURCE_DIR against it and checks what it prints.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(result)
+    message(FATAL_ERROR "${ARGN} failed (${result}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+foreach(component runtime development)
+  run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/first --component ${component})
+endforeach()
+file(RENAME ${WORK_DIR}/first ${WORK_DIR}/prefix)
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
+    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
+    -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/consumer)
+if(NOT output MATCHES "1.000 1.000")
+  message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
+
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE pc ${WORK_DIR}/prefix/mindiesd.pc)
+  get_filename_component(pc_dir ${pc} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${pc_dir})
+  run(${pkg_config} --cflags --libs mindiesd)
+  string(STRIP "${output}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(cxx_flags UNIX_COMMAND "${CXX_FLAGS}")
+  run(${CXX} -std=c++17 ${cxx_flags} ${SOURCE_DIR}/main.cpp ${flags} -o ${WORK_DIR}/by_pkg_config)
+  get_filename_component(lib_dir ${pc_dir} DIRECTORY)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${lib_dir} ${WORK_DIR}/by_pkg_config)
+  if(NOT output MATCHES "1.000 1.000")
+    message(FATAL_ERROR "the pkg-config consumer printed: ${output}")
+  endif()
+endif()

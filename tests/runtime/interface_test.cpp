@@ -1,0 +1,197 @@
+// The C++ interface: every operation once with a result that is known, views, DLPack. What the
+// kernels compute over types and shapes is tested in tests/kernels.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "mindiesd/dlpack.h"
+#include "mindiesd/mindiesd.h"
+
+namespace mindiesd {
+namespace {
+
+TensorView floats(const std::vector<float>& values, std::initializer_list<std::int64_t> sizes) {
+  return TensorView::dense(values.data(), DataType::kFloat32, sizes);
+}
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i));
+  return values;
+}
+
+TEST(Interface, AttentionInBothLayoutsIsTheSame) {
+  const std::vector<float> q = counting(2 * 5 * 4 * 8), k = counting(2 * 7 * 2 * 8);
+  std::vector<float> bsnd(q.size()), bnsd(q.size());
+  const auto query = floats(q, {2, 5, 4, 8});
+  const auto key = floats(k, {2, 7, 2, 8});
+  AttentionOptions options;
+  options.causal = Causal::kBottomRight;
+  Status status = attention_forward(query, key, key, floats(bsnd, {2, 5, 4, 8}), options);
+  ASSERT_TRUE(status.ok()) << status.message();
+
+  options.layout = Layout::kBNSD;
+  const auto heads_first = [](const TensorView& view) {
+    TensorView swapped = view;
+    std::swap(swapped.sizes[1], swapped.sizes[2]);
+    std::swap(swapped.strides[1], swapped.strides[2]);
+    return swapped;
+  };
+  status = attention_forward(heads_first(query), heads_first(key), heads_first(key),
+                             floats(bnsd, {2, 4, 5, 8}), options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t s = 0; s < 5; ++s) {
+      for (std::size_t h = 0; h < 4; ++h) {
+        for (std::size_t d = 0; d < 8; ++d) {
+          EXPECT_EQ(bsnd[((b * 5 + s) * 4 + h) * 8 + d], bnsd[((b * 4 + h) * 5 + s) * 8 + d]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Interface, AttentionMasksByBroadcast) {
+  // One key is left to every query: the result is its value.
+  const std::vector<float> q = counting(3 * 2 * 4), v = counting(5 * 2 * 4);
+  std::vector<float> out(q.size());
+  const bool keep[5] = {false, false, true, false, false};
+  const TensorView mask = TensorView::dense(keep, DataType::kBool, {1, 5});
+  AttentionOptions options;
+  options.mask = &mask;
+  const Status status =
+      attention_forward(floats(q, {1, 3, 2, 4}), floats(v, {1, 5, 2, 4}), floats(v, {1, 5, 2, 4}),
+                        floats(out, {1, 3, 2, 4}), options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], v[2 * 8 + i % 8], 1e-6F);
+}
+
+TEST(Interface, VarlenAttentionKeepsSequencesApart) {
+  const std::vector<float> q = counting(6 * 1 * 4);
+  std::vector<float> whole(q.size()), part(2 * 4);
+  const std::int32_t starts[3] = {0, 2, 6};
+  const TensorView cu = TensorView::dense(starts, DataType::kInt32, {3});
+  const TensorView query = floats(q, {6, 1, 4});
+  Status status = attention_forward_varlen(query, query, query, cu, cu, floats(whole, {6, 1, 4}));
+  ASSERT_TRUE(status.ok()) << status.message();
+  const TensorView first = floats(q, {1, 2, 1, 4});
+  status = attention_forward(first, first, first, floats(part, {1, 2, 1, 4}));
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t i = 0; i < part.size(); ++i) EXPECT_EQ(whole[i], part[i]);
+}
+
+TEST(Interface, RotaryTurnsAQuarter) {
+  const std::vector<float> x = {1, 2, 3, 4}, cos(2, 0.0F), sin(2, 1.0F);
+  std::vector<float> half(4), interleaved(4);
+  Status status = rotary_position_embedding(floats(x, {1, 4}), floats(cos, {2}), floats(sin, {2}),
+                                            floats(half, {1, 4}));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(half, (std::vector<float>{-3, -4, 1, 2}));
+  status = rotary_position_embedding(floats(x, {1, 4}), floats(cos, {2}), floats(sin, {2}),
+                                     floats(interleaved, {1, 4}), Rotation::kInterleaved);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(interleaved, (std::vector<float>{-2, 1, -4, 3}));
+}
+
+TEST(Interface, RmsNormInPlaceWithWeightAndBias) {
+  std::vector<float> x = {3, -3, 3, -3};
+  const std::vector<float> weight = {1, 2, 3, 4}, bias = {10, 10, 10, 10};
+  const TensorView w = floats(weight, {4}), b = floats(bias, {4});
+  RmsNormOptions options;
+  options.weight = &w;
+  options.bias = &b;
+  options.eps = 0.0;
+  const Status status = rms_norm(floats(x, {1, 4}), floats(x, {1, 4}), options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(x, (std::vector<float>{11, 8, 13, 6}));
+}
+
+TEST(Interface, SoftmaxAlongAnyDimension) {
+  const std::vector<float> x = {0, 100, 0, 0, 0, 0};
+  std::vector<float> y(6);
+  SoftmaxOptions options;
+  options.dim = 0;
+  options.clamp_max = 0.0;
+  const Status status = softmax(floats(x, {2, 3}), floats(y, {2, 3}), options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (const float value : y) EXPECT_EQ(value, 0.5F);
+}
+
+TEST(Interface, EmptyTensorsAreFine) {
+  const std::vector<float> none;
+  std::vector<float> out(2 * 3 * 4, 7.0F);
+  const TensorView query = floats(none, {0, 3, 2, 4});
+  EXPECT_TRUE(attention_forward(query, query, query, query).ok());
+  EXPECT_TRUE(rms_norm(floats(none, {0, 4}), floats(none, {0, 4})).ok());
+  EXPECT_TRUE(softmax(floats(none, {3, 0}), floats(none, {3, 0})).ok());
+  const std::vector<float> table(4);
+  EXPECT_TRUE(rotary_position_embedding(floats(none, {0, 4}), floats(table, {4}),
+                                        floats(table, {4}), floats(none, {0, 4}))
+                  .ok());
+  // Queries without any key.
+  const TensorView no_keys = floats(none, {1, 0, 2, 4});
+  EXPECT_TRUE(attention_forward(floats(counting(24), {1, 3, 2, 4}), no_keys, no_keys,
+                                floats(out, {1, 3, 2, 4}))
+                  .ok());
+  EXPECT_EQ(out, std::vector<float>(24, 0.0F));
+}
+
+// DLTensor as dlpack.h declares it.
+struct DLDevice {
+  int device_type;
+  std::int32_t device_id;
+};
+struct DLDataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+
+TEST(DlPack, ThereAndBack) {
+  std::vector<float> x(24);
+  TensorView view = TensorView::strided(x.data(), DataType::kBFloat16, {2, 3}, {8, 1});
+  DLTensor tensor;
+  to_dlpack(view, &tensor);
+  EXPECT_EQ(tensor.dtype.code, 4);
+  EXPECT_EQ(tensor.dtype.bits, 16);
+  EXPECT_EQ(tensor.device.device_type, 1);
+  tensor.byte_offset = 4;
+  TensorView back;
+  ASSERT_TRUE(from_dlpack(tensor, &back).ok());
+  EXPECT_EQ(back.data, reinterpret_cast<char*>(x.data()) + 4);
+  EXPECT_EQ(back.dtype, DataType::kBFloat16);
+  EXPECT_EQ(back.sizes[1], 3);
+  EXPECT_EQ(back.strides[0], 8);
+  tensor.strides = nullptr;
+  ASSERT_TRUE(from_dlpack(tensor, &back).ok());
+  EXPECT_EQ(back.strides[0], 3);
+}
+
+TEST(DlPack, RefusesWhatIsNotATensorOfOurs) {
+  std::int64_t shape[1] = {4};
+  DLTensor tensor = {};
+  tensor.ndim = 1;
+  tensor.shape = shape;
+  tensor.dtype = {2, 64, 1};
+  TensorView view;
+  const Status status = from_dlpack(tensor, &view);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("64 bits"), std::string::npos) << status.message();
+  tensor.dtype = {2, 32, 1};
+  tensor.ndim = 40;
+  EXPECT_FALSE(from_dlpack(tensor, &view).ok());
+}
+
+}  // namespace
+}  // namespace mindiesd
