@@ -65,7 +65,7 @@ def weights(tmp_path_factory) -> pathlib.Path:
 
 def run(package_dir: pathlib.Path, out: pathlib.Path, weights: pathlib.Path, names) -> dict:
     try:
-        return processes.run_worker(package_dir, out, weights, names)
+        return processes.run_worker(package_dir, out, weights, names, definitions=True)
     except migration.SetupError as error:
         pytest.fail(str(error))
 

@@ -50,7 +50,11 @@ class SiteFinder:
             after = (self._migrated / file).read_text(encoding="utf-8")
             self._maps[file] = migration.LineMap(before, after)
         original_line = self._maps[file].original(int(line))
-        return [] if original_line is None else self._report.covering(file, original_line, kind)
+        return (
+            []
+            if original_line is None
+            else self._report.overlapping(file, original_line, original_line, kind)
+        )
 
 
 def describe(event: dict) -> str:

@@ -110,13 +110,14 @@ class Report:
         self.content = json.loads(path.read_text(encoding="utf-8"))
         self.sites: list[dict] = self.content["sites"]
 
-    def covering(self, file: str, line: int, kind: str) -> list[dict]:
-        """Report of one kind whose lines contain `line` of the file as it was."""
+    def overlapping(self, file: str, first: int, last: int, kind: str) -> list[dict]:
+        """Sites of one kind with a line between first and last of the file as it was."""
         return [
             site
             for site in self.sites
             if site["file"] == file
-            and site["line"] <= line <= site["end_line"]
+            and site["line"] <= last
+            and first <= site["end_line"]
             and kind_of(site) == kind
         ]
 
