@@ -22,8 +22,8 @@ struct Services {
   std::function<Expected<void>(RuleSet& rules, const std::vector<std::string>& select,
                                const std::vector<std::string>& ignore)>
       select_rules;
-  std::function<Expected<RunResult>(const RuleSet& rules, const Input& input, const EngineOptions& options,
-                          const Progress& progress)>
+  std::function<Expected<RunResult>(const RuleSet& rules, const Input& input,
+                                    const EngineOptions& options, const Progress& progress)>
       run;
   Disk* disk = nullptr;
   Console* console = nullptr;

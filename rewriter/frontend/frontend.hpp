@@ -18,8 +18,8 @@
 namespace refit {
 
 struct Function {
-  std::string name;        // "forward"; "" for the module's own statements
-  std::string qualified;   // "pkg.module.Class.forward"
+  std::string name;                // "forward"; "" for the module's own statements
+  std::string qualified;           // "pkg.module.Class.forward"
   uint32_t parent = graph::kNone;  // enclosing function in the unit
   ByteRange range;
   graph::Graph graph;
@@ -27,9 +27,9 @@ struct Function {
 
 // A call to something that is defined in the project, for "rewritten through".
 struct ProjectCall {
-  uint32_t function = 0;   // where the call stands
+  uint32_t function = 0;  // where the call stands
   graph::ValueId value = graph::kNone;
-  std::string callee;      // qualified name of the definition
+  std::string callee;             // qualified name of the definition
   uint32_t local = graph::kNone;  // the function of this unit that it names, if one
 };
 
@@ -48,8 +48,8 @@ class Unit {
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
-  std::string module;       // qualified name of the file's module
-  bool reexports = false;   // imports of this file are part of its interface
+  std::string module;      // qualified name of the file's module
+  bool reexports = false;  // imports of this file are part of its interface
 
  protected:
   explicit Unit(Source source) : source_(std::move(source)) {}
@@ -58,21 +58,21 @@ class Unit {
 
 // One argument of the call that a change asks for.
 struct NewArgument {
-  std::string keyword;                        // "" for a positional one
-  std::string text;                           // source text, already spelt for this place
-  std::string kept;      // the old callee's parameter whose argument can stay where it stands
+  std::string keyword;  // "" for a positional one
+  std::string text;     // source text, already spelt for this place
+  std::string kept;     // the old callee's parameter whose argument can stay where it stands
 };
 
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
   uint32_t function = 0;
-  graph::ValueId root = graph::kNone;      // a call to edit or an expression (or join) to replace
-  std::string callee;                      // qualified name of the new callee
+  graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
+  std::string callee;                  // qualified name of the new callee
   std::vector<NewArgument> arguments;
-  bool edit_call = false;                  // keep the call's shape, edit its arguments
-  std::vector<graph::StatementId> dead;    // statements that go
+  bool edit_call = false;                // keep the call's shape, edit its arguments
+  std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
-  std::vector<graph::ValueId> forwarded;   // expressions that become their first operand
+  std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
 };
 
@@ -100,11 +100,12 @@ class Frontend {
   // Text edits of all changes of a unit, imports included.
   struct Realised {
     EditSet edits;
-    std::vector<bool> accepted;              // by change; false: its edits met another's
-    std::vector<std::string> notes;          // imports that had to stay, and why
-    std::vector<std::string> after;          // by change: the new text of the root
+    std::vector<bool> accepted;      // by change; false: its edits met another's
+    std::vector<std::string> notes;  // imports that had to stay, and why
+    std::vector<std::string> after;  // by change: the new text of the root
   };
-  virtual Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const = 0;
+  virtual Expected<Realised> realise(const Unit& unit,
+                                     const std::vector<Change>& changes) const = 0;
   // Errors in `after` that `before` did not have.
   virtual std::optional<std::string> verify(const Unit& before, std::string_view after) const = 0;
 };

@@ -49,9 +49,9 @@ struct Value {
   std::vector<std::string> keywords;  // call: one an argument, "" for a positional one
   int index = 0;  // of an element; of the overload that an op's arguments bound to
   int count = 0;
-  ByteRange range;                 // the expression in the source; empty for joins
-  StatementId statement = kNone;   // in which it is computed
-  uint32_t syntax = kNone;         // the front end's own handle
+  ByteRange range;                // the expression in the source; empty for joins
+  StatementId statement = kNone;  // in which it is computed
+  uint32_t syntax = kNone;        // the front end's own handle
 };
 
 enum class StatementKind : uint8_t {
@@ -64,14 +64,14 @@ enum class StatementKind : uint8_t {
 
 struct Statement {
   StatementKind kind = StatementKind::other;
-  ByteRange range;                 // without the line's indentation and line ending
-  StatementId parent = kNone;      // enclosing compound statement
-  uint32_t block = 0;              // which block of the parent: 0 body, 1 else, …
-  bool pure = false;               // evaluating it only defines its names
-  std::vector<ValueId> uses;       // values it consumes besides defining names
+  ByteRange range;             // without the line's indentation and line ending
+  StatementId parent = kNone;  // enclosing compound statement
+  uint32_t block = 0;          // which block of the parent: 0 body, 1 else, …
+  bool pure = false;           // evaluating it only defines its names
+  std::vector<ValueId> uses;   // values it consumes besides defining names
   std::vector<DefinitionId> definitions;
   std::vector<StatementId> children;
-  uint32_t time = 0;               // when it begins, in the order of Graph::reaching
+  uint32_t time = 0;  // when it begins, in the order of Graph::reaching
   uint32_t time_end = 0;
 };
 
@@ -80,8 +80,8 @@ struct Definition {
   uint32_t name = 0;  // index into Graph::names
   ValueId value = kNone;
   StatementId statement = kNone;
-  DefinitionId previous = kNone;              // what the name meant just before
-  bool join = false;                          // made where branches meet:
+  DefinitionId previous = kNone;  // what the name meant just before
+  bool join = false;              // made where branches meet:
   DefinitionId then_side = kNone, else_side = kNone;
 };
 
@@ -97,7 +97,7 @@ class Graph {
   std::vector<Statement> statements;
   std::vector<Definition> definitions;
   std::vector<std::string> names;
-  std::vector<ValueId> sinks;  // used whatever happens: captured by closures, deleted, …
+  std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
   std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
 

@@ -36,8 +36,8 @@ bool denotes_element_type(const Graph& graph, ValueId id) {
   if (v.kind == Kind::op) return v.op->axes == AxisKind::query && v.op->id.ends_with("dtype");
   if (v.kind == Kind::symbol) {
     static constexpr std::string_view kTypes[] = {
-        "float32", "float16", "bfloat16", "float64", "float", "half", "double",
-        "int32",   "int64",   "long",     "int",     "bool",  "uint8", "int8", "int16"};
+        "float32", "float16", "bfloat16", "float64", "float", "half", "double", "int32",
+        "int64",   "long",    "int",      "bool",    "uint8", "int8", "int16"};
     size_t dot = v.text.rfind('.');
     if (dot == std::string::npos) return false;
     std::string_view last = std::string_view(v.text).substr(dot + 1);

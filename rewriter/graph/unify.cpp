@@ -1,5 +1,5 @@
-// Unification of a pattern graph with a subject graph: see unify.hpp. Recursion follows the pattern,
-// whose depth its author chose; the number of steps is bounded.
+// Unification of a pattern graph with a subject graph: see unify.hpp. Recursion follows the
+// pattern, whose depth its author chose; the number of steps is bounded.
 #include "rewriter/graph/unify.hpp"
 
 namespace refit {
@@ -28,7 +28,8 @@ class Unifier {
       return fresh || subject_.same(at->second, s);
     }
     auto named = seen_.find(p);
-    if (named != seen_.end() && named->second != s && !subject_.same(named->second, s)) return false;
+    if (named != seen_.end() && named->second != s && !subject_.same(named->second, s))
+      return false;
     const Value& sv = subject_[s];
     if (pv.kind != sv.kind || pv.op != sv.op || pv.index != sv.index || pv.count != sv.count) {
       return false;

@@ -74,11 +74,16 @@ bool last_dim(const Where&, const SiteView& site, const Argument& a) {
 }
 
 const std::map<std::string_view, Test>& tests() {
-  static const std::map<std::string_view, Test> kTests = {
-      {"is", is},           {"is_not", is_not},   {"rank", rank},
-      {"dtype", dtype},     {"absent", absent},   {"present", passed},
-      {"simple", simple},   {"literal", literal}, {"last_dim", last_dim},
-      {"inference_zero", inference_zero}};
+  static const std::map<std::string_view, Test> kTests = {{"is", is},
+                                                          {"is_not", is_not},
+                                                          {"rank", rank},
+                                                          {"dtype", dtype},
+                                                          {"absent", absent},
+                                                          {"present", passed},
+                                                          {"simple", simple},
+                                                          {"literal", literal},
+                                                          {"last_dim", last_dim},
+                                                          {"inference_zero", inference_zero}};
   return kTests;
 }
 

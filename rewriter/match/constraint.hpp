@@ -12,9 +12,9 @@ namespace refit {
 
 // What a clause may ask about one argument or hole of a site.
 struct Argument {
-  bool known = false;                      // the site has an argument or hole of that name
-  graph::ValueId value = graph::kNone;     // kNone: not passed
-  std::optional<Literal> default_value;    // what the callee takes when it is not passed
+  bool known = false;                    // the site has an argument or hole of that name
+  graph::ValueId value = graph::kNone;   // kNone: not passed
+  std::optional<Literal> default_value;  // what the callee takes when it is not passed
 };
 
 struct SiteView {

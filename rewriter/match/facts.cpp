@@ -139,10 +139,10 @@ class Ranks {
   std::optional<int> unpacked(ValueId id) {
     for (ValueId user : g_.users(id)) {
       const Value& u = g_[user];
-      bool shape = (u.kind == Kind::attribute && u.text == "shape") ||
-                   (u.kind == Kind::op && u.op->axes == AxisKind::query &&
-                    u.op->id.ends_with("size") && u.operands.size() >= 1 &&
-                    (u.operands.size() < 2 || u.operands[1] == kNone));
+      bool shape =
+          (u.kind == Kind::attribute && u.text == "shape") ||
+          (u.kind == Kind::op && u.op->axes == AxisKind::query && u.op->id.ends_with("size") &&
+           u.operands.size() >= 1 && (u.operands.size() < 2 || u.operands[1] == kNone));
       if (!shape) continue;
       for (ValueId part : g_.users(user)) {
         const Value& p = g_[part];
@@ -209,7 +209,8 @@ bool zero_at_inference(const Graph& graph, ValueId id) {
 bool is_boolean(const Graph& graph, ValueId id) {
   if (id == kNone) return false;
   const Value& v = graph[id];
-  if (v.kind == Kind::phi) return is_boolean(graph, v.operands[1]) && is_boolean(graph, v.operands[2]);
+  if (v.kind == Kind::phi)
+    return is_boolean(graph, v.operands[1]) && is_boolean(graph, v.operands[2]);
   if (v.kind == Kind::index) return is_boolean(graph, v.operands[0]);
   if (v.kind != Kind::op) return false;
   static constexpr std::string_view kComparisons[] = {"operator.lt", "operator.le", "operator.eq",

@@ -35,7 +35,8 @@ std::vector<std::string> holes_in(std::string_view text) {
   std::vector<std::string> out;
   for (size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
     size_t end = at + 1;
-    while (end < text.size() && (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
+    while (end < text.size() &&
+           (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
       ++end;
     }
     out.emplace_back(text.substr(at + 1, end - at - 1));
@@ -88,9 +89,10 @@ Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
       for (const auto& [keyword, text] : t->arguments) {
         for (const std::string& hole : holes_in(text)) {
           if (bound.count(hole) == 0) {
-            return failure(fmt::format("{}: `${}` in `{}` is bound by no pattern and is no "
-                                       "parameter of the callee",
-                                       place(rewrite.at), hole, rewrite.with));
+            return failure(
+                fmt::format("{}: `${}` in `{}` is bound by no pattern and is no "
+                            "parameter of the callee",
+                            place(rewrite.at), hole, rewrite.with));
           }
         }
       }

@@ -23,7 +23,7 @@ constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
   std::string callee;
-  std::string rule;   // that knows this callee, but only outside its own library
+  std::string rule;  // that knows this callee, but only outside its own library
   std::string code, says;
   Finding finding;
 };
@@ -34,7 +34,7 @@ struct FileState {
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
-      definitions;  // qualified -> (FILE:LINE, rule)
+      definitions;                    // qualified -> (FILE:LINE, rule)
   std::vector<std::string> migrated;  // functions that call the runtime already
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
@@ -95,7 +95,8 @@ class Run {
         }
       }
     };
-    unsigned jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    unsigned jobs =
+        options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
     for (unsigned t = 1; t < jobs && t < states_.size(); ++t) threads.emplace_back(loop);
     loop();
@@ -316,7 +317,8 @@ class Run {
   void through() {
     std::map<std::string, std::pair<std::string, std::string>> definitions;
     for (const FileState& state : states_) {
-      for (const auto& [qualified, where] : state.definitions) definitions.emplace(qualified, where);
+      for (const auto& [qualified, where] : state.definitions)
+        definitions.emplace(qualified, where);
     }
     std::set<std::string> migrated;
     for (const FileState& state : states_) {
@@ -329,16 +331,17 @@ class Run {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     Prefilter prefilter({{names}});
-    if (!names.empty()) each(
-        [&](size_t i) {
-          FileState& state = states_[i];
-          if (!state.scanned || state.parsed || !state.problems.empty()) return;
-          auto bytes = read(i);
-          if (!bytes || !prefilter.scan(*bytes)[0]) return;
-          auto unit = load(i, *bytes);
-          if (unit) note_calls(*unit, {}, state);
-        },
-        nullptr);
+    if (!names.empty())
+      each(
+          [&](size_t i) {
+            FileState& state = states_[i];
+            if (!state.scanned || state.parsed || !state.problems.empty()) return;
+            auto bytes = read(i);
+            if (!bytes || !prefilter.scan(*bytes)[0]) return;
+            auto unit = load(i, *bytes);
+            if (unit) note_calls(*unit, {}, state);
+          },
+          nullptr);
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
@@ -419,7 +422,8 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<python::Project::File> files;
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(), &isomorphisms);
+  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
+                                  &isomorphisms);
   return Run(rules, *compiled, input, options, frontend).go(progress);
 }
 

@@ -14,11 +14,11 @@ namespace refit {
 
 struct EngineOptions {
   Target target = Target::cuda;
-  bool strict = false;                 // refuse whatever needs an assumption
-  std::set<std::string> assume;        // --assume NAME
-  unsigned jobs = 0;                   // 0: as many as the machine has cores
-  std::string isomorphisms;            // file of spellings that mean the same
-  uint64_t size_limit = 16ull << 20;   // bytes; larger files that hold a site's words are left
+  bool strict = false;                // refuse whatever needs an assumption
+  std::set<std::string> assume;       // --assume NAME
+  unsigned jobs = 0;                  // 0: as many as the machine has cores
+  std::string isomorphisms;           // file of spellings that mean the same
+  uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
@@ -26,6 +26,6 @@ using Progress = std::function<void(uint64_t done, uint64_t total)>;
 // Plans every file. Deterministic: the result does not depend on `jobs`. Fails when a rule or the
 // isomorphisms do not compile.
 Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
-              const Progress& progress);
+                        const Progress& progress);
 
 }  // namespace refit

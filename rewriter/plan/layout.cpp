@@ -53,7 +53,8 @@ class Absorber {
     return out;
   }
 
-  static std::optional<std::pair<int, int>> swap_of(const std::string& from, const std::string& to) {
+  static std::optional<std::pair<int, int>> swap_of(const std::string& from,
+                                                    const std::string& to) {
     if (from.size() != to.size()) return std::nullopt;
     std::vector<int> moved;
     for (size_t i = 0; i < from.size(); ++i) {
@@ -112,7 +113,8 @@ class Absorber {
   bool only_serves(ValueId id, ValueId reader) {
     if (g_.used_by_statement(id)) return no("is also used by another statement");
     for (ValueId user : g_.users(id)) {
-      if (user == reader || !g_.live()[user] || path_.count(user) != 0 || neutral(user, id)) continue;
+      if (user == reader || !g_.live()[user] || path_.count(user) != 0 || neutral(user, id))
+        continue;
       return no("is also read by something else");
     }
     return true;

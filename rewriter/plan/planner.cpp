@@ -238,8 +238,8 @@ class SitePlanner {
         site.finding.transposes_absorbed = absorption.transposes;
       } else {
         extra = layout.otherwise;
-        site.finding.message = "layout kept: " + (known_rank ? absorption.why_not
-                                                             : "the operands' rank is not shown");
+        site.finding.message =
+            "layout kept: " + (known_rank ? absorption.why_not : "the operands' rank is not shown");
       }
     }
     const Operation* target = target_operation(change.callee);
@@ -382,8 +382,8 @@ class SitePlanner {
   }
 
   // Holes whose value is one of several alternatives, by branch perhaps.
-  bool choices(const CompiledRule& rule, Bindings& bindings, std::map<std::string, std::string>& set,
-               Change& change, PlannedSite& site) {
+  bool choices(const CompiledRule& rule, Bindings& bindings,
+               std::map<std::string, std::string>& set, Change& change, PlannedSite& site) {
     for (const auto& [hole, alternatives] : rule.choices) {
       auto bound = bindings.holes.find(hole);
       if (bound == bindings.holes.end()) continue;
@@ -479,7 +479,8 @@ class SitePlanner {
     drop_parents_of_restated(change, dead);
     change.dead.assign(dead.begin(), dead.end());
     if (g_[change.root].range.size() == 0 && dead.count(g_[change.root].statement) == 0) {
-      refuse(site, "shared-value", "a part of it is read elsewhere, so the `if` cannot be replaced");
+      refuse(site, "shared-value",
+             "a part of it is read elsewhere, so the `if` cannot be replaced");
       return;
     }
     for (const auto& [keyword, text] : rewrite->with.arguments) {
@@ -514,7 +515,8 @@ class SitePlanner {
   // An `if` stays when a statement inside it was restated.
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const {
     for (const auto& [statement, text] : change.restated) {
-      for (StatementId p = g_.statements[statement].parent; p != kNone; p = g_.statements[p].parent) {
+      for (StatementId p = g_.statements[statement].parent; p != kNone;
+           p = g_.statements[p].parent) {
         dead.erase(p);
       }
     }
@@ -551,8 +553,8 @@ class SitePlanner {
       const Value& v = g_[at];
       if (v.kind == Kind::phi || v.kind == Kind::tuple) {
         work.insert(work.end(), v.operands.begin(), v.operands.end());
-      } else if (v.kind == Kind::op && (v.op->axes == AxisKind::cast || v.op->view ||
-                                        v.op->axes == AxisKind::concat)) {
+      } else if (v.kind == Kind::op &&
+                 (v.op->axes == AxisKind::cast || v.op->view || v.op->axes == AxisKind::concat)) {
         work.push_back(v.operands[0]);
       } else if (v.kind == Kind::list) {
         work.insert(work.end(), v.operands.begin(), v.operands.end());
@@ -606,9 +608,8 @@ UnitPlan Planner::plan(const Unit& unit, const std::vector<bool>& enabled) const
     planner.catalogue_ = catalogue_;
     planner.run(enabled, out.sites);
   }
-  std::stable_sort(out.sites.begin(), out.sites.end(), [](const auto& a, const auto& b) {
-    return a.range.begin < b.range.begin;
-  });
+  std::stable_sort(out.sites.begin(), out.sites.end(),
+                   [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
   return out;
 }
 

@@ -16,10 +16,10 @@ struct PlannedSite {
   Finding finding;
   ByteRange range;
   bool rewritten = false;
-  Change change;                          // when rewritten
-  std::set<graph::ValueId> interior;      // values that the site accounts for
-  bool definition = false;                // the site is what its function computes
-  std::string function;                   // qualified name of that function
+  Change change;                      // when rewritten
+  std::set<graph::ValueId> interior;  // values that the site accounts for
+  bool definition = false;            // the site is what its function computes
+  std::string function;               // qualified name of that function
 };
 
 struct UnitPlan {

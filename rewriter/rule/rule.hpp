@@ -37,15 +37,16 @@ struct Where {
   std::vector<std::string> of;
   std::vector<Literal> values;
   int number = 0;
-  std::string code;                  // reason code of a refusal
-  std::string says;                  // why, and what would make the site migratable
+  std::string code;                      // reason code of a refusal
+  std::string says;                      // why, and what would make the site migratable
   std::optional<std::string> or_assume;  // instead of refusing: state this assumption
   RuleLocation at;
 };
 
 struct Pattern {
   std::string code;  // statements in Python with $holes, ending in `return EXPRESSION`
-  std::map<std::string, std::string> set;  // names bound when this alternative matched: template text
+  std::map<std::string, std::string>
+      set;  // names bound when this alternative matched: template text
   std::vector<Where> where;
   RuleLocation at;
 };
@@ -68,14 +69,14 @@ struct Anchor {
 struct Layout {
   std::map<std::string, std::string> operands;  // argument -> axis letters, e.g. BNSD
   std::string result;
-  std::string target;  // layout that the rewritten call takes and gives
+  std::string target;                            // layout that the rewritten call takes and gives
   std::map<std::string, std::string> otherwise;  // keyword -> literal, for the fallback
 };
 
 struct Rewrite {
   std::vector<Target> targets;  // empty: every target
-  std::vector<Where> where;     // further clauses; the first rewrite whose clauses all hold is taken
-  std::string with;             // expression with $holes
+  std::vector<Where> where;  // further clauses; the first rewrite whose clauses all hold is taken
+  std::string with;          // expression with $holes
   std::vector<std::string> assumes;  // stated whenever this rewrite is taken
   RuleLocation at;
 };
@@ -92,7 +93,7 @@ struct RuleTest {
 struct Rule {
   std::string id;
   std::string summary;
-  std::string subject;  // attention | rotary | norm | softmax | ...: groups the summary
+  std::string subject;     // attention | rotary | norm | softmax | ...: groups the summary
   bool attention = false;  // findings carry `absorbed`
   Match match;
   std::optional<Anchor> anchor;

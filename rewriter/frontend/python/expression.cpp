@@ -18,15 +18,31 @@ constexpr int kDepthBound = 400;  // nesting of expressions; deeper ones stay op
 // Python's operators by the catalogue's names for them (rules/catalogue/operator.yaml).
 std::string_view binary_operation(std::string_view token) {
   static const std::map<std::string_view, std::string_view> kTable = {
-      {"+", "operator.add"},        {"-", "operator.sub"},      {"*", "operator.mul"},
-      {"/", "operator.truediv"},    {"//", "operator.floordiv"}, {"%", "operator.mod"},
-      {"**", "operator.pow"},       {"@", "operator.matmul"},   {"|", "operator.or_"},
-      {"&", "operator.and_"},       {"^", "operator.xor"},      {"<<", "operator.lshift"},
-      {">>", "operator.rshift"},    {"<", "operator.lt"},       {"<=", "operator.le"},
-      {"==", "operator.eq"},        {"!=", "operator.ne"},      {">=", "operator.ge"},
-      {">", "operator.gt"},         {"is", "operator.is_"},     {"is not", "operator.is_not"},
-      {"in", "operator.contains"},  {"not in", "operator.not_contains"},
-      {"and", "operator.logical_and"}, {"or", "operator.logical_or"}};
+      {"+", "operator.add"},
+      {"-", "operator.sub"},
+      {"*", "operator.mul"},
+      {"/", "operator.truediv"},
+      {"//", "operator.floordiv"},
+      {"%", "operator.mod"},
+      {"**", "operator.pow"},
+      {"@", "operator.matmul"},
+      {"|", "operator.or_"},
+      {"&", "operator.and_"},
+      {"^", "operator.xor"},
+      {"<<", "operator.lshift"},
+      {">>", "operator.rshift"},
+      {"<", "operator.lt"},
+      {"<=", "operator.le"},
+      {"==", "operator.eq"},
+      {"!=", "operator.ne"},
+      {">=", "operator.ge"},
+      {">", "operator.gt"},
+      {"is", "operator.is_"},
+      {"is not", "operator.is_not"},
+      {"in", "operator.contains"},
+      {"not in", "operator.not_contains"},
+      {"and", "operator.logical_and"},
+      {"or", "operator.logical_or"}};
   auto found = kTable.find(token);
   return found == kTable.end() ? std::string_view{} : found->second;
 }
@@ -72,7 +88,8 @@ ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
         type == "format_expression") {
       for (TSNode inner : children_of(child)) {
         std::string_view t = type_of(inner);
-        if (t != "format_specifier" && t != "type_conversion") operands.push_back(expression(inner));
+        if (t != "format_specifier" && t != "type_conversion")
+          operands.push_back(expression(inner));
       }
       continue;
     }

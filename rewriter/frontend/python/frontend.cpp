@@ -157,7 +157,8 @@ Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
   return out;
 }
 
-std::optional<std::string> PythonFrontend::verify(const Unit& before, std::string_view after) const {
+std::optional<std::string> PythonFrontend::verify(const Unit& before,
+                                                  std::string_view after) const {
   Tree tree(after);
   std::vector<ByteRange> errors;
   find_errors(tree.root(), errors);

@@ -10,7 +10,8 @@ class PythonFrontend : public Frontend {
  public:
   // `files` are the project's Python files; names resolve among them. `isomorphisms` may be null.
   PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
-                 const std::vector<std::string>& module_roots, const Catalogue& catalogue, const Isomorphisms* isomorphisms);
+                 const std::vector<std::string>& module_roots, const Catalogue& catalogue,
+                 const Isomorphisms* isomorphisms);
 
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
   Expected<graph::Graph> pattern(std::string_view code) override;

@@ -263,9 +263,10 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       }
       if (!stays.empty()) {
         auto p = unit.source().position(ts_node_start_byte(statement));
-        notes.push_back(fmt::format("{}:{}: the import of `{}` stays although nothing here uses it "
-                                    "any more: {}",
-                                    unit.relative, p.line, i.qualified, stays));
+        notes.push_back(
+            fmt::format("{}:{}: the import of `{}` stays although nothing here uses it "
+                        "any more: {}",
+                        unit.relative, p.line, i.qualified, stays));
         continue;
       }
       dead.push_back(&i);

@@ -609,7 +609,8 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   for (const auto& scope : scopes) {
     graph::Graph& g = unit.functions[scope->function].graph;
     for (const graph::Definition& d : g.definitions) {
-      if (scope->captured.count(g.names[d.name]) != 0 && d.value != kNone) g.sinks.push_back(d.value);
+      if (scope->captured.count(g.names[d.name]) != 0 && d.value != kNone)
+        g.sinks.push_back(d.value);
     }
     g.forget_derived();
   }

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rewriter/graph/isomorphisms.hpp"
 #include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/frontend/python/unit.hpp"
+#include "rewriter/graph/isomorphisms.hpp"
 
 namespace refit::python {
 

@@ -27,7 +27,7 @@ struct UnitLowering {
 class FunctionLowering {
  public:
   FunctionLowering(UnitLowering& shared, uint32_t index, std::shared_ptr<Scope> scope);
-  void run(TSNode definition);          // a function_definition
+  void run(TSNode definition);  // a function_definition
   void run_module(TSNode root);
 
  private:
@@ -121,8 +121,8 @@ class FunctionLowering {
   int depth_ = 0;
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
-  bool impure_ = false;                       // the statement being lowered has an effect
-  std::vector<DefinitionId> env_;             // by name
+  bool impure_ = false;            // the statement being lowered has an effect
+  std::vector<DefinitionId> env_;  // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each

@@ -159,8 +159,8 @@ std::vector<Imported> imported_names(TSNode statement, std::string_view source,
       TSNode what = is(name, "aliased_import") ? field(name, "name") : name;
       TSNode local = is(name, "aliased_import") ? field(name, "alias") : name;
       std::string item(text_of(source, what));
-      out.push_back({std::string(text_of(source, local)), from.empty() ? item : from + "." + item,
-                     name});
+      out.push_back(
+          {std::string(text_of(source, local)), from.empty() ? item : from + "." + item, name});
     }
   }
   return out;
@@ -263,8 +263,8 @@ const Module* Project::module(const std::string& name) {
   auto source = Source::decode(found->second.relative, bytes.str());
   if (!source) return nullptr;
   Tree tree(source->text());
-  slot = std::make_unique<Module>(
-      index_module(tree.root(), source->text(), name, packages_.at(name)));
+  slot =
+      std::make_unique<Module>(index_module(tree.root(), source->text(), name, packages_.at(name)));
   std::vector<TSNode> work{tree.root()};
   while (!work.empty()) {
     TSNode node = work.back();
@@ -296,7 +296,8 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
       case Binding::Kind::class_: {
         if (one && *one != b.qualified) {
           if (why != nullptr) {
-            *why = "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
+            *why =
+                "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
           }
           return std::nullopt;
         }
@@ -318,17 +319,19 @@ void Project::index_importers() {
     std::ostringstream buffer;
     buffer << in.rdbuf();
     std::string bytes = buffer.str();
+    bool star = bytes.find("import *") != std::string::npos;
     std::set<std::string> last;
-    for (size_t at = bytes.find("from "); at != std::string::npos; at = bytes.find("from ", at + 1)) {
+    for (size_t at = bytes.find("from "); at != std::string::npos;
+         at = bytes.find("from ", at + 1)) {
       size_t begin = at + 5;
       size_t end = bytes.find_first_of(" \t\r\n;#", begin);
       if (end == std::string::npos) break;
       std::string from = bytes.substr(begin, end - begin);
       size_t dot = from.rfind('.');
       std::string component = dot == std::string::npos ? from : from.substr(dot + 1);
-      last.insert(component.empty() ? "." : component);
+      if (!component.empty()) last.insert(component);
     }
-    for (const std::string& component : last) importers_[component].push_back(name);
+    for (const std::string& component : last) importers_[component].push_back({name, star});
   }
 }
 
@@ -336,19 +339,23 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
                                  const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
   std::string component = module_name.substr(module_name.rfind('.') + 1);
-  for (const std::string& key : {component, std::string(".")}) {
-    auto found = importers_.find(key);
-    if (found == importers_.end()) continue;
-    for (const std::string& importer : found->second) {
-      auto file = files_.find(importer);
-      if (file == files_.end() || file->second.relative == except) continue;
-      const Module* m = module(importer);
-      if (m == nullptr) continue;
-      for (const std::string& star : m->names.stars) {
-        if (star == module_name) return file->second.relative;
-      }
-      if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
+  auto found = importers_.find(component);
+  if (found == importers_.end()) return "";
+  for (const Importer& importer : found->second) {
+    auto file = files_.find(importer.module);
+    if (file == files_.end() || file->second.relative == except) continue;
+    if (!importer.star) {
+      std::ifstream in(file->second.path, std::ios::binary);
+      std::ostringstream bytes;
+      bytes << in.rdbuf();
+      if (bytes.str().find(name) == std::string::npos) continue;
     }
+    const Module* m = module(importer.module);
+    if (m == nullptr) continue;
+    for (const std::string& star : m->names.stars) {
+      if (star == module_name) return file->second.relative;
+    }
+    if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
   }
   return "";
 }

@@ -20,30 +20,30 @@ namespace refit::python {
 struct Binding {
   enum class Kind { import, function, class_, assignment, none, other };
   Kind kind = Kind::other;
-  std::string qualified;       // import: what is imported; function, class: its own name
-  ByteRange statement;         // the binding statement
-  bool guarded = false;        // inside try or if
+  std::string qualified;  // import: what is imported; function, class: its own name
+  ByteRange statement;    // the binding statement
+  bool guarded = false;   // inside try or if
 };
 
 // The names of one scope (a module, or one function) and what binds them.
 struct Names {
   std::map<std::string, std::vector<Binding>, std::less<>> bindings;
-  std::vector<std::string> stars;        // modules imported by `from m import *`
+  std::vector<std::string> stars;  // modules imported by `from m import *`
 };
 
 struct Module {
   std::string name;
   bool package = false;
   Names names;
-  std::vector<std::string> all;          // __all__, where literal
-  std::set<std::string> inner_imports;   // qualified names imported anywhere in the file
+  std::vector<std::string> all;         // __all__, where literal
+  std::set<std::string> inner_imports;  // qualified names imported anywhere in the file
 };
 
 // What an `import` or `from … import` statement binds, with relative modules made absolute.
 struct Imported {
   std::string local;
   std::string qualified;
-  TSNode node;             // the name or aliased_import inside the statement
+  TSNode node;  // the name or aliased_import inside the statement
 };
 std::vector<Imported> imported_names(TSNode statement, std::string_view source,
                                      std::string_view module, bool package);
@@ -81,10 +81,14 @@ class Project {
  private:
   std::optional<std::string> resolve(const std::string& qualified, int depth);
   void index_importers();
-  std::map<std::string, File> files_;                 // by module name
+  std::map<std::string, File> files_;  // by module name
   std::once_flag importers_once_;
-  // Module names by the last component of a module that they import from.
-  std::unordered_map<std::string, std::vector<std::string>> importers_;
+  struct Importer {
+    std::string module;
+    bool star;
+  };
+  // Modules by the last component of a module that they import from.
+  std::unordered_map<std::string, std::vector<Importer>> importers_;
   std::unordered_map<std::string, std::string> module_names_;  // relative path -> module
   std::unordered_map<std::string, bool> packages_;
   std::mutex mutex_;

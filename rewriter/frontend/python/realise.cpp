@@ -18,7 +18,9 @@ using graph::ValueId;
 
 namespace {
 
-bool blank(std::string_view s) { return s.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos; }
+bool blank(std::string_view s) {
+  return s.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos;
+}
 
 // Offsets of the line that holds `at`: its first byte, and one past its line ending.
 ByteRange line_of(std::string_view text, uint32_t at) {
@@ -279,9 +281,8 @@ class Realiser {
       }
       size_t j = i;
       while (j + 1 < slots.size() && slots[j + 1].target == nullptr) ++j;
-      done = remove_arguments(
-          list, i == 0 ? TSNode{} : slots[i - 1].node, slots[i].node, slots[j].node,
-          j + 1 < slots.size() ? slots[j + 1].node : TSNode{});
+      done = remove_arguments(list, i == 0 ? TSNode{} : slots[i - 1].node, slots[i].node,
+                              slots[j].node, j + 1 < slots.size() ? slots[j + 1].node : TSNode{});
       if (!done) return done;
       i = j + 1;
     }
@@ -316,8 +317,8 @@ class Realiser {
     EditSet local;
     for (const Edit& e : edits_.edits()) {
       if (range.contains(e.range)) {
-        auto added = local.add({{e.range.begin - range.begin, e.range.end - range.begin},
-                                e.replacement});
+        auto added =
+            local.add({{e.range.begin - range.begin, e.range.end - range.begin}, e.replacement});
         if (!added) return added;
       }
     }
@@ -403,7 +404,8 @@ class Realiser {
       }
       if (leaves_block_empty(id, dead)) {
         bool first = true;
-        for (StatementId other : siblings(id)) first = first && (other == id || other > id || dead.count(other) == 0);
+        for (StatementId other : siblings(id))
+          first = first && (other == id || other > id || dead.count(other) == 0);
         auto done = first ? edits_.add({s.range, "pass"}) : edits_.add(removal(s.range));
         if (!done) return done;
         continue;

@@ -11,13 +11,13 @@
 namespace refit::python {
 
 struct Scope {
-  std::shared_ptr<Scope> parent;      // enclosing function's scope; classes are not seen from within
-  uint32_t function = 0;              // its number in the unit
+  std::shared_ptr<Scope> parent;  // enclosing function's scope; classes are not seen from within
+  uint32_t function = 0;          // its number in the unit
   std::set<std::string, std::less<>> locals;
   std::set<std::string, std::less<>> globals;    // `global x`
   std::set<std::string, std::less<>> nonlocals;  // `nonlocal x`
   std::set<std::string, std::less<>> captured;   // locals that an inner function reads
-  Names names;                        // what binds the locals, where it is an import or definition
+  Names names;  // what binds the locals, where it is an import or definition
 };
 
 // Fills locals, globals and nonlocals from a function's body (parameters are the caller's to add).

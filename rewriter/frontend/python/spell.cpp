@@ -188,10 +188,9 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
     if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
   }
   auto top = bindings.find(package);
-  if (shadowed(package) ||
-      (top != bindings.end() &&
-       (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
-        top->second[0].qualified != package))) {
+  if (shadowed(package) || (top != bindings.end() &&
+                            (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
+                             top->second[0].qualified != package))) {
     return failure(fmt::format(
         "the name `{}` already means something else here; rename it to make room for the import",
         package));
@@ -201,7 +200,8 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
     if (!is(node, "import_statement")) continue;
     for (TSNode name : fields_of(node, "name")) {
       std::string_view text = text_of(unit.text(), name);
-      if (text == module || (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {
+      if (text == module ||
+          (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {
         return Spelling{qualified, ""};
       }
     }

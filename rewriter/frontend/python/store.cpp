@@ -26,8 +26,7 @@ void FunctionLowering::assignment(TSNode node) {
     close(id);
     return;
   }
-  ValueId value =
-      is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
+  ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
   bool impure = impure_;
   if (impure) use(value);
   bool names_only = true;
@@ -133,8 +132,11 @@ void FunctionLowering::augmented(TSNode node) {
   ValueId right = expression(field(node, "right"));
   bool impure = impure_;
   static const std::map<std::string_view, std::string_view> kOperations = {
-      {"+", "operator.add"}, {"-", "operator.sub"}, {"*", "operator.mul"},
-      {"/", "operator.truediv"}, {"**", "operator.pow"}};
+      {"+", "operator.add"},
+      {"-", "operator.sub"},
+      {"*", "operator.mul"},
+      {"/", "operator.truediv"},
+      {"**", "operator.pow"}};
   auto known = kOperations.find(token);
   ValueId result = known == kOperations.end()
                        ? opaque("augmented assignment", {old_value, right}, node)

@@ -57,8 +57,7 @@ TSNode without_parentheses(TSNode node) {
 std::vector<TSNode> statements_of(TSNode block) { return children_of(block); }
 
 Tree::Tree(std::string_view text) {
-  std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(),
-                                                                &ts_parser_delete);
+  std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
   ts_parser_set_language(parser.get(), tree_sitter_python());
   tree_ = ts_parser_parse_string(parser.get(), nullptr, text.data(),
                                  static_cast<uint32_t>(text.size()));

@@ -30,8 +30,7 @@ std::vector<TSNode> all_children_of(TSNode node);
 // The fields named `name`, in order.
 std::vector<TSNode> fields_of(TSNode node, std::string_view name);
 inline std::string_view text_of(std::string_view source, TSNode node) {
-  return source.substr(ts_node_start_byte(node),
-                       ts_node_end_byte(node) - ts_node_start_byte(node));
+  return source.substr(ts_node_start_byte(node), ts_node_end_byte(node) - ts_node_start_byte(node));
 }
 // `(x)` is `x`.
 TSNode without_parentheses(TSNode node);
