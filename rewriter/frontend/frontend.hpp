@@ -100,7 +100,9 @@ class Frontend {
   // Text edits of all changes of a unit, imports included.
   struct Realised {
     EditSet edits;
-    std::vector<bool> accepted;      // by change; false: its edits met another's
+    std::vector<bool> accepted;       // by change
+    std::vector<Error> refused;       // by change: why it was not accepted
+    std::vector<std::string> codes;   // by change: the reason's code
     std::vector<std::string> notes;  // imports that had to stay, and why
     std::vector<std::string> after;  // by change: the new text of the root
   };

@@ -54,8 +54,11 @@ class Ranks {
       return a ? a : b;
     }
     if (v.kind == Kind::update) return of(v.operands[0], depth + 1);
-    if (v.kind == Kind::element) {
-      const Value& whole = g_[v.operands[0]];
+    const Value* base = v.operands.empty() || v.operands[0] == kNone ? nullptr : &g_[v.operands[0]];
+    bool one_part = v.kind == Kind::element || (v.kind == Kind::index && base->kind == Kind::op &&
+                                            base->op->axes == AxisKind::split);
+    if (one_part) {
+      const Value& whole = *base;
       if (whole.kind == Kind::op && whole.op->axes == AxisKind::split) {
         auto r = of(whole.operands[0], depth + 1);
         if (!r) return r;
@@ -71,11 +74,11 @@ class Ranks {
     }
     if (v.kind == Kind::index) {
       const Value& at = g_[v.operands[1]];
-      auto base = of(v.operands[0], depth + 1);
-      if (!base) return std::nullopt;
+      auto whole = of(v.operands[0], depth + 1);
+      if (!whole) return std::nullopt;
       std::vector<ValueId> parts =
           at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{v.operands[1]};
-      int rank = *base;
+      int rank = *whole;
       for (ValueId part : parts) {
         const Value& p = g_[part];
         if (p.kind == Kind::slice) continue;
@@ -142,7 +145,7 @@ class Ranks {
       bool shape =
           (u.kind == Kind::attribute && u.text == "shape") ||
           (u.kind == Kind::op && u.op->axes == AxisKind::query && u.op->id.ends_with("size") &&
-           u.operands.size() >= 1 && (u.operands.size() < 2 || u.operands[1] == kNone));
+           !u.operands.empty() && (u.operands.size() < 2 || u.operands[1] == kNone));
       if (!shape) continue;
       for (ValueId part : g_.users(user)) {
         const Value& p = g_[part];

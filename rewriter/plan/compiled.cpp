@@ -88,7 +88,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
       if (!t) return failure(place(rewrite.at) + ": " + t.error().message);
       for (const auto& [keyword, text] : t->arguments) {
         for (const std::string& hole : holes_in(text)) {
-          if (bound.count(hole) == 0) {
+          if (!bound.contains(hole)) {
             return failure(
                 fmt::format("{}: `${}` in `{}` is bound by no pattern and is no "
                             "parameter of the callee",

@@ -6,7 +6,6 @@
 namespace refit {
 
 using graph::Graph;
-using graph::Kind;
 using graph::kNone;
 using graph::Statement;
 using graph::StatementId;
@@ -26,14 +25,14 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
     }
   };
   for (StatementId s = 0; s < g.statements.size(); ++s) {
-    if (dead.count(s) != 0) continue;
+    if (dead.contains(s)) continue;
     for (ValueId id : g.statements[s].uses) reach(id);
   }
   for (ValueId id : g.sinks) reach(id);
   while (!work.empty()) {
     ValueId id = work.back();
     work.pop_back();
-    if (gone.count(id) != 0) continue;
+    if (gone.contains(id)) continue;
     if (id == root) {
       for (ValueId k : kept) reach(k);
       continue;
@@ -56,7 +55,7 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
     std::set<StatementId> next = dead;
     for (StatementId s = 0; s < g.statements.size(); ++s) {
       const Statement& statement = g.statements[s];
-      if (!statement.pure || dead.count(s) != 0) continue;
+      if (!statement.pure || dead.contains(s)) continue;
       bool was_live = false, is_live = false, defines = false;
       for (graph::DefinitionId d : statement.definitions) {
         ValueId v = g.definitions[d].value;
@@ -72,7 +71,7 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
         bool replaced = s == home && g[root].range.size() == 0;
         bool all = !statement.children.empty();
         for (StatementId child : statement.children) {
-          all = all && (next.count(child) != 0);
+          all = all && (next.contains(child));
         }
         if (all && (replaced || !is_live)) next.insert(s);
       }

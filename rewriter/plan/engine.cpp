@@ -71,6 +71,7 @@ class Run {
 
   RunResult go(const Progress& progress) {
     std::vector<Triggers> triggers;
+    triggers.reserve(compiled_.rules.size() + 2);
     for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
     triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
@@ -126,7 +127,7 @@ class Run {
     state.exports = hits[n + 1];
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
     if (std::find(state.enabled.begin(), state.enabled.end(), true) == state.enabled.end()) return;
-    plan(i, std::move(*bytes));
+    plan(i, *bytes);
   }
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
@@ -154,7 +155,7 @@ class Run {
     return std::move(*unit);
   }
 
-  void plan(size_t i, std::string bytes) {
+  void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
     auto unit = load(i, bytes);
@@ -243,12 +244,11 @@ class Run {
         sites[c]->finding.after = realised->after[c];
         continue;
       }
-      dropped = true;
+      dropped = dropped || realised->codes[c] == "overlap";
       sites[c]->rewritten = false;
       sites[c]->finding.outcome = Outcome::refused;
-      sites[c]->finding.code = "overlap";
-      sites[c]->finding.message =
-          "its edit would change text that another rewrite changes; run again after this one";
+      sites[c]->finding.code = realised->codes[c];
+      sites[c]->finding.message = realised->refused[c].message;
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
@@ -276,8 +276,14 @@ class Run {
     auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
     if (!unit) return false;
     UnitPlan again = planner_.plan(**unit, states_[i].enabled);
-    return std::none_of(again.sites.begin(), again.sites.end(),
-                        [](const PlannedSite& s) { return s.rewritten; });
+    std::vector<Change> changes;
+    for (const PlannedSite& site : again.sites) {
+      if (site.rewritten) changes.push_back(site.change);
+    }
+    if (changes.empty()) return true;
+    auto realised = frontend_.realise(**unit, changes);
+    return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
+                           realised->accepted.end();
   }
 
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
@@ -285,7 +291,7 @@ class Run {
     for (const ProjectCall& call : unit.project_calls) {
       const graph::Value& v = unit.functions[call.function].graph[call.value];
       auto begin = unit.source().position(v.range.begin);
-      if (own.count({begin.line, begin.column}) != 0) continue;
+      if (own.contains({begin.line, begin.column})) continue;
       CallSite site;
       site.callee = call.callee;
       if (v.op != nullptr) {
@@ -325,6 +331,7 @@ class Run {
       migrated.insert(state.migrated.begin(), state.migrated.end());
     }
     std::vector<std::string> names;
+    names.reserve(definitions.size());
     for (const auto& [qualified, where] : definitions) {
       names.push_back(qualified.substr(qualified.rfind('.') + 1));
     }
@@ -346,7 +353,7 @@ class Run {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
         if (found == definitions.end()) {
-          if (call.rule.empty() || migrated.count(call.callee) != 0) continue;
+          if (call.rule.empty() || migrated.contains(call.callee)) continue;
           call.finding.rule = call.rule;
           call.finding.outcome = Outcome::refused;
           call.finding.code = call.code;
@@ -421,6 +428,7 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<python::Project::File> files;
+  files.reserve(input.files.size());
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
   python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
                                   &isomorphisms);

@@ -113,8 +113,7 @@ class Absorber {
   bool only_serves(ValueId id, ValueId reader) {
     if (g_.used_by_statement(id)) return no("is also used by another statement");
     for (ValueId user : g_.users(id)) {
-      if (user == reader || !g_.live()[user] || path_.count(user) != 0 || neutral(user, id))
-        continue;
+      if (user == reader || !g_.live()[user] || path_.contains(user) || neutral(user, id)) continue;
       return no("is also read by something else");
     }
     return true;
@@ -123,7 +122,7 @@ class Absorber {
   // From an operand up to its transposes.
   bool up(ValueId id, ValueId reader, int depth) {
     if (depth > kPathBound) return no("has too long a path");
-    if (path_.count(id) != 0) return true;
+    if (path_.contains(id)) return true;
     if (!only_serves(id, reader)) return false;
     const Value& v = g_[id];
     if (v.kind == Kind::op && is_swap(id)) {

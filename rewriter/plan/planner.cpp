@@ -40,6 +40,7 @@ class SitePlanner {
           }
         }
       }
+      if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
       if (!live[id]) continue;
       for (size_t rule : planner_.rules_.pattern_rules) {
         if (!enabled[rule]) continue;
@@ -54,7 +55,7 @@ class SitePlanner {
     std::set<ValueId> taken;
     for (PlannedSite& site : regions) {
       bool free = std::none_of(site.interior.begin(), site.interior.end(),
-                               [&](ValueId v) { return taken.count(v) != 0; });
+                               [&](ValueId v) { return taken.contains(v); });
       if (!free) continue;
       taken.insert(site.interior.begin(), site.interior.end());
       out.push_back(std::move(site));
@@ -83,6 +84,34 @@ class SitePlanner {
     return site;
   }
 
+  // A call by a rule's name whose callee the code does not show.
+  void unresolved(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out) {
+    const Value& callee = g_[g_[id].operands[0]];
+    std::string why;
+    if (callee.kind == Kind::attribute) {
+      Kind base = g_[callee.operands[0]].kind;
+      if (base == Kind::parameter || base == Kind::op || base == Kind::call) return;
+      why = "what stands before the dot is not shown to be a module";
+    } else if (callee.kind == Kind::unknown && !callee.literal.text.empty()) {
+      why = callee.literal.text;
+    } else {
+      return;
+    }
+    for (const auto& [op, rules] : planner_.rules_.by_callee) {
+      if (op->id.substr(op->id.rfind('.') + 1) != callee.text || op->is_class) continue;
+      for (size_t rule : rules) {
+        if (!enabled[rule] || g_[id].range.size() == 0) continue;
+        PlannedSite site = new_site(planner_.rules_.rules[rule], id);
+        site.finding.callee = callee.text;
+        site.interior = {id};
+        refuse(site, "unresolved-callee",
+               "the name is that of a known function, but which one it is is not shown: " + why);
+        out.push_back(std::move(site));
+        return;
+      }
+    }
+  }
+
   static void refuse(PlannedSite& site, std::string code, std::string why) {
     site.rewritten = false;
     site.finding.outcome = Outcome::refused;
@@ -95,7 +124,7 @@ class SitePlanner {
   bool allowed(const Where& clause, const SiteView& view, std::vector<std::string>& assumes) const {
     if (holds(clause, view)) return true;
     if (!clause.or_assume) return false;
-    if (planner_.options_.strict && planner_.options_.assume.count(*clause.or_assume) == 0) {
+    if (planner_.options_.strict && !planner_.options_.assume.contains(*clause.or_assume)) {
       return false;
     }
     assumes.push_back(*clause.or_assume);
@@ -121,12 +150,13 @@ class SitePlanner {
         if (!clause.code.empty()) {
           code = clause.code;
           why = clause.says;
+          if (clause.kind == "rank") other_rank(clause, view, code, why);
         }
         break;
       }
       if (!all) continue;
       for (const std::string& a : rewrite.source->assumes) {
-        if (planner_.options_.strict && planner_.options_.assume.count(a) == 0) {
+        if (planner_.options_.strict && !planner_.options_.assume.contains(a)) {
           all = false;
           code = "assumption";
           why = "it needs the assumption `" + a + "`, which --strict does not make";
@@ -150,6 +180,17 @@ class SitePlanner {
       const std::string& package = clause.values.front().text;
       return unit_.module == package || unit_.module.starts_with(package + ".");
     });
+  }
+
+  // A rank that is shown, and is another one, is a reason of its own.
+  void other_rank(const Where& clause, const SiteView& view, std::string& code,
+                  std::string& why) const {
+    for (const std::string& name : clause.of) {
+      auto r = rank_of(g_, view.argument(name).value);
+      if (!r || *r == clause.number) continue;
+      code = fmt::format("rank-not-{}", clause.number);
+      why = fmt::format("`{}` has {} dimensions and the target takes {}", name, *r, clause.number);
+    }
   }
 
   bool simple_value(ValueId id) const {
@@ -242,6 +283,19 @@ class SitePlanner {
             "layout kept: " + (known_rank ? absorption.why_not : "the operands' rank is not shown");
       }
     }
+    std::set<std::string> used;
+    for (const auto& [keyword, text] : rewrite->with.arguments) {
+      for (const std::string& hole : holes_in(text)) used.insert(hole);
+    }
+    for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
+      if (v.operands[i] == kNone || used.contains(parameters[i].name)) continue;
+      if (without_effect(v.operands[i])) continue;
+      refuse(site, "argument-effect",
+             fmt::format("the argument `{}` has no counterpart, and evaluating it may have an "
+                         "effect; compute it before the call",
+                         parameters[i].name));
+      return site;
+    }
     const Operation* target = target_operation(change.callee);
     for (const auto& [keyword, text] : rewrite->with.arguments) {
       NewArgument argument;
@@ -308,6 +362,34 @@ class SitePlanner {
     auto text = planner_.frontend_.spell(unit_, function_, value, root, {});
     if (!text) return false;
     return text->find_first_of("(+-*/ \n") == std::string::npos || simple_value(value);
+  }
+
+  // The name of the new callee's parameter at a position.
+  std::string target_name(const std::string& callee, size_t position) const {
+    const Operation* target = target_operation(callee);
+    if (target == nullptr || position >= target->parameters.size()) return "";
+    return target->parameters[position].name;
+  }
+
+  // Whether evaluating it does nothing but give a value.
+  bool without_effect(ValueId id) const {
+    std::vector<ValueId> work{id};
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (at == kNone || !seen.insert(at).second) continue;
+      const Value& v = g_[at];
+      // What a name stands for was evaluated before.
+      if (at != id && v.statement != g_[id].statement) continue;
+      if (v.kind == Kind::call || (v.kind == Kind::op && !v.op->pure)) return false;
+      if (v.kind == Kind::opaque && v.text != "string" && v.text != "dictionary" &&
+          v.range.size() != 0) {
+        return false;
+      }
+      work.insert(work.end(), v.operands.begin(), v.operands.end());
+    }
+    return true;
   }
 
   const Operation* target_operation(const std::string& callee) const {
@@ -478,12 +560,14 @@ class SitePlanner {
     for (const auto& [statement, text] : change.restated) dead.erase(statement);
     drop_parents_of_restated(change, dead);
     change.dead.assign(dead.begin(), dead.end());
-    if (g_[change.root].range.size() == 0 && dead.count(g_[change.root].statement) == 0) {
+    if (g_[change.root].range.size() == 0 && !dead.contains(g_[change.root].statement)) {
       refuse(site, "shared-value",
              "a part of it is read elsewhere, so the `if` cannot be replaced");
       return;
     }
-    for (const auto& [keyword, text] : rewrite->with.arguments) {
+    bool skipped = false;
+    for (size_t position = 0; position < rewrite->with.arguments.size(); ++position) {
+      const auto& [keyword, text] = rewrite->with.arguments[position];
       NewArgument argument;
       argument.keyword = keyword;
       bool missing = false;
@@ -497,13 +581,17 @@ class SitePlanner {
         }
         return planner_.frontend_.spell(unit_, function_, found->second, change.root, dead);
       });
-      if (!filled && missing) continue;  // this alternative of the pattern has no such part
+      if (!filled && missing) {  // this alternative of the pattern has no such part
+        skipped = true;
+        continue;
+      }
       if (!filled) {
         refuse(site, "not-spellable",
                "a part of it has no name that the new call could use at its place; give it one");
         return;
       }
       argument.text = *filled;
+      if (skipped && argument.keyword.empty()) argument.keyword = target_name(change.callee, position);
       change.arguments.push_back(std::move(argument));
     }
     site.definition = is_result(change.root);
@@ -528,7 +616,7 @@ class SitePlanner {
     ValueId first = *site.interior.begin(), last = *site.interior.rbegin();
     for (ValueId id = first; id < last; ++id) {
       const Value& v = g_[id];
-      if (site.interior.count(id) != 0) continue;
+      if (site.interior.contains(id)) continue;
       bool writes = v.kind == Kind::update || (v.kind == Kind::op && v.op->in_place);
       bool calls = v.kind == Kind::call;
       if (!writes && !calls) continue;
@@ -570,7 +658,7 @@ class SitePlanner {
       const CompiledRule& rule = planner_.rules_.rules[index];
       if (!enabled[index] || !rule.rule->anchor) continue;
       for (ValueId id = 0; id < g_.values.size(); ++id) {
-        if (!live[id] || taken.count(id) != 0) continue;
+        if (!live[id] || taken.contains(id)) continue;
         for (const CompiledPattern& anchor : rule.anchors) {
           const Value& want = anchor.graph[anchor.root];
           if (want.kind != g_[id].kind || want.op != g_[id].op) continue;

@@ -200,7 +200,7 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
     ValueId value = expression(field(node, "value"));
     impure_ = true;
     bind(text(field(node, "name")), value);
-    return value;
+    return opaque("walrus", {value}, node);
   }
   if (type == "list_splat") {
     Value v;
@@ -271,7 +271,7 @@ ValueId FunctionLowering::string(TSNode node) {
 
 void FunctionLowering::capture(std::string_view name) {
   for (auto s = scope_->parent; s; s = s->parent) {
-    if (s->locals.count(name) != 0) {
+    if (s->locals.contains(name)) {
       s->captured.emplace(name);
       return;
     }
@@ -280,7 +280,7 @@ void FunctionLowering::capture(std::string_view name) {
 
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
   for (auto s = scope_->parent; s; s = s->parent) {
-    if (s->locals.count(name) == 0) continue;
+    if (!s->locals.contains(name)) continue;
     auto found = s->names.bindings.find(name);
     if (found == s->names.bindings.end()) return std::nullopt;
     for (const Binding& b : found->second) {
@@ -315,7 +315,7 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
     if (context_.catalogue.find(candidate) != nullptr) return candidate;
     if (context_.project.has_module(star)) {
       const Module* m = context_.project.module(star);
-      if (m != nullptr && m->names.bindings.count(name) != 0) {
+      if (m != nullptr && m->names.bindings.contains(name)) {
         return context_.project.resolve(candidate);
       }
     } else if (why != nullptr) {
@@ -330,7 +330,7 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
     auto found = overlay->find(name);
     if (found != overlay->end()) return found->second;
   }
-  bool local = scope_->locals.count(name) != 0;
+  bool local = scope_->locals.contains(name);
   if (local) {
     DefinitionId d = env_[name_id(name)];
     if (d != kNone) {
@@ -550,6 +550,7 @@ ValueId FunctionLowering::call(TSNode node) {
         if (a.parameter != SIZE_MAX) places.push_back({a.parameter, a.node});
       }
       if (receiver == kNone) note_project_call(id, callee);
+      if (!op->pure) use(id);
       if (written != kNone) {
         impure_ = true;
         use(id);
@@ -568,6 +569,7 @@ ValueId FunctionLowering::call(TSNode node) {
   }
   impure_ = true;
   ValueId id = add(std::move(v), node);
+  use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);
   const Value& c = g()[callee];
   if (c.kind == Kind::unknown && !c.literal.text.empty()) {
@@ -700,7 +702,7 @@ ValueId FunctionLowering::lambda(TSNode node) {
     TSNode at = reads.back();
     reads.pop_back();
     if (is(at, "identifier")) {
-      if (scope_->locals.count(text(at)) != 0) scope_->captured.emplace(text(at));
+      if (scope_->locals.contains(text(at))) scope_->captured.emplace(text(at));
     } else {
       for (TSNode inner : children_of(at)) reads.push_back(inner);
     }

@@ -135,13 +135,17 @@ Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
     std::string after;
     if (!spelling) {
       out.accepted.push_back(false);
-      out.notes.push_back(spelling.error().message);
+      out.refused.push_back(spelling.error());
+      out.codes.emplace_back("name-taken");
       out.after.emplace_back();
       continue;
     }
     auto edits = change_edits(unit, change, catalogue_, spelling->text, &after);
     bool ok = edits.has_value() && out.edits.add_all(*edits).has_value();
-    if (!edits) out.notes.push_back(edits.error().message);
+    out.refused.push_back(edits ? Error{"its edit would change text that another rewrite changes; "
+                                        "run again after this one"}
+                                : edits.error());
+    out.codes.emplace_back(edits ? "overlap" : "not-editable");
     out.accepted.push_back(ok);
     out.after.push_back(ok ? after : "");
     if (ok && !spelling->import.empty()) modules.insert(spelling->import);

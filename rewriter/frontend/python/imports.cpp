@@ -211,12 +211,16 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
                        [&](const Edit& e) { return e.range.contains(r) && e.range.size() != 0; });
   };
   // Names all of whose reads the edits remove, and that no new text reads.
-  auto lost = [&](std::string_view name) {
+  auto lost = [&](std::string_view name, ByteRange scope) {
     auto found = reads.names.find(name);
     if (found == reads.names.end()) return false;
+    bool any = false;
     for (ByteRange r : found->second) {
+      if (!scope.contains(r)) continue;
       if (!removed(r)) return false;
+      any = true;
     }
+    if (!any) return false;
     for (const Edit& e : edits.edits()) {
       if (has_word(e.replacement, name)) return false;
     }
@@ -226,8 +230,15 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     if (removed(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
     std::vector<const Imported*> dead;
+    ByteRange home = range_of(unit.tree.root());
+    for (TSNode p = ts_node_parent(statement); present(p); p = ts_node_parent(p)) {
+      if (!is(p, "function_definition")) continue;
+      home = range_of(p);
+      break;
+    }
     for (const Imported& i : imported) {
-      if (!lost(i.local)) continue;
+      // A function's import is read in that function alone.
+      if (!lost(i.local, home)) continue;
       // `import torch` beside `import torch.nn as nn` binds another name; one name, several
       // statements: all of them are needed or none.
       size_t bound = 0;

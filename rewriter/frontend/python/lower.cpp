@@ -100,7 +100,7 @@ void FunctionLowering::use(ValueId id) {
 }
 
 void FunctionLowering::bind(std::string_view name, ValueId value) {
-  if (scope_->globals.count(name) != 0 || scope_->nonlocals.count(name) != 0) {
+  if (scope_->globals.contains(name) || scope_->nonlocals.contains(name)) {
     g().sinks.push_back(value);
     return;
   }
@@ -340,7 +340,7 @@ bool FunctionLowering::if_statement(TSNode node) {
 void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
                                     std::string why, std::vector<ValueId> reads) {
   for (const std::string& name : names) {
-    if (scope_->locals.count(name) == 0) continue;
+    if (!scope_->locals.contains(name)) continue;
     std::vector<ValueId> operands = reads;
     DefinitionId before = env_[name_id(name)];
     if (before != kNone) operands.push_back(g().definitions[before].value);
@@ -373,7 +373,7 @@ void FunctionLowering::loop(TSNode node) {
   block_number_ = 0;
   block(field(node, "body"));
   for (const std::string& name : names) {
-    if (scope_->locals.count(name) == 0) continue;
+    if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
     if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
   }
@@ -393,7 +393,7 @@ bool FunctionLowering::try_statement(TSNode node) {
   block_number_ = 0;
   bool falls = block(field(node, "body"));
   for (const std::string& name : names) {
-    if (scope_->locals.count(name) == 0) continue;
+    if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
     if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
   }
@@ -414,7 +414,7 @@ bool FunctionLowering::try_statement(TSNode node) {
         }
       }
       for (const std::string& name : names) {
-        DefinitionId now = scope_->locals.count(name) == 0 ? kNone : env_[name_id(name)];
+        DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
         if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
       }
     } else if (type == "else_clause") {
@@ -484,7 +484,7 @@ void FunctionLowering::match_statement(TSNode node) {
     }
     block(field(clause, "consequence"));
     for (const std::string& name : names) {
-      DefinitionId now = scope_->locals.count(name) == 0 ? kNone : env_[name_id(name)];
+      DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
       if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
     }
   }
@@ -582,7 +582,7 @@ void FunctionLowering::define_class(TSNode node) {
   overlays_.pop_back();
   unit_.functions[index_].qualified = saved;
   close(id);
-  if (index_ != 0 || scope_->locals.count(name) != 0) {
+  if (index_ != 0 || scope_->locals.contains(name)) {
     Value v;
     v.kind = Kind::symbol;
     v.text = (outer.empty() ? unit_.module : outer) + "." + name;
@@ -609,8 +609,7 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   for (const auto& scope : scopes) {
     graph::Graph& g = unit.functions[scope->function].graph;
     for (const graph::Definition& d : g.definitions) {
-      if (scope->captured.count(g.names[d.name]) != 0 && d.value != kNone)
-        g.sinks.push_back(d.value);
+      if (scope->captured.contains(g.names[d.name]) && d.value != kNone) g.sinks.push_back(d.value);
     }
     g.forget_derived();
   }

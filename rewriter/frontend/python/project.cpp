@@ -207,7 +207,7 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     std::string by_package = package ? "" : p.stem().string();
     fs::path at = dir;
     bool inside = false;
-    while (!at.empty() && has_init.count(at.generic_string()) != 0) {
+    while (!at.empty() && has_init.contains(at.generic_string())) {
       by_package = at.filename().string() + (by_package.empty() ? "" : "." + by_package);
       at = at.parent_path();
       inside = true;
@@ -355,7 +355,7 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
     for (const std::string& star : m->names.stars) {
       if (star == module_name) return file->second.relative;
     }
-    if (m->inner_imports.count(module_name + "." + name) != 0) return file->second.relative;
+    if (m->inner_imports.contains(module_name + "." + name)) return file->second.relative;
   }
   return "";
 }

@@ -64,7 +64,7 @@ class Project {
 
   // "a.b.c" for a/b/c.py, as an importer of the project would write it.
   std::string module_of(std::string_view relative, bool* package) const;
-  bool has_module(std::string_view name) const { return files_.count(std::string(name)) != 0; }
+  bool has_module(std::string_view name) const { return files_.contains(std::string(name)); }
   // The file of a module, empty if it is not one of the project's.
   std::string file_of(std::string_view module) const;
   // Names of a module of the project; nullptr when it is not one, or cannot be read.

@@ -226,6 +226,9 @@ class Realiser {
     const Value& root = g_[change_.root];
     TSNode call = unit_.nodes[root.syntax];
     TSNode list = field(call, "arguments");
+    if (!comments_in(unit_, range_of(field(call, "function"))).empty()) {
+      return failure("a comment stands inside the callee's name; move it out");
+    }
     auto done = edits_.add({range_of(field(call, "function")), callee_});
     if (!done) return done;
 
@@ -396,7 +399,7 @@ class Realiser {
   Expected<void> remove_dead(const std::set<StatementId>& dead) {
     for (StatementId id : dead) {
       const Statement& s = g_.statements[id];
-      if (s.parent != kNone && dead.count(s.parent) != 0) continue;
+      if (s.parent != kNone && dead.contains(s.parent)) continue;
       // The root of a join replaces the statement itself.
       if (change_.root != kNone && g_[change_.root].range.size() == 0 &&
           g_[change_.root].statement == id) {
@@ -405,7 +408,7 @@ class Realiser {
       if (leaves_block_empty(id, dead)) {
         bool first = true;
         for (StatementId other : siblings(id))
-          first = first && (other == id || other > id || dead.count(other) == 0);
+          first = first && (other == id || other > id || !dead.contains(other));
         auto done = first ? edits_.add({s.range, "pass"}) : edits_.add(removal(s.range));
         if (!done) return done;
         continue;
@@ -432,7 +435,7 @@ class Realiser {
     StatementId joined = root.range.size() == 0 ? root.statement : kNone;  // replaced, not removed
     if (s.parent == kNone) return false;
     for (StatementId other : siblings(id)) {
-      if (dead.count(other) == 0 || other == joined) return false;
+      if (!dead.contains(other) || other == joined) return false;
     }
     return true;
   }
@@ -448,6 +451,16 @@ class Realiser {
   EditSet edits_;
   std::string after_;
 };
+
+// A comment for a tool about the statement it stands beside; it goes with the statement.
+bool pragma(std::string_view comment) {
+  size_t word = comment.find_first_not_of("# \t");
+  if (word == std::string_view::npos) return false;
+  comment.remove_prefix(word);
+  return comment.starts_with("noqa") || comment.starts_with("type:") ||
+         comment.starts_with("pylint:") || comment.starts_with("isort:") ||
+         comment.starts_with("pyright:");
+}
 
 }  // namespace
 
@@ -467,6 +480,7 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement) {
   }
   std::string kept;
   for (const std::string& comment : comments_in(unit, {first.begin, last.end})) {
+    if (pragma(comment)) continue;
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};

@@ -70,7 +70,7 @@ void collect_locals(TSNode body, std::string_view source, Scope& scope) {
   NameSet bound;
   walk(body, source, bound, &scope);
   for (const std::string& name : bound) {
-    if (scope.globals.count(name) == 0 && scope.nonlocals.count(name) == 0) {
+    if (!scope.globals.contains(name) && !scope.nonlocals.contains(name)) {
       scope.locals.insert(name);
     }
   }

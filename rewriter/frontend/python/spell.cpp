@@ -25,13 +25,13 @@ DefinitionId effective(const Graph& graph, DefinitionId definition,
     if (d.join) {
       DefinitionId a = effective(graph, d.then_side, dead);
       DefinitionId b = effective(graph, d.else_side, dead);
-      if (a == b || (a != kNone && b != kNone && dead.count(d.statement) != 0 &&
+      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
                      graph.definitions[a].value == graph.definitions[b].value)) {
         return a;
       }
       return definition;
     }
-    if (dead.count(d.statement) == 0) return definition;
+    if (!dead.contains(d.statement)) return definition;
     definition = d.previous;
   }
   return definition;
@@ -158,6 +158,31 @@ class Speller {
   uint32_t time_ = 0;
 };
 
+// Whether anything but an import gives the name a meaning: a comprehension, a lambda, a class body,
+// `global`. An identifier that is not what stands before a dot is taken for that.
+bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
+  if (unit.text().find(name) == std::string_view::npos) return false;
+  std::vector<TSNode> work{unit.tree.root()};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") continue;
+    if (type == "identifier" && text_of(unit.text(), node) == name) return true;
+    if (type == "attribute") {
+      TSNode object = field(node, "object");
+      if (!is(object, "identifier")) work.push_back(object);
+      continue;
+    }
+    if (type == "keyword_argument") {
+      work.push_back(field(node, "value"));
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
@@ -188,7 +213,7 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
     if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
   }
   auto top = bindings.find(package);
-  if (shadowed(package) || (top != bindings.end() &&
+  if (shadowed(package) || bound_elsewhere(unit, package) || (top != bindings.end() &&
                             (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
                              top->second[0].qualified != package))) {
     return failure(fmt::format(

@@ -28,7 +28,6 @@ void FunctionLowering::assignment(TSNode node) {
   }
   ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
   bool impure = impure_;
-  if (impure) use(value);
   bool names_only = true;
   for (TSNode target : targets) {
     std::vector<TSNode> work{target};
@@ -112,7 +111,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     stored.kind = Kind::update;
     stored.operands = {p.operands[0], p.operands[1], value};
     ValueId base = p.operands[0];
-    bool local = is(base_node, "identifier") && scope_->locals.count(text(base_node)) != 0;
+    bool local = is(base_node, "identifier") && scope_->locals.contains(text(base_node));
     bool own = local && fresh(base);
     ValueId after = add(std::move(stored), target);
     forget_aliases(base, local ? text(base_node) : std::string_view{});
@@ -130,7 +129,6 @@ void FunctionLowering::augmented(TSNode node) {
   if (!token.empty() && token.back() == '=') token.pop_back();
   ValueId old_value = expression(left);
   ValueId right = expression(field(node, "right"));
-  bool impure = impure_;
   static const std::map<std::string_view, std::string_view> kOperations = {
       {"+", "operator.add"},
       {"-", "operator.sub"},
@@ -146,7 +144,7 @@ void FunctionLowering::augmented(TSNode node) {
   if (is(left, "identifier")) {
     forget_aliases(old_value, text(left));
     bind(text(left), result);
-    if (!own || impure) use(result);
+    if (!own) use(result);
   } else {
     use(result);
     if (is(left, "attribute")) {
