@@ -510,8 +510,8 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};
-  bool replaced = std::any_of(
-      insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
+  bool replaced =
+      std::any_of(insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
         return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
       });
   if (kept.empty() && range.begin > 0 && !replaced) {

@@ -1,0 +1,167 @@
+// Loops, try, with and match: what they may change becomes opaque, by name and no further.
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::StatementKind;
+using graph::Value;
+
+void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
+                                    std::string why, std::vector<ValueId> reads) {
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    std::vector<ValueId> operands = reads;
+    DefinitionId before = env_[name_id(name)];
+    if (before != kNone) operands.push_back(g().definitions[before].value);
+    Value v;
+    v.kind = Kind::opaque;
+    v.text = why + " " + name;
+    v.operands = std::move(operands);
+    v.statement = current_;
+    bind(name, g().add(std::move(v)));
+  }
+}
+
+void FunctionLowering::loop(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  ValueId head = expression(field(node, is(node, "for_statement") ? "right" : "condition"));
+  use(head);
+  auto names = bound_names(node, unit_.text());
+  begin_branch();
+  opaque_names(names, "loop", {head});
+  if (is(node, "for_statement")) {
+    Value item;
+    item.kind = Kind::opaque;
+    item.text = "item";
+    item.operands = {head};
+    item.statement = id;
+    assign(field(node, "left"), g().add(std::move(item)));
+  }
+  // What the body leaves in a name comes round again, so the loop needs it.
+  block_number_ = 0;
+  block(field(node, "body"));
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    DefinitionId now = env_[name_id(name)];
+    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+  }
+  opaque_names(names, "after the loop", {});
+  block_number_ = 1;
+  for (TSNode alternative : fields_of(node, "alternative")) block(field(alternative, "body"));
+  end_branch();
+  block_number_ = outer_block;
+  close(id);
+}
+
+bool FunctionLowering::try_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  auto names = bound_names(node, unit_.text());
+  begin_branch();
+  block_number_ = 0;
+  bool falls = block(field(node, "body"));
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    DefinitionId now = env_[name_id(name)];
+    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+  }
+  bool body_falls = falls;
+  bool any = body_falls;
+  bool handled = false;
+  for (TSNode child : children_of(node)) {
+    std::string_view type = type_of(child);
+    ++block_number_;
+    if (type == "except_clause" || type == "except_group_clause") {
+      handled = true;
+      opaque_names(names, "after try", {});
+      for (TSNode part : children_of(child)) {
+        if (is(part, "block")) {
+          any = block(part) || any;
+        } else if (!is(part, "as_pattern")) {
+          use(expression(part));
+        }
+      }
+      for (const std::string& name : names) {
+        DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
+        if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+      }
+    } else if (type == "else_clause") {
+      any = block(field(child, "body")) || any;
+    } else if (type == "finally_clause") {
+      if (handled) opaque_names(names, "finally", {});
+      for (TSNode part : children_of(child)) {
+        if (is(part, "block")) block(part);
+      }
+    }
+  }
+  if (handled) opaque_names(names, "after try", {});
+  end_branch();
+  block_number_ = outer_block;
+  close(id);
+  return any;
+}
+
+bool FunctionLowering::with_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  for (TSNode child : children_of(node)) {
+    if (!is(child, "with_clause")) continue;
+    for (TSNode item : children_of(child)) {
+      TSNode value = is(item, "with_item") ? field(item, "value") : item;
+      if (is(value, "as_pattern")) {
+        auto parts = children_of(value);
+        ValueId context = expression(parts.front());
+        use(context);
+        for (size_t i = 1; i < parts.size(); ++i) {
+          TSNode target = parts[i];
+          if (is(target, "as_pattern_target")) {
+            auto inner = children_of(target);
+            if (inner.empty()) continue;
+            target = inner.front();
+          }
+          Value entered;
+          entered.kind = Kind::opaque;
+          entered.text = "with";
+          entered.operands = {context};
+          entered.statement = id;
+          assign(target, g().add(std::move(entered)));
+        }
+      } else {
+        use(expression(value));
+      }
+    }
+  }
+  block_number_ = 0;
+  bool falls = block(field(node, "body"));
+  block_number_ = outer_block;
+  close(id);
+  return falls;
+}
+
+void FunctionLowering::match_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  for (TSNode subject : fields_of(node, "subject")) use(expression(subject));
+  auto names = bound_names(node, unit_.text());
+  for (TSNode clause : children_of(field(node, "body"))) {
+    opaque_names(names, "match", {});
+    ++block_number_;
+    TSNode guard = field(clause, "guard");
+    if (present(guard)) {
+      for (TSNode e : children_of(guard)) use(expression(e));
+    }
+    block(field(clause, "consequence"));
+    for (const std::string& name : names) {
+      DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
+      if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+    }
+  }
+  opaque_names(names, "match", {});
+  block_number_ = outer_block;
+  close(id);
+}
+
+}  // namespace refit::python

@@ -1,0 +1,140 @@
+// Internal to plan/: the sites of one function. planner.cpp finds them, call_site.cpp plans calls,
+// region_site.cpp plans recognised computations.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/graph/unify.hpp"
+#include "rewriter/match/constraint.hpp"
+#include "rewriter/plan/planner.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::StatementId;
+using graph::Value;
+using graph::ValueId;
+
+class SitePlanner {
+ public:
+  SitePlanner(const Planner& planner, const Unit& unit, uint32_t function)
+      : planner_(planner), unit_(unit), function_(function), g_(unit.functions[function].graph) {}
+  void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
+
+ private:
+  PlannedSite new_site(const CompiledRule& rule, ValueId id);
+  // A call by a rule's name whose callee the code does not show.
+  void unresolved(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
+
+  static void refuse(PlannedSite& site, std::string code, std::string why);
+  // Whether a clause lets the site through, by evidence or by a stated assumption.
+  bool allowed(const Where& clause, const SiteView& view, std::vector<std::string>& assumes) const;
+
+  // The first rewrite for the target whose clauses all hold; says why when there is none.
+  const CompiledRewrite* choose(const CompiledRule& rule, const SiteView& view,
+                                std::vector<std::string>& assumes, PlannedSite& site) const;
+
+  // A rule for callers outside a library does not look at the library itself: there the calls go
+  // through the definition.
+  bool defined_here(const CompiledRule& rule) const;
+
+  // A rank that is shown, and is another one, is a reason of its own.
+  void other_rank(const Where& clause, const SiteView& view, std::string& code,
+                  std::string& why) const;
+
+  bool simple_value(ValueId id) const;
+  PlannedSite call_site(const CompiledRule& rule, ValueId id);
+  // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
+  bool within(ValueId id, const std::string& name) const;
+
+  bool textually_simple(ValueId root, ValueId value) const;
+  // The name of the new callee's parameter at a position.
+  std::string target_name(const std::string& callee, size_t position) const;
+
+  // Whether evaluating it does nothing but give a value.
+  bool without_effect(ValueId id) const;
+
+  const Operation* target_operation(const std::string& callee) const;
+  static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,
+                                               size_t position);
+
+  static std::string python_case(const std::string& literal);
+  static std::string spell_literal(const Literal& literal);
+  template <typename Spell>
+  static std::optional<std::string> fill(const std::string& text, Spell spell) {
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+      if (text[at] != '$') {
+        out += text[at++];
+        continue;
+      }
+      size_t end = at + 1;
+      while (end < text.size() &&
+             (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
+        ++end;
+      }
+      int part = -1;
+      size_t close = end;
+      if (end + 2 < text.size() && text[end] == '[' &&
+          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
+        part = text[end + 1] - '0';
+        close = end + 3;
+      }
+      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
+      if (!piece) return std::nullopt;
+      if (part == -2) end = close;
+      bool whole = at == 0 && end == text.size();
+      bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
+      out += whole || atom ? *piece : "(" + *piece + ")";
+      at = end;
+    }
+    return out;
+  }
+
+  // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
+  std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
+
+  // Holes whose value is one of several alternatives, by branch perhaps.
+  bool choices(const CompiledRule& rule, Bindings& bindings,
+               std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
+
+  void finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
+                     const Bindings& bindings, const std::map<std::string, std::string>& set,
+                     Change& change, PlannedSite& site);
+
+  // Whether a part that costs something is needed beside the rewritten value.
+  bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
+                  const std::set<ValueId>& gone, const std::set<StatementId>& dead) const;
+
+  // Part of the text of a kept value.
+  bool only_kept(ValueId id, const std::vector<ValueId>& kept) const;
+
+  // An `if` stays when a statement inside it was restated.
+  void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
+
+  // Something between the parts of the computation that may change what they read.
+  std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
+
+  // Whether the function gives this value, possibly through joins and casts.
+  bool is_result(ValueId id) const;
+
+  void anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
+               std::vector<PlannedSite>& out);
+
+ public:
+  const Catalogue* catalogue_ = nullptr;
+
+ private:
+  const Planner& planner_;
+  const Unit& unit_;
+  uint32_t function_;
+  const Graph& g_;
+};
+
+}  // namespace refit
