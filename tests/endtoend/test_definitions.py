@@ -17,7 +17,13 @@ def entry(results: dict, name: str) -> dict:
     return found
 
 
-@pytest.mark.parametrize("name", definitions.CALLS)
+def short(name: str) -> str:
+    """A test's id: the definition's own name, its module and what varies."""
+    definition, _, label = name.partition(": ")
+    return f"{'.'.join(definition.split('.')[3:])}-{label}"
+
+
+@pytest.mark.parametrize("name", definitions.CALLS, ids=short)
 def test_same_function(original_results, migrated_results, name):
     before, after = entry(original_results, name), entry(migrated_results, name)
     for dtype in ("float32", "bfloat16"):

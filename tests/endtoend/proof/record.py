@@ -86,8 +86,9 @@ def _summary(report: migration.Report) -> list[str]:
     return f"""\
 # {migration.PACKAGE} {migration.VERSION}, migrated
 
-`refit` on the sources of {migration.PACKAGE} {migration.VERSION} as installed, target `cuda`, all
-shipped rules. `scripts/update_diffusers.py` writes this page and the record of every site in
+`refit` on the sources of {migration.PACKAGE} {migration.VERSION} as installed, target `cuda`, \
+all shipped rules.
+`scripts/update_diffusers.py` writes this page and the record of every site in
 [tests/score](../tests/score/{SCORE.name}); `./dev test` checks that both are current.
 The same report for your copy:
 
@@ -95,10 +96,11 @@ The same report for your copy:
 refit migrate --report json:report.json PATH   # PATH holds {migration.PACKAGE}/
 ```
 
-{len(report.sites)} sites in {files} files: {len(rewritten)} rewritten, {refused} refused;
+{len(report.sites)} sites in {files} files: {len(rewritten)} rewritten, {refused} refused; \
 {len(report.changed_files())} files change.
-Of {len(attention)} rewritten attention sites {absorbed} absorb the transposes around
-them, {transposes} in all.
+Of {len(attention)} attention sites that may have transposes around them {absorbed} absorb them, \
+{transposes} in all;
+the others keep what they have and pass `head_first=True`.
 """.splitlines()
 
 
