@@ -22,11 +22,14 @@ def main() -> int:
             )
         with tempfile.TemporaryDirectory() as scratch:
             root = migration.copy_package(library, pathlib.Path(scratch) / "tree")
-            sites = migration.migrate(root, pathlib.Path(scratch) / "report.json")
+            report = migration.migrate(root, pathlib.Path(scratch) / "report.json")
     except migration.SetupError as error:
         print(error, file=sys.stderr)
         return 1
-    for path, text in ((record.SCORE, record.score_text(sites)), (record.PAGE, record.page(sites))):
+    for path, text in (
+        (record.SCORE, record.score_text(report)),
+        (record.PAGE, record.page(report)),
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(migration.REPOSITORY)}")

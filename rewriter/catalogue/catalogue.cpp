@@ -162,11 +162,11 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
     }
   }
   if (const YAML::Node* rank = keys->find("rank")) {
-    operation->rank = file.integer(*rank, "rank");
-    if (operation->rank && (*operation->rank < 0 || *operation->rank > 64)) {
-      file.report(*rank,
-                  "expected a rank between 0 and 64, found " + std::to_string(*operation->rank));
+    const auto number = file.integer(*rank, "rank");
+    if (number && (*number < 0 || *number > 64)) {
+      file.report(*rank, "expected a rank between 0 and 64, found " + std::to_string(*number));
     }
+    operation->rank = number;
   }
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);
@@ -223,8 +223,9 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
           if (index.emplace(name, operation.get()).second) {
             places[what + name] = file.where(node);
           } else {
-            file.report(
-                node, "the " + what + " `" + name + "` is already taken by " + places[what + name]);
+            std::string message = "the ";
+            message.append(what).append(" `").append(name).append("` is already taken by ");
+            file.report(node, message.append(places[what + name]));
           }
         };
         claim(catalogue.by_name_, operation->id, "name");
@@ -270,6 +271,7 @@ std::optional<std::string> Catalogue::nearest(std::string_view qualified_name) c
   // The right function in the wrong module: compare the last components.
   const std::string_view last = qualified_name.substr(qualified_name.rfind('.') + 1);
   std::vector<std::string> tails;
+  tails.reserve(names.size());
   for (const std::string& name : names) tails.push_back(name.substr(name.rfind('.') + 1));
   auto tail = refit::nearest(last, tails);
   if (!tail) return std::nullopt;

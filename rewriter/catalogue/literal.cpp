@@ -218,8 +218,8 @@ bool same_number(const Literal& a, const Literal& b) {
   const double real = real_a ? a.real : b.real;
   const int64_t integer = whole(real_a ? b : a);
   constexpr double kTwoTo63 = 9223372036854775808.0;
-  if (!(real >= -kTwoTo63 && real < kTwoTo63) || real != std::floor(real)) return false;
-  return static_cast<int64_t>(real) == integer;
+  const bool fits = real >= -kTwoTo63 && real < kTwoTo63;  // not so for infinities and NaN
+  return fits && real == std::floor(real) && static_cast<int64_t>(real) == integer;
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ std::vector<std::string> YamlFile::mistakes() const {
     return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
   });
   std::vector<std::string> messages;
+  messages.reserve(sorted.size());
   for (auto& [place, message] : sorted) messages.push_back(std::move(message));
   return messages;
 }

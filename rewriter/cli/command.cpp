@@ -82,7 +82,7 @@ class Session {
     RunResult result;
     if (!input.files.empty()) {
       auto planned = run(*rules, input);
-      if (!planned) {
+      if (!planned) {  // only rules that do not compile make the engine fail as a whole
         say_error(planned.error().message);
         return ExitCode::bad_rules;
       }
@@ -127,11 +127,11 @@ class Session {
 
   Expected<RunResult> run(const RuleSet& rules, const Input& input) {
     EngineOptions engine;
-    engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
     engine.target = options_.target;
     engine.strict = options_.strict;
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
+    engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);

@@ -18,9 +18,10 @@
 namespace refit {
 
 struct Function {
-  std::string name;                // "forward"; "" for the module's own statements
-  std::string qualified;           // "pkg.module.Class.forward"
-  uint32_t parent = graph::kNone;  // enclosing function in the unit
+  std::string name;                     // "forward"; "" for the module's own statements
+  std::string qualified;                // "pkg.module.Class.forward"
+  uint32_t parent = graph::kNone;       // enclosing function in the unit
+  std::vector<std::string> decorators;  // qualified names
   ByteRange range;
   graph::Graph graph;
 };
@@ -100,9 +101,9 @@ class Frontend {
   // Text edits of all changes of a unit, imports included.
   struct Realised {
     EditSet edits;
-    std::vector<bool> accepted;       // by change
-    std::vector<Error> refused;       // by change: why it was not accepted
-    std::vector<std::string> codes;   // by change: the reason's code
+    std::vector<bool> accepted;      // by change
+    std::vector<Error> refused;      // by change: why it was not accepted
+    std::vector<std::string> codes;  // by change: the reason's code
     std::vector<std::string> notes;  // imports that had to stay, and why
     std::vector<std::string> after;  // by change: the new text of the root
   };

@@ -92,6 +92,20 @@ ValueId Graph::argument(ValueId id, std::string_view parameter) const {
   return kNone;
 }
 
+ValueId Graph::owner(ValueId id) const {
+  while (values[id].kind == Kind::attribute) id = values[id].operands[0];
+  return id;
+}
+
+bool Graph::touches(ValueId call, ValueId object) const {
+  const Value& v = values[call];
+  if (v.kind != Kind::call) return false;
+  ValueId callee = v.operands[0];
+  // A submodule of the object may know its parent only by being handed it.
+  if (values[callee].kind == Kind::attribute && values[callee].operands[0] == object) return true;
+  return std::find(v.operands.begin() + 1, v.operands.end(), object) != v.operands.end();
+}
+
 bool Graph::same(ValueId a, ValueId b) const {
   std::vector<std::pair<ValueId, ValueId>> work{{a, b}};
   int budget = 4096;
@@ -117,6 +131,9 @@ bool Graph::same(ValueId a, ValueId b) const {
         if (v.text != w.text || std::find(stored_attributes.begin(), stored_attributes.end(),
                                           v.text) != stored_attributes.end()) {
           return false;
+        }
+        for (ValueId between = std::min(x, y); between < std::max(x, y); ++between) {
+          if (touches(between, owner(x))) return false;
         }
         break;
       case Kind::op:

@@ -124,6 +124,11 @@ class Graph {
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
   ValueId argument(ValueId op, std::string_view parameter) const;
 
+  // The object at the root of a chain of attributes.
+  ValueId owner(ValueId id) const;
+  // Whether a call may change attributes of an object: it is a method of it, or takes it.
+  bool touches(ValueId call, ValueId object) const;
+
   // Equal as computations: the same value, or pure reads of the same shape. Values that an
   // intervening store may change are only equal to themselves.
   bool same(ValueId a, ValueId b) const;

@@ -73,6 +73,22 @@ bool last_dim(const Where&, const SiteView& site, const Argument& a) {
   return l && l->kind == Literal::Kind::integer && l->integer == -1;
 }
 
+// A weight, or what is left of it once it is known not to be None.
+bool attribute(const Where&, const SiteView& site, const Argument& a) {
+  return a.value != graph::kNone && (*site.graph)[a.value].kind == graph::Kind::attribute;
+}
+
+bool numeric(const Literal& literal) {
+  return literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::real;
+}
+
+bool number(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return false;
+  const graph::Value& v = (*site.graph)[a.value];
+  if (v.kind == graph::Kind::literal || v.kind == graph::Kind::parameter) return numeric(v.literal);
+  return v.kind == graph::Kind::attribute || v.kind == graph::Kind::symbol;
+}
+
 const std::map<std::string_view, Test>& tests() {
   static const std::map<std::string_view, Test> kTests = {{"is", is},
                                                           {"is_not", is_not},
@@ -83,7 +99,9 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"simple", simple},
                                                           {"literal", literal},
                                                           {"last_dim", last_dim},
-                                                          {"inference_zero", inference_zero}};
+                                                          {"inference_zero", inference_zero},
+                                                          {"attribute", attribute},
+                                                          {"number", number}};
   return kTests;
 }
 
@@ -93,6 +111,10 @@ bool holds(const Where& clause, const SiteView& site) {
   if (clause.kind == "outside") {
     const std::string& package = clause.values.front().text;
     return site.module != package && !site.module.starts_with(package + ".");
+  }
+  if (clause.kind == "not_within") {
+    return std::none_of(clause.values.begin(), clause.values.end(),
+                        [&](const Literal& name) { return site.within(name.text); });
   }
   auto test = tests().find(clause.kind);
   if (test == tests().end()) return false;

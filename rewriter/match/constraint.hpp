@@ -20,8 +20,9 @@ struct Argument {
 struct SiteView {
   const graph::Graph* graph = nullptr;
   std::function<Argument(const std::string&)> argument;
-  std::function<bool(graph::ValueId)> simple;  // reading it twice costs and changes nothing
-  std::string module;                          // of the file that the site stands in
+  std::function<bool(graph::ValueId)> simple;      // reading it twice costs and changes nothing
+  std::string module;                              // of the file that the site stands in
+  std::function<bool(const std::string&)> within;  // inside a `with` on a call of that name
 };
 
 // Whether the clause holds.

@@ -56,7 +56,7 @@ class Ranks {
     if (v.kind == Kind::update) return of(v.operands[0], depth + 1);
     const Value* base = v.operands.empty() || v.operands[0] == kNone ? nullptr : &g_[v.operands[0]];
     bool one_part = v.kind == Kind::element || (v.kind == Kind::index && base->kind == Kind::op &&
-                                            base->op->axes == AxisKind::split);
+                                                base->op->axes == AxisKind::split);
     if (one_part) {
       const Value& whole = *base;
       if (whole.kind == Kind::op && whole.op->axes == AxisKind::split) {

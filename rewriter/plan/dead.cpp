@@ -12,8 +12,6 @@ using graph::StatementId;
 using graph::StatementKind;
 using graph::ValueId;
 
-namespace {
-
 std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
                              const std::set<ValueId>& gone, const std::set<StatementId>& dead) {
   std::vector<bool> live(g.values.size(), false);
@@ -41,8 +39,6 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
   }
   return live;
 }
-
-}  // namespace
 
 std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
                                          const std::vector<ValueId>& kept,

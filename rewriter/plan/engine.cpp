@@ -29,7 +29,8 @@ struct CallSite {  // a call to something that the project defines
 };
 
 struct FileState {
-  bool scanned = false, parsed = false;
+  bool scanned = false, parsed = false, relevant = false;
+  std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
@@ -76,7 +77,17 @@ class Run {
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
     triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
     Prefilter prefilter(std::move(triggers));
-    each([&](size_t i) { file(i, prefilter); }, progress);
+    for (const CompiledRule& rule : compiled_.rules) {
+      for (const Operation* op : rule.callees) {
+        if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
+      }
+    }
+    each([&](size_t i) { scan(i, prefilter); }, nullptr);
+    std::map<std::string, std::string, std::less<>> patched;
+    for (const FileState& state : states_)
+      patched.insert(state.patched.begin(), state.patched.end());
+    planner_.set_patched(std::move(patched));
+    each([&](size_t i) { file(i); }, progress);
     through();
     return collect();
   }
@@ -116,7 +127,7 @@ class Run {
     return std::nullopt;
   }
 
-  void file(size_t i, const Prefilter& prefilter) {
+  void scan(size_t i, const Prefilter& prefilter) {
     FileState& state = states_[i];
     auto bytes = read(i);
     if (!bytes) return;
@@ -126,8 +137,33 @@ class Run {
     state.trains = hits[n];
     state.exports = hits[n + 1];
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
-    if (std::find(state.enabled.begin(), state.enabled.end(), true) == state.enabled.end()) return;
-    plan(i, *bytes);
+    state.relevant =
+        std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    if (state.relevant) find_patches(*bytes, input_.files[i].relative, state);
+  }
+
+  // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
+  void find_patches(std::string_view bytes, const std::string& name, FileState& state) const {
+    for (const std::string& callee : callee_names_) {
+      std::string dotted = "." + callee;
+      for (size_t at = bytes.find(dotted); at != std::string_view::npos;
+           at = bytes.find(dotted, at + 1)) {
+        size_t after = bytes.find_first_not_of(" \t", at + dotted.size());
+        if (after == std::string_view::npos || bytes[after] != '=' ||
+            (after + 1 < bytes.size() && bytes[after + 1] == '=')) {
+          continue;
+        }
+        auto line =
+            std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+        state.patched.emplace(callee, fmt::format("{}:{}", name, line + 1));
+      }
+    }
+  }
+
+  void file(size_t i) {
+    if (!states_[i].relevant) return;
+    auto bytes = read(i);
+    if (bytes) plan(i, *bytes);
   }
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
@@ -212,7 +248,11 @@ class Run {
           at.line);
       state.findings.push_back(std::move(site.finding));
     }
-    if (!plan.sites.empty()) {
+    bool named = false;
+    for (size_t r = 0; r < state.enabled.size(); ++r) {
+      named = named || (state.enabled[r] && !compiled_.rules[r].callees.empty());
+    }
+    if (!plan.sites.empty() || named) {
       state.problems.push_back({FileProblem::syntax, name,
                                 fmt::format("it does not parse as Python at line {}, column {}; it "
                                             "stays as it is",
@@ -262,6 +302,27 @@ class Run {
       return;
     }
     if (!dropped && !settled(i, *encoded)) {
+      // The calls may be sound where a recognised computation was not.
+      std::vector<Change> calls;
+      std::vector<PlannedSite*> call_sites;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (changes[c].edit_call) {
+          calls.push_back(changes[c]);
+          call_sites.push_back(sites[c]);
+        } else {
+          sites[c]->rewritten = false;
+          sites[c]->finding.outcome = Outcome::refused;
+          sites[c]->finding.code = "not-settled";
+          sites[c]->finding.message =
+              "rewriting it would leave something that another rule wants to rewrite again; "
+              "simplify it by hand";
+          sites[c]->finding.after.clear();
+        }
+      }
+      if (calls.size() < changes.size()) {
+        if (!calls.empty()) realise(i, unit, calls, call_sites, bytes);
+        return;
+      }
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }
@@ -408,6 +469,7 @@ class Run {
   python::PythonFrontend& frontend_;
   Planner planner_;
   std::vector<FileState> states_;
+  std::set<std::string> callee_names_;
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ class SitePlanner {
     }
     // The largest explanation of a value wins.
     std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
+      if (a.rewritten != b.rewritten) return a.rewritten;
       return a.interior.size() > b.interior.size();
     });
     std::set<ValueId> taken;
@@ -229,6 +230,13 @@ class SitePlanner {
       }
       return site;
     }
+    auto patched = planner_.patched_.find(v.op->id.substr(v.op->id.rfind('.') + 1));
+    if (patched != planner_.patched_.end()) {
+      refuse(site, "unresolved-callee",
+             fmt::format("{} assigns to `.{}`, so what the name means is decided at run time",
+                         patched->second, patched->first));
+      return site;
+    }
     const auto& parameters = graph::parameters_of(v);
     auto places = [&](const std::string& name) -> size_t {
       for (size_t i = 0; i < parameters.size(); ++i) {
@@ -240,6 +248,7 @@ class SitePlanner {
     view.graph = &g_;
     view.module = unit_.module;
     view.simple = [&](ValueId value) { return textually_simple(id, value); };
+    view.within = [&](const std::string& name) { return within(id, name); };
     view.argument = [&](const std::string& name) {
       Argument a;
       size_t i = places(name);
@@ -297,6 +306,16 @@ class SitePlanner {
       return site;
     }
     const Operation* target = target_operation(change.callee);
+    size_t last_place = 0;
+    for (const auto& [keyword, text] : rewrite->with.arguments) {
+      // Arguments that change places are written anew, not edited where they stand.
+      auto moved = holes_in(text);
+      if (keyword.empty() && moved.size() == 1) {
+        size_t place = places(moved[0]);
+        if (place < last_place) change.edit_call = false;
+        last_place = place;
+      }
+    }
     for (const auto& [keyword, text] : rewrite->with.arguments) {
       NewArgument argument;
       argument.keyword = keyword;
@@ -317,12 +336,20 @@ class SitePlanner {
           argument.kept = holes[0];
         }
       } else {
-        auto filled = fill(text, [&](const std::string& hole) -> std::optional<std::string> {
-          size_t i = places(hole);
-          ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-          if (value == kNone) return std::nullopt;
-          return planner_.frontend_.spell(unit_, function_, value, id, {});
-        });
+        auto filled =
+            fill(text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+              size_t i = places(hole);
+              ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
+              if (value == kNone) return std::nullopt;
+              // A part of a tuple that is written out is that part.
+              const Value& whole = g_[value];
+              if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
+                  *part < static_cast<int>(whole.operands.size())) {
+                value = whole.operands[static_cast<size_t>(*part)];
+                *part = -2;
+              }
+              return planner_.frontend_.spell(unit_, function_, value, id, {});
+            });
         if (!filled) {
           refuse(site, "not-spellable",
                  "an argument has no name here that the new call could use; give it one");
@@ -356,6 +383,27 @@ class SitePlanner {
     site.rewritten = true;
     site.finding.outcome = Outcome::rewritten;
     return site;
+  }
+
+  // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
+  bool within(ValueId id, const std::string& name) const {
+    for (uint32_t f = function_; f != kNone; f = unit_.functions[f].parent) {
+      const auto& decorators = unit_.functions[f].decorators;
+      if (std::find(decorators.begin(), decorators.end(), name) != decorators.end()) return true;
+    }
+    for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
+      if (g_.statements[s].kind != graph::StatementKind::other) continue;
+      for (ValueId used : g_.statements[s].uses) {
+        if (used == kNone) continue;
+        const Value& v = g_[used];
+        if (v.kind == Kind::op && v.op->id == name) return true;
+        if (v.kind == Kind::call && g_[v.operands[0]].kind == Kind::symbol &&
+            g_[v.operands[0]].text == name) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool textually_simple(ValueId root, ValueId value) const {
@@ -433,8 +481,16 @@ class SitePlanner {
              (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
         ++end;
       }
-      auto piece = spell(text.substr(at + 1, end - at - 1));
+      int part = -1;
+      size_t close = end;
+      if (end + 2 < text.size() && text[end] == '[' &&
+          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
+        part = text[end + 1] - '0';
+        close = end + 3;
+      }
+      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
       if (!piece) return std::nullopt;
+      if (part == -2) end = close;
       bool whole = at == 0 && end == text.size();
       bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
       out += whole || atom ? *piece : "(" + *piece + ")";
@@ -443,7 +499,9 @@ class SitePlanner {
     return out;
   }
 
+  // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id) {
+    std::optional<PlannedSite> best;
     for (const CompiledPattern& pattern : rule.patterns) {
       const Value& want = pattern.graph[pattern.root];
       const Value& have = g_[id];
@@ -458,9 +516,10 @@ class SitePlanner {
       site.interior = bindings.interior;
       if (!choices(rule, bindings, set, change, site)) continue;
       finish_region(rule, pattern, bindings, set, change, site);
-      return site;
+      auto rank = [](const PlannedSite& s) { return std::pair(s.rewritten, s.interior.size()); };
+      if (!best || rank(site) > rank(*best)) best = std::move(site);
     }
-    return std::nullopt;
+    return best;
   }
 
   // Holes whose value is one of several alternatives, by branch perhaps.
@@ -518,6 +577,7 @@ class SitePlanner {
     view.graph = &g_;
     view.module = unit_.module;
     view.simple = [&](ValueId value) { return textually_simple(change.root, value); };
+    view.within = [&](const std::string& name) { return within(change.root, name); };
     view.argument = [&](const std::string& name) {
       Argument a;
       auto found = bindings.holes.find(name);
@@ -560,6 +620,12 @@ class SitePlanner {
     for (const auto& [statement, text] : change.restated) dead.erase(statement);
     drop_parents_of_restated(change, dead);
     change.dead.assign(dead.begin(), dead.end());
+    if (still_read(site, change, kept, gone, dead)) {
+      refuse(site, "shared-value",
+             "a part of it is read elsewhere too, so it would be computed twice; let the other "
+             "reader compute its own");
+      return;
+    }
     if (g_[change.root].range.size() == 0 && !dead.contains(g_[change.root].statement)) {
       refuse(site, "shared-value",
              "a part of it is read elsewhere, so the `if` cannot be replaced");
@@ -571,7 +637,7 @@ class SitePlanner {
       NewArgument argument;
       argument.keyword = keyword;
       bool missing = false;
-      auto filled = fill(text, [&](const std::string& hole) -> std::optional<std::string> {
+      auto filled = fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
         auto given = set.find(hole);
         if (given != set.end()) return given->second;
         auto found = bindings.holes.find(hole);
@@ -591,13 +657,41 @@ class SitePlanner {
         return;
       }
       argument.text = *filled;
-      if (skipped && argument.keyword.empty()) argument.keyword = target_name(change.callee, position);
+      if (skipped && argument.keyword.empty())
+        argument.keyword = target_name(change.callee, position);
       change.arguments.push_back(std::move(argument));
     }
     site.definition = is_result(change.root);
     site.change = change;
     site.rewritten = true;
     site.finding.outcome = Outcome::rewritten;
+  }
+
+  // Whether a part that costs something is needed beside the rewritten value.
+  bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
+                  const std::set<ValueId>& gone, const std::set<StatementId>& dead) const {
+    std::vector<bool> live = live_after(g_, change.root, kept, gone, dead);
+    return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+      if (id == change.root || !live[id] || g_[id].kind != Kind::op) return false;
+      if (std::find(kept.begin(), kept.end(), id) != kept.end()) return false;
+      AxisKind axes = g_[id].op->axes;
+      return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
+             !only_kept(id, kept);
+    });
+  }
+
+  // Part of the text of a kept value.
+  bool only_kept(ValueId id, const std::vector<ValueId>& kept) const {
+    std::vector<ValueId> work = kept;
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (at == kNone || !seen.insert(at).second) continue;
+      if (at == id) return true;
+      work.insert(work.end(), g_[at].operands.begin(), g_[at].operands.end());
+    }
+    return false;
   }
 
   // An `if` stays when a statement inside it was restated.
@@ -623,6 +717,13 @@ class SitePlanner {
       for (ValueId operand : v.operands) {
         if (std::find(kept.begin(), kept.end(), operand) != kept.end()) {
           return "a call between its parts could change what they read";
+        }
+      }
+      // A method of the object whose attributes are read.
+      for (ValueId k : kept) {
+        if (k == kNone || g_[k].kind != Kind::attribute) continue;
+        if (g_.touches(id, g_.owner(k))) {
+          return "a call between its parts could change an attribute that they read";
         }
       }
     }

@@ -2,6 +2,7 @@
 // why it stays.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,17 @@ class Planner {
           const EngineOptions& options)
       : rules_(rules), catalogue_(&catalogue), frontend_(frontend), options_(options) {}
 
+  // Names that some file of the run assigns to as an attribute (`F.sdpa = mine`), and where.
+  void set_patched(std::map<std::string, std::string, std::less<>> patched) {
+    patched_ = std::move(patched);
+  }
   // `enabled`: by rule, whether the prefilter lets it match in this file.
   UnitPlan plan(const Unit& unit, const std::vector<bool>& enabled) const;
 
  private:
   friend class SitePlanner;
   const CompiledRules& rules_;
+  std::map<std::string, std::string, std::less<>> patched_;
   const Catalogue* catalogue_;
   const Frontend& frontend_;
   const EngineOptions& options_;
@@ -48,5 +54,11 @@ class Planner {
 std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
                                                 const std::vector<graph::ValueId>& kept,
                                                 const std::set<graph::ValueId>& gone);
+
+// Which values are still needed once the change is made and `dead` statements are gone.
+std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
+                             const std::vector<graph::ValueId>& kept,
+                             const std::set<graph::ValueId>& gone,
+                             const std::set<graph::StatementId>& dead);
 
 }  // namespace refit

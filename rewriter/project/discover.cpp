@@ -123,7 +123,9 @@ class Search {
       }
     }
     found.input.module_roots.assign(module_roots_.begin(), module_roots_.end());
-    for (const auto& [file, message] : problems_) found.problems.push_back({file, message});
+    for (const auto& [file, message] : problems_) {
+      found.problems.push_back({file.empty() ? "." : file, message});
+    }
     found.notes.assign(notes_.begin(), notes_.end());
     return found;
   }

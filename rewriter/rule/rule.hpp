@@ -31,6 +31,9 @@ struct RuleLocation {
 //   outside      the call does not stand in the package named by values[0]
 //   literal      the argument is written as a literal
 //   last_dim     the argument denotes the last dimension
+//   attribute    the argument is an attribute of an object (a module's parameter)
+//   number       the argument is a number: a literal, an attribute, a parameter that defaults to
+//   one not_within   the site does not stand inside a `with` on a call of one of `values`
 //   unread       of the results, only the one numbered `number` is read
 struct Where {
   std::string kind;

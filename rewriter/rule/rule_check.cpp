@@ -24,6 +24,7 @@ bool takes_any_keyword(const Operation& operation) {
 
 std::vector<std::string> parameter_names(const Operation& operation) {
   std::vector<std::string> names;
+  names.reserve(operation.parameters.size());
   for (const Parameter& parameter : operation.parameters) names.push_back(parameter.name);
   for (const auto& overload : operation.overloads) {
     for (const Parameter& parameter : overload) names.push_back(parameter.name);

@@ -33,12 +33,13 @@ inline constexpr std::array<std::string_view, 3> kClauseKeys{"code", "says", "or
 
 // What stands under a kind.
 enum class WhereForm {
-  values,   // {of, value} or {of, values}
-  number,   // {of, is}: a whole number
-  symbol,   // {of, is}: a dotted name
-  names,    // a name or a list of names
-  package,  // a package's name
-  result,   // {except}: the number of a result, from 0
+  values,     // {of, value} or {of, values}
+  number,     // {of, is}: a whole number
+  symbol,     // {of, is}: a dotted name
+  names,      // a name or a list of names
+  qualified,  // a qualified name or a list of them
+  package,    // a package's name
+  result,     // {except}: the number of a result, from 0
 };
 
 struct WhereKind {
@@ -46,7 +47,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 12> kWhereKinds{{
+inline constexpr std::array<WhereKind, 15> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -57,6 +58,9 @@ inline constexpr std::array<WhereKind, 12> kWhereKinds{{
     {"simple", WhereForm::names},
     {"literal", WhereForm::names},
     {"last_dim", WhereForm::names},
+    {"attribute", WhereForm::names},
+    {"number", WhereForm::names},
+    {"not_within", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
 }};

@@ -202,6 +202,7 @@ std::vector<Where> RuleReader::read_where(const YAML::Node& node, bool refuses) 
 
 std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuses) {
   std::vector<std::string_view> allowed;
+  allowed.reserve(kWhereKinds.size() + kClauseKeys.size());
   for (const WhereKind& kind : kWhereKinds) allowed.push_back(kind.name);
   allowed.insert(allowed.end(), kClauseKeys.begin(), kClauseKeys.end());
   auto keys = file_.mapping(node, "a clause of `where`", allowed);
@@ -284,6 +285,14 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
     }
     case WhereForm::names:
       where.of = read_names(node, name);
+      return;
+    case WhereForm::qualified:
+      for (const std::string& text : file_.texts(node, name)) {
+        Literal literal;
+        literal.kind = Literal::Kind::symbol;
+        literal.text = text;
+        where.values.push_back(std::move(literal));
+      }
       return;
     case WhereForm::package: {
       auto package = file_.text(node, name);

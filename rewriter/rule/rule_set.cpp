@@ -129,6 +129,7 @@ Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
 Expected<void> RuleSet::select(const std::vector<std::string>& select,
                                const std::vector<std::string>& ignore) {
   std::vector<std::string> ids;
+  ids.reserve(rules_.size());
   for (const Rule& rule : rules_) ids.push_back(rule.id);
   std::vector<std::string> mistakes;
   for (const auto* globs : {&select, &ignore}) {

@@ -17,22 +17,21 @@ constexpr std::string_view kBom = "\xef\xbb\xbf";
 
 struct Lines {
   std::vector<uint32_t> starts{0};
-  std::string newline = "\n";
+  std::size_t lf = 0, crlf = 0, cr = 0;
+  std::size_t first_cr = 0;  // the line that the first lone "\r" ends, from 1
 };
 
 // A form feed, a vertical tab or a Unicode separator is no line end to Python.
 Lines split_lines(std::string_view text) {
   Lines lines;
-  std::size_t lf = 0, crlf = 0, cr = 0;
   for (std::size_t at = text.find_first_of("\r\n"); at != std::string_view::npos;
        at = text.find_first_of("\r\n", at)) {
     const bool pair = text.substr(at, 2) == "\r\n";
-    ++(pair ? crlf : text[at] == '\n' ? lf : cr);
+    ++(pair ? lines.crlf : text[at] == '\n' ? lines.lf : lines.cr);
+    if (lines.cr == 1 && lines.first_cr == 0) lines.first_cr = lines.starts.size();
     at += pair ? 2 : 1;
     lines.starts.push_back(static_cast<uint32_t>(at));
   }
-  if (crlf > lf && crlf >= cr) lines.newline = "\r\n";
-  if (cr > lf && cr > crlf) lines.newline = "\r";
   return lines;
 }
 
@@ -122,8 +121,20 @@ Expected<Source> Source::decode(std::string path, std::string bytes) {
     source.text_ = std::move(decoded.text);
   }
 
+  // Python ends a line at a lone "\r" and the grammar does not: code behind a comment would be
+  // taken for a part of it, and an import that it uses for unused.
   Lines lines = split_lines(source.text_);
-  source.newline_ = std::move(lines.newline);
+  if (lines.cr > 0 && lines.lf + lines.crlf > 0) {
+    return failure(fmt::format(
+        "line {} ends in a carriage return alone and other lines end otherwise; give all lines of "
+        "the file the same ending",
+        lines.first_cr));
+  }
+  source.ends_lines_in_cr_ = lines.cr > 0;
+  if (source.ends_lines_in_cr_) {
+    std::replace(source.text_.begin(), source.text_.end(), '\r', '\n');
+  }
+  source.newline_ = lines.crlf > lines.lf ? "\r\n" : "\n";
   source.line_starts_ = std::move(lines.starts);
   return source;
 }
@@ -150,6 +161,12 @@ uint32_t Source::line_begin(uint32_t line) const {
 Expected<std::string> Source::encode(std::string_view new_text) const {
   std::string bytes;
   if (has_bom_) bytes = kBom;
+  std::string with_cr;
+  if (ends_lines_in_cr_) {
+    with_cr = new_text;
+    std::replace(with_cr.begin(), with_cr.end(), '\n', '\r');
+    new_text = with_cr;
+  }
   if (encoding_ == "UTF-8") {
     if (const auto at = find_invalid_utf8(new_text)) {
       return failure(fmt::format("the new text is not valid UTF-8 at offset {}", *at));

@@ -28,8 +28,10 @@ struct Position {
 class Source {
  public:
   // Decodes a file's bytes. A byte order mark is kept apart; a PEP 263 coding cookie in the first
-  // two lines names the encoding (UTF-8 without one). Fails where the bytes are not valid in that
-  // encoding, the encoding is unknown, or decoding and encoding again does not give the same bytes.
+  // two lines names the encoding (UTF-8 without one). A file whose every line ends in a lone "\r"
+  // has "\n" in text(), which encode() turns back. Fails where the bytes are not valid in that
+  // encoding, the encoding is unknown, decoding and encoding again does not give the same bytes, or
+  // a lone "\r" stands beside other line ends.
   static Expected<Source> decode(std::string path, std::string bytes);
 
   const std::string& path() const { return path_; }
@@ -37,7 +39,7 @@ class Source {
   std::string_view slice(ByteRange range) const {
     return std::string_view(text_).substr(range.begin, range.size());
   }
-  // The line ending of most lines: "\n", "\r\n" or "\r"; "\n" for a file of one line.
+  // The line ending of most lines of text(): "\n" or "\r\n"; "\n" for a file of one line.
   std::string_view newline() const { return newline_; }
   Position position(uint32_t offset) const;
   uint32_t line_begin(uint32_t line) const;  // offset of a 1-based line's first byte
@@ -53,6 +55,7 @@ class Source {
   std::string text_;
   std::string encoding_;  // canonical name for iconv; "UTF-8" needs no conversion
   bool has_bom_ = false;
+  bool ends_lines_in_cr_ = false;
   std::string newline_ = "\n";
   std::vector<uint32_t> line_starts_;
 };

@@ -12,21 +12,23 @@ from collections.abc import Callable
 from devtool import bench, build, debian, lint, sources, testing, tree, venv
 from devtool.steps import Stop, alone_in_tree, say
 
-TESTS_ON = {"REFIT_BUILD_TESTS": "ON"}
+# What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
+EVERYTHING = {"REFIT_BUILD_TESTS": "ON", "REFIT_BUILD_BENCH": "ON"}
+GROUPS = ["build", "test", "bench", "lint"]
 
 
 def _build_tool() -> None:
     with alone_in_tree():
         debian.ensure(["build"])
         sources.ensure()
-        build.build(targets=["refit"])
+        build.build(["refit"])
 
 
 def setup(arguments: list[str]) -> int:
     """install what building and testing need and is missing"""
     _refuse("setup", arguments)
     with alone_in_tree():
-        debian.ensure(["build", "test", "lint"])
+        debian.ensure(GROUPS)
         sources.ensure()
         venv.ensure_test_packages()
     return 0
@@ -38,7 +40,7 @@ def build_all(arguments: list[str]) -> int:
     with alone_in_tree():
         debian.ensure(["build"])
         sources.ensure()
-        build.build(targets=["refit", "mindiesd"])
+        build.build(["refit", "mindiesd"])
     return 0
 
 
@@ -54,11 +56,11 @@ def test(arguments: list[str]) -> int:
     if part not in ("all", "cpp", "py"):
         raise Stop(f"./dev test takes cpp or py, with that runner's arguments, and found {part!r}.")
     with alone_in_tree():
-        debian.ensure(["build", "test", "lint"] if part == "all" else ["build", "test"])
+        debian.ensure(GROUPS)
         sources.ensure()
         if part != "cpp":
             venv.ensure_test_packages()
-        build.build(TESTS_ON)
+        build.build(["all"], EVERYTHING)
     complaints = lint.check() if part == "all" else []
     total = testing.Count()
     if part != "py":
@@ -71,9 +73,10 @@ def test(arguments: list[str]) -> int:
 def run_bench(arguments: list[str]) -> int:
     """build and run the benchmarks, or those whose name contains the argument"""
     with alone_in_tree():
-        debian.ensure(["build", "test", "bench"])
+        debian.ensure(["build", "bench"])
         sources.ensure()
-        build.build({"REFIT_BUILD_BENCH": "ON"})
+        venv.ensure_test_packages()
+        build.build(["refit", "runtime_bench"], {"REFIT_BUILD_BENCH": "ON"})
     return bench.run(arguments)
 
 
@@ -88,9 +91,9 @@ def run_lint(arguments: list[str]) -> int:
     """check the format and run clang-tidy"""
     _refuse("lint", arguments)
     with alone_in_tree():
-        debian.ensure(["build", "test", "lint"])
+        debian.ensure(GROUPS)
         sources.ensure()
-        build.build(TESTS_ON)
+        build.build(["all"], EVERYTHING)
     complaints = lint.check()
     for complaint in complaints:
         say(complaint)

@@ -1,4 +1,4 @@
-"""Configuring and compiling with CMake and Ninja. Entry points: build, for_migrate.
+"""Configuring and compiling with CMake and Ninja. Entry point: build.
 
 One build folder serves every verb. It is configured for the tool and the runtime first; tests and
 benchmarks are switched on by the verb that needs them and stay on, so that verbs in turn do not
@@ -40,25 +40,29 @@ def check_compiler() -> None:
         )
 
 
-def _configured_with(options: dict[str, str]) -> bool:
-    """Whether the build folder has these options; CMake itself looks after changed files."""
+def _cache() -> dict[str, str]:
+    """What CMake remembers of the build folder; empty when it was not configured to the end."""
     try:
-        cache = (tree.BUILD / "CMakeCache.txt").read_text()
+        text = (tree.BUILD / "CMakeCache.txt").read_text()
     except OSError:
-        return False
+        return {}
     if not (tree.BUILD / "build.ninja").exists():
-        return False
-    values = dict(re.findall(r"^(\w+):\w+=(.*)$", cache, re.MULTILINE))
-    return all(values.get(name) == value for name, value in options.items())
+        return {}
+    return dict(re.findall(r"^(\w+):\w+=(.*)$", text, re.MULTILINE))
 
 
 def configure(options: dict[str, str]) -> None:
-    if _configured_with(options):
+    """Runs CMake when the build folder lacks these options. Changed files are CMake's own care."""
+    cache = _cache()
+    if cache.get("CMAKE_HOME_DIRECTORY", str(tree.ROOT)) != str(tree.ROOT):
+        say("build: this tree was moved or copied, so it is built anew")
+        shutil.rmtree(tree.BUILD)
+        cache = {}
+    if cache and all(cache.get(name) == value for name, value in options.items()):
         return
     check_compiler()
     say("build: configuring")
-    first = not (tree.BUILD / "CMakeCache.txt").exists()
-    defaults = {"REFIT_BUILD_TESTS": "OFF", "REFIT_BUILD_BENCH": "OFF"} if first else {}
+    defaults = {} if cache else {"REFIT_BUILD_TESTS": "OFF", "REFIT_BUILD_BENCH": "OFF"}
     settings = {**defaults, **options}
     run_logged(
         ["cmake", "--preset", "dev", "-S", tree.ROOT, "-B", tree.BUILD]
@@ -85,6 +89,6 @@ def compile_targets(targets: list[str]) -> None:
         raise Stop("the build failed; the first error above says where.", status=1)
 
 
-def build(options: dict[str, str] | None = None, targets: list[str] | None = None) -> None:
-    configure(options or {"CMAKE_BUILD_TYPE": "RelWithDebInfo"})
-    compile_targets(targets or ["all"])
+def build(targets: list[str], options: dict[str, str] | None = None) -> None:
+    configure(options or {})
+    compile_targets(targets)

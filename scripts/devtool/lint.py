@@ -16,7 +16,7 @@ from devtool.steps import say
 
 CLANG_FORMAT = "clang-format-19"
 CLANG_TIDY = "clang-tidy-19"
-PARTS = ("rewriter", "kernels", "runtime", "tests")
+PARTS = ("rewriter", "kernels", "runtime", "tests", "bench")
 FORMATTED = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 CLEAN = tree.CACHE / "clang-tidy"
 
@@ -110,8 +110,7 @@ def tidy_complaints() -> list[str]:
     ours = {c["file"]: c for c in reversed(commands) if _is_ours(Path(c["file"]))}
     inputs = _project_inputs()
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, text=True, check=True)
-    configurations = [tree.ROOT / ".clang-tidy", *sorted(tree.ROOT.glob("tests/**/.clang-tidy"))]
-    common = version.stdout + "".join(path.read_text() for path in configurations)
+    common = version.stdout + (tree.ROOT / ".clang-tidy").read_text()
     CLEAN.mkdir(parents=True, exist_ok=True)
     (CLEAN / "compile_commands.json").write_text(json.dumps(list(ours.values())))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

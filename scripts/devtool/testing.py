@@ -70,8 +70,10 @@ def _run(
 
 
 def environment() -> dict[str, str]:
-    """What the tests see: this build's tool, library and package before any installed ones."""
+    """What tests and benchmarks see: this build's tool, library and package, none installed."""
     env = venv.environment()
+    env["REFIT_BINARY"] = str(tree.REFIT)
+    env["MINDIESD_LIBRARY"] = str(tree.LIBRARY)
     env["PATH"] = f"{tree.BUILD / 'bin'}{os.pathsep}{env['PATH']}"
     env["PYTHONPATH"] = f"{tree.ROOT / 'runtime' / 'python'}"
     return env

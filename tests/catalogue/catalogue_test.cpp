@@ -25,7 +25,7 @@ TEST(Catalogue, OfThisProjectAnswers) {
   const Operation* attention = catalogue->find("torch.nn.functional.scaled_dot_product_attention");
   ASSERT_NE(attention, nullptr);
   EXPECT_TRUE(attention->parameters[6].keyword_only);
-  EXPECT_EQ(attention->parameters[4].default_value->real, 0.0);
+  EXPECT_EQ(attention->parameters[4].default_value, parse_literal("0.0").value());
 
   // A file's `also` reaches every signature that has the parameter, overloads too.
   const Operation* mean = catalogue->find("torch.mean");

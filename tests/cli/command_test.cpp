@@ -161,6 +161,11 @@ TEST_F(Command, RuleErrors) {
   load_ = [] { return Expected<RuleSet>(RuleSet()); };
   selected_ = [] { return Expected<void>(failure("--select sdap* matches no rule")); };
   EXPECT_EQ(refit({"migrate", "--select", "sdap*", "@"}), 2);
+  selected_ = [] { return Expected<void>(); };
+  rules_compile_ = false;
+  EXPECT_EQ(refit({"migrate", "--write", "@"}), 5);
+  EXPECT_EQ(console_.error_text, "refit: x.yaml:4:9: the pattern does not compile\n");
+  EXPECT_EQ(get("a.py"), "old\n");
   setenv("REFIT_RULES_DIR", (tree_ / "none").c_str(), 1);
   EXPECT_EQ(refit({"migrate", "@"}), 5);
   EXPECT_EQ(console_.error_text,
@@ -181,6 +186,7 @@ TEST_F(Command, OptionsReachTheEngineAndTheRules) {
   EXPECT_EQ(engine_options_.assume, (std::set<std::string>{"b", "no-overflow"}));
   EXPECT_EQ(rule_paths_, (std::vector<std::string>{tree_.root().string(), "r.yaml", "more"}));
   EXPECT_EQ(catalogue_, tree_ / "catalogue");
+  EXPECT_EQ(engine_options_.isomorphisms, tree_ / "isomorphisms.yaml");
   EXPECT_EQ(select_, std::vector<std::string>{"sdpa*"});
   EXPECT_EQ(ignore_, std::vector<std::string>{"x"});
   EXPECT_EQ(refit({"migrate", "@"}), 0);

@@ -117,10 +117,11 @@ class Harness : public testing::Test {
       return selected_();
     };
     services.run = [this](const RuleSet&, const Input& input, const EngineOptions& options,
-                          const Progress& progress) {
+                          const Progress& progress) -> Expected<RunResult> {
       engine_options_ = options;
       for (uint64_t i = 0; i < input.files.size(); ++i) progress(i + 1, input.files.size());
       if (between_) between_();
+      if (!rules_compile_) return failure("x.yaml:4:9: the pattern does not compile");
       RunResult result = fake_run(*disk_, input);
       if (after_) after_();
       return result;
@@ -140,6 +141,7 @@ class Harness : public testing::Test {
   Disk* disk_ = &real_disk();
   std::function<Expected<RuleSet>()> load_ = [] { return Expected<RuleSet>(RuleSet()); };
   std::function<Expected<void>()> selected_ = [] { return Expected<void>(); };
+  bool rules_compile_ = true;
   std::function<void()> between_;  // after discovery, before files are read
   std::function<void()> after_;    // after planning, before anything is written
   std::vector<std::string> rule_paths_, select_, ignore_;

@@ -4,6 +4,10 @@ import fcntl
 import subprocess
 import time
 
+import pytest
+from devtool import bench
+from devtool.steps import Stop
+
 
 def ready(sandbox):
     sandbox.has_packages()
@@ -46,6 +50,17 @@ def test_migrate_configures_a_new_tree_without_tests(sandbox):
     assert "-DREFIT_BUILD_TESTS=OFF" in arguments
 
 
+def test_a_tree_that_was_moved_is_built_anew(sandbox):
+    ready(sandbox)
+    cache = sandbox.root / "build" / "CMakeCache.txt"
+    cache.write_text("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n")
+    sandbox.tool("c++", "echo 'c++ (Debian 12.2.0-14) 12.2.0'")
+    sandbox.tool("cmake", "exit 0")
+    run = sandbox.dev("build")
+    assert "was moved or copied, so it is built anew" in run.stderr
+    assert not cache.exists()
+
+
 def test_a_second_dev_in_the_tree_waits_for_the_first(sandbox):
     ready(sandbox)
     (sandbox.root / ".cache").mkdir()
@@ -73,10 +88,20 @@ def test_clean_keeps_what_set_up_installed(sandbox):
     assert not_a_build.exists() and (sandbox.root / ".deps").exists()
 
 
-def test_bench_names_what_it_did_not_find(sandbox):
-    ready(sandbox)
-    cache = sandbox.root / "build" / "CMakeCache.txt"
-    cache.write_text(cache.read_text() + "REFIT_BUILD_BENCH:BOOL=ON\n")
-    run = sandbox.dev("bench", "warp")
-    assert run.returncode == 2
-    assert run.stderr == "no benchmark in build/bin/bench has 'warp' in its name.\n"
+def test_bench_names_those_there_are(sandbox, monkeypatch):
+    monkeypatch.setattr(bench, "PROGRAMS", sandbox.bin)
+    monkeypatch.setattr(bench, "SCRIPTS", sandbox.root)
+    sandbox.tool("warp_bench", "exit 0")
+    (sandbox.root / "weft_bench.py").touch()
+    with pytest.raises(Stop, match="no benchmark has 'loom' .* warp_bench, weft_bench.py"):
+        bench.run(["loom"])
+
+
+def test_bench_runs_those_that_are_meant(sandbox, monkeypatch):
+    monkeypatch.setattr(bench, "PROGRAMS", sandbox.bin)
+    monkeypatch.setattr(bench, "SCRIPTS", sandbox.root)
+    sandbox.tool("warp_bench", f'echo "$@" > {sandbox.root}/ran')
+    sandbox.tool("weft_bench", "exit 3")
+    assert bench.run(["warp", "--fast"]) == 0
+    assert (sandbox.root / "ran").read_text() == "--fast\n"
+    assert bench.run([]) == 1

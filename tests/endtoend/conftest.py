@@ -4,6 +4,7 @@ The tests skip only where torch or diffusers is not installed; a missing refit o
 another version of diffusers, is a failure that says what to do.
 """
 
+import dataclasses
 import importlib.util
 import pathlib
 import sys
@@ -35,13 +36,12 @@ def original(library, tmp_path_factory) -> pathlib.Path:
     return migration.copy_package(library, tmp_path_factory.mktemp("original"))
 
 
+@dataclasses.dataclass
 class Migrated:
-    """The migrated copy: root, sites of the report, the report's path."""
+    """The migrated copy, root/diffusers, and the report of its migration."""
 
-    def __init__(self, root: pathlib.Path, report: pathlib.Path):
-        self.root = root
-        self.report = report
-        self.sites = migration.migrate(root, report)
+    root: pathlib.Path
+    report: migration.Report
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +50,7 @@ def migrated(library, tmp_path_factory) -> Migrated:
     scratch = tmp_path_factory.mktemp("migrated")
     root = migration.copy_package(library, scratch / "tree")
     try:
-        return Migrated(root, scratch / "report.json")
+        return Migrated(root, migration.migrate(root, scratch / "report.json"))
     except migration.SetupError as error:
         pytest.fail(str(error))
 
@@ -65,7 +65,7 @@ def weights(tmp_path_factory) -> pathlib.Path:
 
 def run(package_dir: pathlib.Path, out: pathlib.Path, weights: pathlib.Path, names) -> dict:
     try:
-        return processes.run_worker(package_dir, out, weights, names)
+        return processes.run_worker(package_dir, out, weights, names, definitions=True)
     except migration.SetupError as error:
         pytest.fail(str(error))
 

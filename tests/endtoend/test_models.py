@@ -71,7 +71,7 @@ def test_bfloat16_is_as_accurate(original_results, migrated_results, name):
 @pytest.mark.parametrize("name", models.CASES)
 def test_runtime_does_the_work(original, migrated, migrated_results, name):
     """Nothing runs the old way but at sites that the report refused; the rest is the runtime's."""
-    finder = compare.SiteFinder(original, migrated.root, migrated.sites)
+    finder = compare.SiteFinder(original, migrated.root, migrated.report)
     found = entry(migrated_results, name)
     for dtype in DTYPES:
         events = found[dtype]["events"]

@@ -311,6 +311,21 @@ TEST(Discover, AFolderThatCannotBeRead) {
   }
 }
 
+TEST(Discover, APathThatCannotBeRead) {
+  const Tree tree;
+  tree.put("a.py");
+  ASSERT_EQ(chmod(tree.root().c_str(), 0), 0);
+  Discovery discovery;
+  {
+    const AsNobody nobody;
+    discovery = found({tree.root().string()});
+  }
+  ASSERT_EQ(chmod(tree.root().c_str(), 0755), 0);
+  EXPECT_TRUE(names(discovery).empty());
+  ASSERT_EQ(discovery.problems.size(), 1u);
+  EXPECT_EQ(discovery.problems[0].file, ".");
+}
+
 TEST(Discover, NoPython) {
   const Tree tree;
   tree.put("readme.md");

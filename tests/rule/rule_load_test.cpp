@@ -54,10 +54,11 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(values_of(call.where[7]), "torch ");
 
   ASSERT_TRUE(call.layout);
-  EXPECT_EQ(call.layout->operands.at("key"), "BNSD");
-  EXPECT_EQ(call.layout->result, "BNSD");
-  EXPECT_EQ(call.layout->target, "BSND");
-  EXPECT_EQ(call.layout->otherwise.at("head_first"), "True");
+  const Layout layout = call.layout.value_or(Layout{});
+  EXPECT_EQ(layout.operands.at("key"), "BNSD");
+  EXPECT_EQ(layout.result, "BNSD");
+  EXPECT_EQ(layout.target, "BSND");
+  EXPECT_EQ(layout.otherwise.at("head_first"), "True");
 
   ASSERT_EQ(call.rewrites.size(), 3u);
   EXPECT_EQ(call.rewrites[0].targets, std::vector<Target>{Target::ascend});
@@ -90,8 +91,9 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.match.choices.at("weight")[2].code, "");
   EXPECT_EQ(pattern.match.choices.at("weight")[2].set.at("given"), "None");
   ASSERT_TRUE(pattern.anchor);
-  EXPECT_EQ(pattern.anchor->patterns[0].code, "return torch.rsqrt($any)");
-  EXPECT_EQ(pattern.anchor->code, "no-pattern");
+  const Anchor anchor = pattern.anchor.value_or(Anchor{});
+  EXPECT_EQ(anchor.patterns.at(0).code, "return torch.rsqrt($any)");
+  EXPECT_EQ(anchor.code, "no-pattern");
   EXPECT_EQ(pattern.where[0].kind, "unread");
   EXPECT_EQ(pattern.where[0].number, 0);
   ASSERT_EQ(pattern.rewrites.size(), 1u);

@@ -169,8 +169,8 @@ TEST(RuleMessages, OfWhere) {
       {6, "where: [{zeros: dropout_p, code: c, says: s}]",
        "r.yaml:6:9: a clause of `where` needs a kind, such as `is` or `absent`\n"
        "r.yaml:6:10: unknown key `zeros`; the keys of a clause of `where` are is, is_not, rank, "
-       "dtype, inference_zero, absent, present, simple, literal, last_dim, outside, unread, code, "
-       "says, or_assume"},
+       "dtype, inference_zero, absent, present, simple, literal, last_dim, attribute, "
+       "number, not_within, outside, unread, code, says, or_assume"},
       {6, "where: [{absent: scale, present: scale, code: c, says: s}]",
        "r.yaml:6:25: expected one kind in a clause, found `absent` and `present`"},
       {6, "where: [{absent: scale, says: s}]",
@@ -340,7 +340,7 @@ TEST(RuleMessages, ComeForAnyDamage) {
   ASSERT_FALSE(sample.empty());
   std::mt19937 random(20260601);
   auto below = [&](size_t limit) { return random() % limit; };
-  const std::string bytes = "[]{}:,-#&*!|>'\"%@`$\n\t \xC3\x00?x0";
+  const std::string bytes = std::string("[]{}:,-#&*!|>'\"%@`$\n\t \xC3?x0") + '\0';
   for (int round = 0; round < 300; ++round) {
     std::string text = sample;
     for (size_t cuts = 1 + below(4); cuts > 0; --cuts) {

@@ -94,7 +94,10 @@ TEST(Source, EveryEncodingRoundTrips) {
       "# coding: shift_jis\nx = '\x93\xfa\x96\x7b \x83\x5c'\n",  // a backslash byte as second half
       "# coding: gbk\nx = '\xd6\xd0'\n",
       "# coding: koi8-r\nx = '\xf0\xf2'\n",
-      "a\r\nb\nc\rd",
+      "a\r\nb\nc\nd",
+      "a\rb\r\rc",
+      "\xef\xbb\xbf# coding: utf-8\ra\r",
+      "# coding: latin-1\r\xe9\r",
       "def f():\n\tx\n\f\ndef g(): pass\n",
   };
   for (const std::string& bytes : cases) {
@@ -126,14 +129,16 @@ TEST(Source, Newlines) {
   EXPECT_EQ(decoded("").newline(), "\n");
   EXPECT_EQ(decoded("x").newline(), "\n");
   EXPECT_EQ(decoded("a\r\nb\r\n").newline(), "\r\n");
-  EXPECT_EQ(decoded("a\rb\r").newline(), "\r");
+  EXPECT_EQ(decoded("a\rb\r").newline(), "\n");
+  EXPECT_EQ(decoded("a\rb\r").text(), "a\nb\n");
+  EXPECT_EQ(decoded("a\rb\r").encode("a\nnew\nb\n").value(), "a\rnew\rb\r");
   EXPECT_EQ(decoded("a\nb\r\nc\r\n").newline(), "\r\n");
   EXPECT_EQ(decoded("a\nb\nc\r\n").newline(), "\n");
   EXPECT_EQ(decoded("a\nb\r\n").newline(), "\n") << "as many of both";
 }
 
 TEST(Source, Positions) {
-  const Source source = decoded("ab\n\xc3\xa9x\r\n\xf0\x9f\x98\x80z\ry");
+  const Source source = decoded("ab\n\xc3\xa9x\r\n\xf0\x9f\x98\x80z\ny");
   const auto at = [&](uint32_t offset) {
     const Position p = source.position(offset);
     return std::to_string(p.line) + ":" + std::to_string(p.column);
@@ -176,6 +181,14 @@ TEST(Source, WhatIsNoTextSaysWhy) {
       {"\xef\xbb\xbf# coding: latin-1\n",
        "the file begins with the byte order mark of UTF-8, but the coding cookie in line 1 "
        "declares latin-1; remove one of the two"},
+      {"a\n# b\rc = 1\n",
+       "line 2 ends in a carriage return alone and other lines end otherwise; give all lines of "
+       "the "
+       "file the same ending"},
+      {"a\r\r\nb\r\r\n",
+       "line 1 ends in a carriage return alone and other lines end otherwise; give all lines of "
+       "the "
+       "file the same ending"},
       {std::string("x\n\0", 3),
        "found a NUL byte in line 2; Python source cannot hold one (is this UTF-16, or not text at "
        "all?); save the file as UTF-8"},

@@ -292,6 +292,13 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
   auto found = unit_.names.names.bindings.find(name);
   if (found != unit_.names.names.bindings.end()) {
     const auto& list = found->second;
+    for (const std::string& star : unit_.names.names.stars) {
+      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
+      if (m != nullptr && m->names.bindings.count(name) != 0) {
+        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
+        return std::nullopt;
+      }
+    }
     // An alias at module level, bound once to a dotted name, means what that name means.
     if (list.size() == 1 && list[0].kind == Binding::Kind::assignment &&
         !list[0].qualified.empty() && !list[0].guarded) {
@@ -568,6 +575,12 @@ ValueId FunctionLowering::call(TSNode node) {
     v.keywords.push_back(a.keyword);
   }
   impure_ = true;
+  if (g()[callee].kind == Kind::unknown) {
+    static constexpr std::string_view kReaders[] = {"locals", "vars", "eval", "exec", "dir"};
+    for (std::string_view reader : kReaders) {
+      if (g()[callee].text == reader) scope_->reads_all = true;
+    }
+  }
   ValueId id = add(std::move(v), node);
   use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);

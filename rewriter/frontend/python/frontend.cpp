@@ -34,6 +34,24 @@ void find_errors(TSNode root, std::vector<ByteRange>& out) {
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
 }
 
+// A function that says `global NAME` may bind the module's name again.
+void add_globals(PythonUnit& unit) {
+  if (unit.text().find("global ") == std::string_view::npos) return;
+  std::vector<TSNode> work{unit.tree.root()};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    if (is(node, "global_statement")) {
+      for (TSNode name : children_of(node)) {
+        unit.names.names.bindings[std::string(text_of(unit.text(), name))].push_back(
+            {Binding::Kind::other, "", range_of(node), true});
+      }
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
 std::string with_holes(std::string_view code) {
   std::string out;
   for (size_t i = 0; i < code.size(); ++i) {
@@ -59,6 +77,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
+  add_globals(*unit);
   lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
   return unit;
 }
@@ -153,7 +172,7 @@ Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
   EditSet imports;
   add_imports(unit, modules, imports);
   EditSet removals;
-  remove_imports(unit, project_, out.edits, removals, out.notes);
+  remove_imports(unit, project_, out.edits, imports, removals, out.notes);
   auto added = out.edits.add_all(removals);
   if (!added) return tl::unexpected(added.error());
   added = out.edits.add_all(imports);

@@ -46,14 +46,16 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
 
 // Edits that add `import MODULE` lines where a person would.
 void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, EditSet& edits);
-// Edits that remove imports of which `edits` delete the last use; notes say which had to stay.
+// Edits that remove imports of which `edits` delete the last use; `added` are those of
+// add_imports; notes say which had to stay.
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
-                    EditSet& removals, std::vector<std::string>& notes);
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes);
 // One change's edits.
 Expected<EditSet> change_edits(const PythonUnit& unit, const Change& change,
                                const Catalogue& catalogue, const std::string& callee_text,
                                std::string* after);
-// Removes a name from an import statement, or the statement.
-Edit remove_line(const PythonUnit& unit, ByteRange statement);
+// Removes a statement with its line, and a blank line below where two would meet; where one of
+// `insertions` takes the line's place nothing meets.
+Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions);
 
 }  // namespace refit::python

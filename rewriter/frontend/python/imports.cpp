@@ -142,7 +142,9 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
     if (g.third_party && (group == nullptr || !group->third_party)) group = &g;
     if (group == nullptr) group = &g;
   }
-  if (group != nullptr && !group->third_party) group = &groups.back();
+  // Without a group of other packages the runtime gets one of its own, below the last.
+  const Group* alone = group != nullptr && !group->third_party ? &groups.back() : nullptr;
+  if (alone != nullptr) group = alone;
 
   for (const std::string& m : wanted) {
     std::string line = "import " + m + nl;
@@ -171,7 +173,9 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
     // Plain imports in order first, then from-imports, as isort keeps them.
     TSNode before{};
     bool sorted_plain = false;
+    if (alone != nullptr && &m == &*wanted.begin()) line = nl + line;
     for (TSNode s : group->statements) {
+      if (alone != nullptr) break;
       if (is(s, "import_statement")) {
         sorted_plain = true;
         TSNode name = fields_of(s, "name").front();
@@ -203,7 +207,7 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
 }
 
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
-                    EditSet& removals, std::vector<std::string>& notes) {
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
   if (edits.empty()) return;
   Reads reads = collect(unit);
   auto removed = [&](ByteRange r) {
@@ -284,7 +288,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     if (dead.empty()) continue;
     if (dead.size() == imported.size()) {
-      (void)removals.add(remove_line(unit, range_of(statement)));
+      (void)removals.add(remove_line(unit, range_of(statement), added));
       continue;
     }
     // One name of several goes, with the comma that it needed.

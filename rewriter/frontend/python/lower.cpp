@@ -58,6 +58,15 @@ void FunctionLowering::run(TSNode definition) {
     Value value;
     value.kind = Kind::parameter;
     value.text = text(name);
+    // A number by its default or its annotation.
+    TSNode fallback = field(parameter, "value");
+    if (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) {
+      value.literal.kind = Literal::Kind::real;
+    }
+    TSNode annotation = field(parameter, "type");
+    if (present(annotation) && (text(annotation) == "float" || text(annotation) == "int")) {
+      value.literal.kind = Literal::Kind::real;
+    }
     bind(text(name), add(std::move(value), name));
   }
   current_ = kNone;
@@ -216,11 +225,7 @@ bool FunctionLowering::statement(TSNode node) {
     if (type == "decorated_definition") {
       inner = field(node, "definition");
       auto id = open(node, StatementKind::other);
-      for (TSNode child : children_of(node)) {
-        if (is(child, "decorator")) {
-          for (TSNode e : children_of(child)) use(expression(e));
-        }
-      }
+      decorators_ = decorators(node);
       close(id);
     }
     if (is(inner, "class_definition")) {
@@ -507,6 +512,21 @@ void FunctionLowering::import(TSNode node) {
   close(id);
 }
 
+// The qualified names that decorate a definition; their expressions run where it stands.
+std::vector<std::string> FunctionLowering::decorators(TSNode node) {
+  std::vector<std::string> out;
+  for (TSNode child : children_of(node)) {
+    if (!is(child, "decorator")) continue;
+    for (TSNode e : children_of(child)) {
+      ValueId value = expression(e);
+      use(value);
+      ValueId name = g()[value].kind == Kind::call ? g()[value].operands[0] : value;
+      if (g()[name].kind == Kind::symbol) out.push_back(g()[name].text);
+    }
+  }
+  return out;
+}
+
 void FunctionLowering::define_function(TSNode node) {
   auto id = open(node, StatementKind::other);
   for (TSNode parameter : children_of(field(node, "parameters"))) {
@@ -519,6 +539,8 @@ void FunctionLowering::define_function(TSNode node) {
   const std::string& outer = unit_.functions[index_].qualified;
   inner.qualified = (outer.empty() ? unit_.module : outer) + "." + inner.name;
   inner.parent = index_;
+  inner.decorators = std::move(decorators_);
+  decorators_.clear();
   inner.range = range_of(node);
   unit_.functions.push_back(std::move(inner));
   shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
@@ -558,6 +580,7 @@ void FunctionLowering::define_class(TSNode node) {
       method.name = text(field(inner, "name"));
       method.qualified = unit_.functions[index_].qualified + "." + method.name;
       method.parent = index_;
+      if (is(child, "decorated_definition")) method.decorators = decorators(child);
       method.range = range_of(inner);
       unit_.functions.push_back(std::move(method));
       shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
@@ -609,7 +632,8 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   for (const auto& scope : scopes) {
     graph::Graph& g = unit.functions[scope->function].graph;
     for (const graph::Definition& d : g.definitions) {
-      if (scope->captured.contains(g.names[d.name]) && d.value != kNone) g.sinks.push_back(d.value);
+      if ((scope->reads_all || scope->captured.contains(g.names[d.name])) && d.value != kNone)
+        g.sinks.push_back(d.value);
     }
     g.forget_derived();
   }

@@ -46,6 +46,7 @@ class FunctionLowering {
   void match_statement(TSNode node);
   void import(TSNode node);
   void define_function(TSNode node);
+  std::vector<std::string> decorators(TSNode node);
   void define_class(TSNode node);
   void assign(TSNode target, ValueId value);
   void assignment(TSNode node);
@@ -104,6 +105,7 @@ class FunctionLowering {
   bool may_alias(ValueId a, ValueId b) const;
   std::vector<ValueId> roots(ValueId id) const;
   bool fresh(ValueId id) const;
+  bool escaped(ValueId id) const;
   void note_project_call(ValueId value, ValueId callee);
   void capture(std::string_view name);
 
@@ -121,8 +123,9 @@ class FunctionLowering {
   int depth_ = 0;
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
-  bool impure_ = false;            // the statement being lowered has an effect
-  std::vector<DefinitionId> env_;  // by name
+  std::vector<std::string> decorators_;  // of the definition that follows
+  bool impure_ = false;                  // the statement being lowered has an effect
+  std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each

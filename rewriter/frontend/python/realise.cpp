@@ -24,6 +24,8 @@ bool blank(std::string_view s) {
 
 // Offsets of the line that holds `at`: its first byte, and one past its line ending.
 ByteRange line_of(std::string_view text, uint32_t at) {
+  // The second half of "\r\n" belongs to the line that the first half ends.
+  if (at > 0 && at < text.size() && text[at] == '\n' && text[at - 1] == '\r') --at;
   size_t begin = at == 0 ? std::string_view::npos : text.find_last_of("\r\n", at - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
   size_t end = text.find_first_of("\r\n", at);
@@ -173,6 +175,10 @@ class Realiser {
         }
       }
       if (prefix.empty()) return failure("the joined value has no name");
+    }
+    if (root.syntax != kNone && root.range.size() != 0) {
+      TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
+      if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
     }
     ByteRange line = line_of(text_, range.begin);
     size_t before = range.begin - line.begin;
@@ -397,6 +403,7 @@ class Realiser {
   }
 
   Expected<void> remove_dead(const std::set<StatementId>& dead) {
+    std::vector<ByteRange> removed;
     for (StatementId id : dead) {
       const Statement& s = g_.statements[id];
       if (s.parent != kNone && dead.contains(s.parent)) continue;
@@ -409,12 +416,31 @@ class Realiser {
         bool first = true;
         for (StatementId other : siblings(id))
           first = first && (other == id || other > id || !dead.contains(other));
-        auto done = first ? edits_.add({s.range, "pass"}) : edits_.add(removal(s.range));
-        if (!done) return done;
+        if (first) {
+          auto done = edits_.add({s.range, "pass"});
+          if (!done) return done;
+        } else {
+          removed.push_back(s.range);
+        }
         continue;
       }
-      auto done = edits_.add(removal(s.range));
+      removed.push_back(s.range);
+    }
+    // Neighbours go as one, so that the blank lines between them go too.
+    std::sort(removed.begin(), removed.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    for (size_t i = 0; i < removed.size();) {
+      ByteRange run = removed[i];
+      size_t j = i + 1;
+      while (j < removed.size() && removed[j].begin >= run.end &&
+             blank(text_.substr(run.end, removed[j].begin - run.end)) &&
+             text_.substr(run.end, removed[j].begin - run.end).find('\n') !=
+                 std::string_view::npos) {
+        run.end = removed[j++].end;
+      }
+      auto done = edits_.add(removal(run));
       if (!done) return done;
+      i = j;
     }
     return {};
   }
@@ -440,7 +466,7 @@ class Realiser {
     return true;
   }
 
-  Edit removal(ByteRange statement) const { return remove_line(unit_, statement); }
+  Edit removal(ByteRange statement) const { return remove_line(unit_, statement, {}); }
 
   const PythonUnit& unit_;
   const Change& change_;
@@ -464,7 +490,7 @@ bool pragma(std::string_view comment) {
 
 }  // namespace
 
-Edit remove_line(const PythonUnit& unit, ByteRange statement) {
+Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions) {
   std::string_view text = unit.text();
   ByteRange first = line_of(text, statement.begin);
   ByteRange last = line_of(text, statement.end);
@@ -484,7 +510,11 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement) {
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};
-  if (kept.empty() && range.begin > 0) {
+  bool replaced = std::any_of(
+      insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
+        return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
+      });
+  if (kept.empty() && range.begin > 0 && !replaced) {
     // Not two blank lines where there was one on either side.
     ByteRange above = line_of(text, range.begin - 1);
     std::string_view above_text = text.substr(above.begin, above.size());

@@ -213,9 +213,12 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
     if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
   }
   auto top = bindings.find(package);
-  if (shadowed(package) || bound_elsewhere(unit, package) || (top != bindings.end() &&
-                            (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
-                             top->second[0].qualified != package))) {
+  auto [taken, unknown] = unit.taken.emplace(package, false);
+  if (unknown) taken->second = bound_elsewhere(unit, package);
+  if (shadowed(package) || taken->second ||
+      (top != bindings.end() &&
+       (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
+        top->second[0].qualified != package))) {
     return failure(fmt::format(
         "the name `{}` already means something else here; rename it to make room for the import",
         package));

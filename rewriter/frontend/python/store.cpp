@@ -112,7 +112,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     stored.operands = {p.operands[0], p.operands[1], value};
     ValueId base = p.operands[0];
     bool local = is(base_node, "identifier") && scope_->locals.contains(text(base_node));
-    bool own = local && fresh(base);
+    bool own = local && fresh(base) && !escaped(base);
     ValueId after = add(std::move(stored), target);
     forget_aliases(base, local ? text(base_node) : std::string_view{});
     if (local) bind(text(base_node), after);
@@ -214,6 +214,29 @@ bool FunctionLowering::fresh(ValueId id) const {
     if (v.kind != Kind::op || !v.op->pure || v.op->view) return false;
   }
   return true;
+}
+
+// Whether anything but arithmetic has seen the value: a call, a container, an attribute.
+bool FunctionLowering::escaped(ValueId id) const {
+  std::set<ValueId> chain;
+  for (ValueId at = id; at != kNone && chain.insert(at).second;) {
+    at = g()[at].kind == Kind::update ? g()[at].operands[0] : kNone;
+  }
+  for (const Value& v : g().values) {
+    if (v.kind != Kind::call && v.kind != Kind::opaque && v.kind != Kind::tuple &&
+        v.kind != Kind::list && !(v.kind == Kind::op && v.op->view)) {
+      continue;
+    }
+    for (ValueId operand : v.operands) {
+      if (chain.contains(operand)) return true;
+    }
+  }
+  for (const graph::Statement& s : g().statements) {
+    for (ValueId used : s.uses) {
+      if (chain.contains(used)) return true;
+    }
+  }
+  return false;
 }
 
 // After a store into `stored`, other names of the same storage no longer mean what they did.

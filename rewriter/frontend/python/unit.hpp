@@ -20,8 +20,9 @@ class PythonUnit : public Unit {
 
   std::string relative;
   Tree tree;
-  Module names;               // of the module's top level
-  std::vector<TSNode> nodes;  // graph::Value::syntax indexes this
+  Module names;                               // of the module's top level
+  mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
+  std::vector<TSNode> nodes;                  // graph::Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node
   // (a keyword_argument, or an expression). The receiver of a method is not among them.
   struct ArgumentNode {

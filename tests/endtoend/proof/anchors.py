@@ -27,28 +27,34 @@ ROTARY_NAME = re.compile(r"_?apply_\w*(rotary|rope)\w*|rope_apply")
 # Of these names the ones that assemble angles instead of rotating.
 NOT_A_ROTATION = {"apply_interleaved_mrope"}
 
+# No anchor without one of these words in its file.
+WORDS = re.compile(r"attention|flash_attn|rotary|rope|RMSNorm|rms_norm|rsqrt")
+
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Anchor:
     """A site that a report must name: file relative to the scanned root, 1-based lines.
 
     kind: scaled_dot_product_attention, dispatch_attention_fn, flash_attn_func,
-    flash_attn_varlen_func, rotary, norm. callee: the name as the source spells it.
+    flash_attn_varlen_func, rotary, norm. callee: the name as the source spells it. scope: first and
+    last line between which the report may place it: those of the call, or of the whole function for
+    the arithmetic of a norm.
     """
 
     file: str
     line: int
-    end_line: int
     kind: str
     callee: str
+    scope: tuple[int, int]
 
 
 def scan(root: pathlib.Path) -> list[Anchor]:
     """Every anchor in the Python files below root, sorted."""
     anchors = []
     for path in sorted(root.rglob("*.py")):
-        file = path.relative_to(root).as_posix()
-        anchors += _scan_file(file, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if WORDS.search(text):
+            anchors += _scan_file(path.relative_to(root).as_posix(), text)
     return sorted(anchors)
 
 
@@ -59,32 +65,35 @@ def _scan_file(file: str, text: str) -> list[Anchor]:
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call):
             continue
+        lines = (call.lineno, call.end_lineno)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "rsqrt":
+            around = function_around(tree, call.lineno) or lines
+            anchors.append(Anchor(file, call.lineno, "norm", "rsqrt", around))
+            continue
         spelled = _dotted(call.func)
         if spelled is None:
-            if _is_root_of_mean(call):
-                anchors.append(_anchor(file, call, "norm", "rsqrt"))
             continue
         first, _, rest = spelled.partition(".")
         qualified = names.get(first, first) + (f".{rest}" if rest else "")
         last = spelled.rpartition(".")[2]
         if qualified in ATTENTION:
-            anchors.append(_anchor(file, call, ATTENTION[qualified], spelled))
+            anchors.append(Anchor(file, call.lineno, ATTENTION[qualified], spelled, lines))
         elif qualified in NORM:
-            anchors.append(_anchor(file, call, "norm", spelled))
+            anchors.append(Anchor(file, call.lineno, "norm", spelled, lines))
         elif ROTARY_NAME.fullmatch(last) and last not in NOT_A_ROTATION:
-            anchors.append(_anchor(file, call, "rotary", spelled))
-        elif last == "rsqrt":
-            anchors.append(_anchor(file, call, "norm", "rsqrt"))
+            anchors.append(Anchor(file, call.lineno, "rotary", spelled, lines))
     return anchors
 
 
-def _anchor(file, node, kind, callee):
-    return Anchor(file, node.lineno, node.end_lineno, kind, callee)
-
-
-def _is_root_of_mean(call: ast.Call) -> bool:
-    """Whether the call is `<expression>.rsqrt()` on something that is not a dotted name."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "rsqrt"
+def function_around(tree: ast.Module, line: int) -> tuple[int, int] | None:
+    """First and last line of the innermost function around a line."""
+    functions = [
+        (node.lineno, node.end_lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.lineno <= line <= node.end_lineno
+    ]
+    return max(functions, default=None)
 
 
 def _dotted(node: ast.expr) -> str | None:

@@ -28,10 +28,10 @@ def count_kinds(events: list[dict]) -> dict[str, int]:
 class SiteFinder:
     """Finds the sites of the report that an observed event of the migrated package belongs to."""
 
-    def __init__(self, original: pathlib.Path, migrated: pathlib.Path, sites: migration.Sites):
+    def __init__(self, original: pathlib.Path, migrated: pathlib.Path, report: migration.Report):
         self._original = original
         self._migrated = migrated
-        self._sites = sites
+        self._report = report
         self._maps: dict[str, migration.LineMap] = {}
 
     def refused(self, event: dict) -> bool:
@@ -50,7 +50,11 @@ class SiteFinder:
             after = (self._migrated / file).read_text(encoding="utf-8")
             self._maps[file] = migration.LineMap(before, after)
         original_line = self._maps[file].original(int(line))
-        return [] if original_line is None else self._sites.covering(file, original_line, kind)
+        return (
+            []
+            if original_line is None
+            else self._report.overlapping(file, original_line, original_line, kind)
+        )
 
 
 def describe(event: dict) -> str:

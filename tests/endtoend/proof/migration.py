@@ -1,11 +1,10 @@
 """Copies the pinned diffusers package, migrates the copy with refit, and reads the report.
 
-Entry points: `find_library`, `copy_package`, `migrate`, `Sites`. Used by the fixtures in
+Entry points: `find_library`, `copy_package`, `migrate`, `Report`. Used by the fixtures in
 conftest.py and by scripts/update_diffusers.py.
 """
 
 import bisect
-import dataclasses
 import difflib
 import importlib.metadata
 import importlib.util
@@ -65,14 +64,14 @@ def run_refit(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def migrate(root: pathlib.Path, report: pathlib.Path) -> "Sites":
-    """Migrates root in place; the sites of its report. Raises SetupError where refit fails."""
+def migrate(root: pathlib.Path, report: pathlib.Path) -> "Report":
+    """Migrates root in place; the report. Raises SetupError where refit fails."""
     done = run_refit("migrate", root, "--write", "--quiet", "--report", f"json:{report}")
     if done.returncode != 0:
         raise SetupError(
             f"refit migrate ended with {done.returncode}, expected 0:\n{done.stderr or done.stdout}"
         )
-    return Sites.load(report)
+    return Report(report)
 
 
 def python_files(root: pathlib.Path) -> dict[str, bytes]:
@@ -101,23 +100,24 @@ def kind_of(site: dict) -> str:
     return "other"
 
 
-@dataclasses.dataclass
-class Sites:
-    """The sites of one JSON report, and the files they stand in."""
+class Report:
+    """One JSON report of refit, as rewriter/report/report.schema.json describes it.
 
-    sites: list[dict]
+    content: the whole report. sites: its sites, each with file, line, rule, outcome and the rest.
+    """
 
-    @classmethod
-    def load(cls, report: pathlib.Path) -> "Sites":
-        return cls(json.loads(report.read_text(encoding="utf-8"))["sites"])
+    def __init__(self, path: pathlib.Path):
+        self.content = json.loads(path.read_text(encoding="utf-8"))
+        self.sites: list[dict] = self.content["sites"]
 
-    def covering(self, file: str, line: int, kind: str) -> list[dict]:
-        """Sites of one kind whose lines contain `line` of the file as it was."""
+    def overlapping(self, file: str, first: int, last: int, kind: str) -> list[dict]:
+        """Sites of one kind with a line between first and last of the file as it was."""
         return [
             site
             for site in self.sites
             if site["file"] == file
-            and site["line"] <= line <= site["end_line"]
+            and site["line"] <= last
+            and first <= site["end_line"]
             and kind_of(site) == kind
         ]
 

@@ -34,11 +34,11 @@ class Draw:
 
     def __init__(self, seed: int, dtype: torch.dtype):
         self._generator = torch.Generator().manual_seed(seed)
-        self._dtype = dtype
+        self.dtype = dtype
 
     def normal(self, *shape: int) -> torch.Tensor:
         """Standard normal values."""
-        return torch.randn(shape, generator=self._generator).to(self._dtype)
+        return torch.randn(shape, generator=self._generator).to(self.dtype)
 
     def integers(self, high: int, *shape: int) -> torch.Tensor:
         """int64 values in [0, high)."""
@@ -50,7 +50,7 @@ class Draw:
         These, and their thousandths, are exact in bfloat16; a rounded timestep would turn by whole
         radians in the sinusoidal embedding and drown every other error.
         """
-        return (500 * 0.5 ** torch.arange(batch)).to(self._dtype)
+        return (500 * 0.5 ** torch.arange(batch)).to(self.dtype)
 
     def holes(self, *shape: int) -> torch.Tensor:
         """Boolean mask with some False anywhere; the first key of every row stays True."""

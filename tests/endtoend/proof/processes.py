@@ -15,7 +15,11 @@ WORKER = pathlib.Path(__file__).with_name("worker.py")
 
 
 def run_worker(
-    package_dir: pathlib.Path, out: pathlib.Path, weights: pathlib.Path, names: Iterable[str]
+    package_dir: pathlib.Path,
+    out: pathlib.Path,
+    weights: pathlib.Path,
+    names: Iterable[str],
+    definitions: bool = False,
 ) -> dict:
     """Runs the models `names` with the diffusers package in package_dir; results by model name.
 
@@ -31,6 +35,8 @@ def run_worker(
     command = [sys.executable, "-P", str(WORKER), "--package-dir", str(package_dir)]
     if runtime.is_dir():
         command += ["--runtime-dir", str(runtime)]
+    if definitions:
+        command.append("--definitions")
     command += ["--weights", str(weights), "--out", str(out), *names]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

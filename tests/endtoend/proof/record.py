@@ -17,9 +17,9 @@ IDENTITY = ("file", "line", "column", "rule", "callee")
 RESULT = ("outcome", "code", "through", "assumes", "absorbed")
 
 
-def score_text(sites: migration.Sites) -> str:
+def score_text(report: migration.Report) -> str:
     """The score file: JSON, one site a line, so that a change is a one-line diff."""
-    rows = [json.dumps([site[key] for key in IDENTITY + RESULT]) for site in _ordered(sites)]
+    rows = [json.dumps([site[key] for key in IDENTITY + RESULT]) for site in _ordered(report)]
     head = {
         "library": migration.PACKAGE,
         "version": migration.VERSION,
@@ -28,12 +28,12 @@ def score_text(sites: migration.Sites) -> str:
     return json.dumps(head)[:-1] + ', "sites": [\n' + ",\n".join(rows) + "\n]}\n"
 
 
-def differences(sites: migration.Sites) -> list[str]:
+def differences(report: migration.Report) -> list[str]:
     """What the report says otherwise than the score file, one line for each site."""
     if not SCORE.exists():
         return [f"{SCORE.relative_to(migration.REPOSITORY)} is missing"]
     recorded = _table(json.loads(SCORE.read_text(encoding="utf-8"))["sites"])
-    found = _table(json.loads(score_text(sites))["sites"])
+    found = _table(json.loads(score_text(report))["sites"])
     problems = []
     for key in sorted(recorded.keys() | found.keys()):
         was, now = recorded.get(key), found.get(key)
@@ -64,24 +64,25 @@ def _result(results: list | None) -> str:
     )
 
 
-def _ordered(sites: migration.Sites) -> list[dict]:
-    return sorted(sites.sites, key=lambda site: [site[key] for key in IDENTITY])
+def _ordered(report: migration.Report) -> list[dict]:
+    return sorted(report.sites, key=lambda site: [site[key] for key in IDENTITY])
 
 
-def page(sites: migration.Sites) -> str:
+def page(report: migration.Report) -> str:
     """The documentation page: what migrating the pinned diffusers finds, by rule."""
     return (
-        "\n".join([*_summary(sites), *_rules(sites), *_refusals(sites), *_assumptions(sites)])
+        "\n".join([*_summary(report), *_rules(report), *_refusals(report), *_assumptions(report)])
         + "\n"
     )
 
 
-def _summary(sites: migration.Sites) -> list[str]:
-    rewritten = _rewritten(sites.sites)
-    refused = len(sites.sites) - len(rewritten)
+def _summary(report: migration.Report) -> list[str]:
+    rewritten = _rewritten(report.sites)
+    refused = len(report.sites) - len(rewritten)
     attention = [site for site in rewritten if site["absorbed"] is not None]
     absorbed = sum(site["absorbed"] for site in attention)
-    files = len({site["file"] for site in sites.sites})
+    transposes = report.content["summary"]["total"]["transposes_absorbed"]
+    files = len({site["file"] for site in report.sites})
     return f"""\
 # {migration.PACKAGE} {migration.VERSION}, migrated
 
@@ -94,15 +95,16 @@ The same report for your copy:
 refit migrate --report json:report.json PATH   # PATH holds {migration.PACKAGE}/
 ```
 
-{len(sites.sites)} sites in {files} files: {len(rewritten)} rewritten, {refused} refused;
-{len(sites.changed_files())} files change.
-Of {len(attention)} rewritten attention sites {absorbed} absorb the transposes around them.
+{len(report.sites)} sites in {files} files: {len(rewritten)} rewritten, {refused} refused;
+{len(report.changed_files())} files change.
+Of {len(attention)} rewritten attention sites {absorbed} absorb the transposes around
+them, {transposes} in all.
 """.splitlines()
 
 
-def _rules(sites: migration.Sites) -> list[str]:
+def _rules(report: migration.Report) -> list[str]:
     by_rule = collections.defaultdict(list)
-    for site in sites.sites:
+    for site in report.sites:
         by_rule[site["rule"]].append(site)
     rows = [
         "",
@@ -118,9 +120,9 @@ def _rules(sites: migration.Sites) -> list[str]:
     return rows
 
 
-def _refusals(sites: migration.Sites) -> list[str]:
+def _refusals(report: migration.Report) -> list[str]:
     refused = collections.defaultdict(list)
-    for site in _ordered(sites):
+    for site in _ordered(report):
         if site["outcome"] == "refused":
             refused[site["code"], site["rule"]].append(site)
     rows = ["", "## Refused", "", "| code | sites | rule | the first |", "|---|--:|---|---|"]
@@ -130,8 +132,8 @@ def _refusals(sites: migration.Sites) -> list[str]:
     return rows
 
 
-def _assumptions(sites: migration.Sites) -> list[str]:
-    assumed = collections.Counter(text for s in _rewritten(sites.sites) for text in s["assumes"])
+def _assumptions(report: migration.Report) -> list[str]:
+    assumed = collections.Counter(text for s in _rewritten(report.sites) for text in s["assumes"])
     rows = ["", "## Assumed", "", "| assumption | sites |", "|---|--:|"]
     return rows + [f"| {text} | {count} |" for text, count in sorted(assumed.items())]
 

@@ -7,7 +7,8 @@ Run as a program, one process for the original and one for the migrated package:
 DIR of --package-dir holds the package `diffusers` to use and comes first on sys.path. Weights are
 drawn by the first process that finds none and read by the others. FILE gets, by torch.save, a dict:
 model name -> {"error": traceback} or {"keys", dtype name -> {"outputs", "events", "kernels",
-"runtime", "below"}}.
+"runtime", "below"}}; with --definitions also "definitions" -> call's name -> definitions.run's
+entry.
 """
 
 import argparse
@@ -20,6 +21,15 @@ import warnings
 SEED = 20240607
 
 
+# A projection whose result is normalised next, by the name of that norm in the same module.
+NORMALISED = {
+    "norm_q": "to_q",
+    "norm_k": "to_k",
+    "norm_added_q": "add_q_proj",
+    "norm_added_k": "add_k_proj",
+}
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -30,6 +40,7 @@ def parse_arguments() -> argparse.Namespace:
         "--weights", required=True, help="directory of the drawn weights, one file a model"
     )
     parser.add_argument("--out", required=True, help="file for the results")
+    parser.add_argument("--definitions", action="store_true", help="call definitions.CALLS too")
     parser.add_argument("names", nargs="+", help="models, by their names in models.CASES")
     return parser.parse_args()
 
@@ -38,7 +49,8 @@ def draw_parameters(model, seed: int) -> None:
     """Fills every parameter from a generator, so that no unit norm and no zero gate hides an error.
 
     Weights of norms lie around one; matrices keep the size of what they multiply; everything else
-    (biases, gates, tables, tokens) is normal with a standard deviation of 0.3.
+    (biases, gates, tables, tokens) is normal with a standard deviation of 0.3. What is normalised
+    next is small, with a mean square around 1e-3, so that another epsilon shows.
     """
     import torch
 
@@ -59,6 +71,11 @@ def draw_parameters(model, seed: int) -> None:
         else:
             values = 0.3 * values
         parameter.data.copy_(values)
+    for module in model.modules():
+        for norm, projection in NORMALISED.items():
+            if getattr(module, norm, None) is not None and hasattr(module, projection):
+                for parameter in getattr(module, projection).parameters():
+                    parameter.data.mul_(0.03)
 
 
 def flat_outputs(output) -> list:
@@ -113,6 +130,19 @@ def run_model(name: str, package_dir: str, weights_dir: str) -> dict:
     return entry
 
 
+def run_definitions() -> dict:
+    """Calls every definition of definitions.CALLS; an entry or an error by the call's name."""
+    from proof import definitions
+
+    results = {}
+    for number, (name, call) in enumerate(definitions.CALLS.items()):
+        try:
+            results[name] = definitions.run(call, SEED + number)
+        except Exception:  # one definition that fails is one failed test
+            results[name] = {"error": traceback.format_exc()}
+    return results
+
+
 def main() -> int:
     arguments = parse_arguments()
     package_dir = os.path.realpath(arguments.package_dir)
@@ -141,6 +171,8 @@ def main() -> int:
             results[name] = run_model(name, package_dir, arguments.weights)
         except Exception:  # one model that fails is one failed test, not the end of the others
             results[name] = {"error": traceback.format_exc()}
+    if arguments.definitions:
+        results["definitions"] = run_definitions()
     torch.save(results, arguments.out)
     return 0
 
