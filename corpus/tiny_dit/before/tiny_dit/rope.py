@@ -1,0 +1,17 @@
+"""Rotary position embedding of neighbouring pairs (RoFormer, arXiv 2104.09864)."""
+
+import torch
+
+
+def rope_tables(length: int, width: int, theta: float = 10000.0, device=None):
+    """cos and sin, each [1, length, 1, width]."""
+    freqs = theta ** (-torch.arange(0, width, 2, device=device) / width)
+    angles = torch.outer(torch.arange(length, device=device), freqs).repeat_interleave(2, dim=-1)
+    return angles.cos()[None, :, None, :], angles.sin()[None, :, None, :]
+
+
+def apply_rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotates x of shape [batch, length, heads, head_dim]."""
+    x_real, x_imag = x.reshape(*x.shape[:-1], -1, 2).unbind(-1)
+    x_rotated = torch.stack([-x_imag, x_real], dim=-1).flatten(3)
+    return (x.float() * cos + x_rotated.float() * sin).to(x.dtype)

@@ -1,0 +1,6 @@
+import torch
+from model import attend
+
+
+def export(path):
+    torch.onnx.export(attend, path)

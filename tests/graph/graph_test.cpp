@@ -1,0 +1,239 @@
+// Queries on value graphs: isomorphisms bring spellings to one form; equality; unification; users.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "rewriter/graph/unify.hpp"
+#include "tests/frontend/lowered.hpp"
+
+namespace refit {
+namespace {
+
+using graph::ValueId;
+
+// Spellings of one form: every source of a row gives the same dump.
+struct Spellings {
+  const char* name;
+  std::vector<const char*> expressions;  // of x, y, a tensor each, and n, a number
+};
+
+void PrintTo(const Spellings& row, std::ostream* out) { *out << row.name; }
+
+std::string form(const std::string& expression) {
+  return Lowered("import torch, math\nimport torch.nn.functional as F\ndef f(x, y, n):\n  return " +
+                 expression + "\n")
+      .returned();
+}
+
+class Isomorphic : public testing::TestWithParam<Spellings> {};
+
+TEST_P(Isomorphic, OneForm) {
+  const Spellings& row = GetParam();
+  for (const char* expression : row.expressions) {
+    EXPECT_EQ(form(expression), form(row.expressions.front())) << expression;
+  }
+}
+
+const Spellings kSame[] = {
+    {"transpose",
+     {"x.transpose(1, 2)", "torch.transpose(x, 1, 2)", "x.permute(0, 2, 1, 3)",
+      "x.permute((0, 2, 1, 3))", "x.permute([0, 2, 1, 3])", "torch.permute(x, (0, 2, 1, 3))",
+      "x.swapaxes(1, 2)", "x.transpose(2, 1)", "torch.swapdims(x, 1, 2)"}},
+    {"float32", {"x.float()", "x.to(torch.float32)", "x.to(dtype=torch.float32)", "x.to(torch.float)"}},
+    {"float16", {"x.half()", "x.to(torch.float16)", "x.to(torch.half)"}},
+    {"type_of_another", {"x.to(y.dtype)", "x.type_as(y)", "x.to(dtype=y.dtype)"}},
+    {"square", {"x * x", "x ** 2", "x.pow(2)", "torch.square(x)", "torch.pow(x, 2)", "x.square()"}},
+    {"inverse_root",
+     {"y * torch.rsqrt(x)", "y * x.rsqrt()", "y / torch.sqrt(x)", "y / x.sqrt()",
+      "y * (1 / torch.sqrt(x))", "y * x ** -0.5", "y * torch.pow(x, -0.5)"}},
+    {"softmax",
+     {"F.softmax(x, -1)", "F.softmax(x, dim=-1)", "x.softmax(-1)", "x.softmax(dim=-1)",
+      "torch.softmax(x, -1)", "torch.softmax(x, axis=-1)"}},
+    {"clamp_below", {"torch.clamp(x, min=0.5)", "x.clamp(min=0.5)", "x.clip(min=0.5)", "x.clamp_min(0.5)"}},
+    {"product", {"x @ y", "torch.matmul(x, y)", "x.matmul(y)", "torch.bmm(x, y)"}},
+    {"sum", {"x + y", "torch.add(x, y)", "x.add(y)"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Graph, Isomorphic, testing::ValuesIn(kSame),
+                         [](const testing::TestParamInfo<Spellings>& info) {
+                           return std::string(info.param.name);
+                         });
+
+// Spellings that look alike and are other computations.
+struct Pair {
+  const char* name;
+  const char* a;
+  const char* b;
+};
+
+void PrintTo(const Pair& row, std::ostream* out) { *out << row.name; }
+
+class Different : public testing::TestWithParam<Pair> {};
+
+TEST_P(Different, TwoForms) { EXPECT_NE(form(GetParam().a), form(GetParam().b)); }
+
+const Pair kDifferent[] = {
+    {"other_axes", "x.transpose(1, 2)", "x.transpose(1, 3)"},
+    {"permute_of_three", "x.transpose(1, 2)", "x.permute(0, 2, 1)"},
+    {"permute_that_moves_three", "x.transpose(1, 2)", "x.permute(0, 2, 3, 1)"},
+    {"other_type", "x.float()", "x.double()"},
+    {"cube", "x * x", "x ** 3"},
+    {"scaled_sum", "x + y", "torch.add(x, y, alpha=2)"},
+    {"rounded_quotient", "x / y", "torch.div(x, y, rounding_mode='floor')"},
+    {"root", "y / torch.sqrt(x)", "y * torch.sqrt(x)"},
+    {"other_dim", "x.softmax(-1)", "x.softmax(1)"},
+    {"no_dim", "F.softmax(x, dim=-1)", "F.softmax(x)"},
+    {"clamp_above", "x.clamp(min=0.5)", "x.clamp(max=0.5)"},
+    {"difference", "x - y", "y - x"},
+    {"device_is_no_type", "x.to(y.device)", "x.to(y.dtype)"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Graph, Different, testing::ValuesIn(kDifferent),
+                         [](const testing::TestParamInfo<Pair>& info) {
+                           return std::string(info.param.name);
+                         });
+
+// f returns two values: are they the same computation?
+struct Equality {
+  const char* name;
+  const char* body;
+  bool same;
+};
+
+void PrintTo(const Equality& row, std::ostream* out) { *out << row.name; }
+
+class Same : public testing::TestWithParam<Equality> {};
+
+TEST_P(Same, AsAsked) {
+  const Lowered lowered(std::string("import torch\ndef f(self, x, y, g):\n  ") + GetParam().body +
+                        "\n");
+  const graph::Graph& g = lowered.graph();
+  ASSERT_EQ(g.results.size(), 1U);
+  const graph::Value& both = g[g.results.front()];
+  ASSERT_EQ(both.operands.size(), 2U);
+  EXPECT_EQ(g.same(both.operands[0], both.operands[1]), GetParam().same);
+}
+
+const Equality kEqual[] = {
+    {"one_value", "return x, x", true},
+    {"two_parameters", "return x, y", false},
+    {"pure_operations", "return x.rsqrt(), torch.rsqrt(x)", true},
+    {"other_operand", "return x.rsqrt(), y.rsqrt()", false},
+    {"unknown_calls", "return g(x), g(x)", false},
+    {"random", "return torch.rand_like(x), torch.rand_like(x)", false},
+    {"attributes", "return self.weight, self.weight", true},
+    {"attributes_with_a_store_between", "a = self.weight; self.weight = x; return a, self.weight",
+     false},
+    {"indices", "return x[0], x[0]", true},
+    {"other_indices", "return x[0], x[1]", false},
+    {"literals", "return 1, 1", true},
+    {"one_and_true", "return 1, True", false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Graph, Same, testing::ValuesIn(kEqual),
+                         [](const testing::TestParamInfo<Equality>& info) {
+                           return std::string(info.param.name);
+                         });
+
+// A pattern against the value that f returns: the dump of each hole, or "no".
+struct Match {
+  const char* name;
+  const char* pattern;
+  const char* body;
+  const char* holes;
+};
+
+void PrintTo(const Match& row, std::ostream* out) { *out << row.name; }
+
+class Unify : public testing::TestWithParam<Match> {};
+
+TEST_P(Unify, BindsTheHoles) {
+  Lowered lowered(std::string("import torch\ndef f(x, y, w, c):\n  ") + GetParam().body + "\n");
+  auto pattern = lowered.frontend.pattern(GetParam().pattern);
+  ASSERT_TRUE(pattern) << pattern.error().message;
+  const graph::Graph& g = lowered.graph();
+  Bindings bindings;
+  std::string found;
+  if (match_value(*pattern, pattern->results.front(), g, g.results.front(), bindings)) {
+    for (const auto& [hole, value] : bindings.holes) {
+      found += (found.empty() ? "" : ", ") + hole + "=" + dump(g, value);
+    }
+  } else {
+    found = "no";
+    EXPECT_TRUE(bindings.holes.empty());
+  }
+  EXPECT_EQ(found, GetParam().holes);
+}
+
+const Match kMatches[] = {
+    {"hole", "return torch.rsqrt($a)", "return (x + y).rsqrt()", "a=operator.add(x, y)"},
+    {"hole_twice", "return $a * torch.rsqrt($a)", "return x * x.rsqrt()", "a=x"},
+    {"hole_twice_with_two_values", "return $a * torch.rsqrt($a)", "return x * y.rsqrt()", "no"},
+    {"hole_twice_with_equal_values", "return $a * torch.rsqrt($a)",
+     "return x[0] * x[0].rsqrt()", "a=x[0]"},
+    {"any_value", "return torch.clamp($a, min=$_)", "return x.clamp(min=y)", "a=x"},
+    {"commuted", "return torch.rsqrt($a) * $b", "return x * y.rsqrt()", "a=y, b=x"},
+    {"not_commuted", "return torch.rsqrt($a) - $b", "return x - y.rsqrt()", "no"},
+    {"default_written_out", "return torch.rsqrt($a).mean(-1, keepdim=False)",
+     "return x.rsqrt().mean(-1)", "a=x"},
+    {"statements_in_another_order", "a = $x + 1\nb = $x - 1\nreturn a * b",
+     "b = x - 1; a = x + 1; return a * b", "x=x"},
+    {"number_of_another_type", "return $a + 1", "return x + 1.0", "a=x"},
+    {"other_number", "return $a + 1", "return x + 2", "no"},
+    {"branch", "n = $x\nif $c is not None:\n    n = n * $c\nreturn n",
+     "if c is not None:\n    x = x * c\n  return x", "c=c, x=x"},
+    {"branch_the_other_way_round", "n = $x\nif $c is not None:\n    n = n * $c\nreturn n",
+     "if c is None:\n    x = x * c\n  return x", "no"},
+    {"stores",
+     "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
+     "o = torch.empty_like(x); o[..., 0::2] = y; return o", "a=y, x=x"},
+    {"other_store",
+     "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
+     "o = torch.empty_like(x); o[..., 1::2] = y; return o", "no"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Graph, Unify, testing::ValuesIn(kMatches),
+                         [](const testing::TestParamInfo<Match>& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(GraphUsers, HoldLiveReadersOnly) {
+  const Lowered lowered("def f(x):\n  a = x + 1\n  unread = a * 2\n  return a\n");
+  const graph::Graph& g = lowered.graph();
+  const ValueId a = g.results.front();
+  EXPECT_TRUE(g.users(a).empty());
+  EXPECT_TRUE(g.used_by_statement(a));
+  EXPECT_TRUE(g.live()[a]);
+  const bool dead_product = std::any_of(g.values.begin(), g.values.end(), [&](const auto& v) {
+    return v.op != nullptr && v.op->id == "operator.mul" &&
+           !g.live()[static_cast<ValueId>(&v - g.values.data())];
+  });
+  EXPECT_TRUE(dead_product);
+}
+
+TEST(GraphReaching, FollowsTheOrderOfStatements) {
+  const Lowered lowered("def f(x):\n  a = x + 1\n  b = a\n  a = x + 2\n  return a\n");
+  const graph::Graph& g = lowered.graph();
+  const auto name = g.name_index("a");
+  ASSERT_TRUE(name);
+  ASSERT_FALSE(g.name_index("nowhere"));
+  std::vector<std::string> seen;
+  for (const graph::Statement& statement : g.statements) {
+    const graph::DefinitionId d = g.reaching(*name, statement.time);
+    if (statement.parent == graph::kNone && d != graph::kNone) {
+      seen.push_back(dump(g, g.definitions[d].value));
+    }
+  }
+  const std::vector<std::string> want = {"operator.add(x, 1)", "operator.add(x, 1)",
+                                         "operator.add(x, 2)"};
+  EXPECT_EQ(seen, want);
+}
+
+TEST(GraphDump, StopsAtTheDepthAsked) {
+  const Lowered lowered("def f(x):\n  return x + (x + (x + 1))\n");
+  EXPECT_EQ(dump(lowered.graph(), lowered.graph().results.front(), 2),
+            "operator.add(x, operator.add(…, …))");
+}
+
+}  // namespace
+}  // namespace refit
