@@ -19,7 +19,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
       auto found =
           v.op == nullptr ? planner_.rules_.by_callee.end() : planner_.rules_.by_callee.find(v.op);
       if (found != planner_.rules_.by_callee.end() && v.syntax != kNone && v.range.size() != 0 &&
-            !v.inlined) {
+          !v.inlined) {
         for (size_t rule : found->second) {
           if (!enabled[rule] || defined_here(planner_.rules_.rules[rule])) continue;
           out.push_back(call_site(planner_.rules_.rules[rule], id));
@@ -28,7 +28,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
     if (!live[id] || v.inlined) continue;
-      for (size_t rule : planner_.rules_.pattern_rules) {
+    for (size_t rule : planner_.rules_.pattern_rules) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
       if (site) regions.push_back(std::move(*site));
