@@ -113,7 +113,7 @@ def _broadcast_heads(query_heads, key_heads, value_heads):
     shared = _broadcast_size("heads", key_heads, value_heads)
     if query_heads == 1:
         return shared, shared
-    if shared == 0 or query_heads % shared:
+    if query_heads % shared if shared else query_heads:
         raise ParametersInvalid(
             "query's heads must be a multiple of key's and value's, but query has "
             f"{query_heads}, key {key_heads} and value {value_heads}."
@@ -309,7 +309,7 @@ def _plain_4d(query, key, value, mask, head_first):
     if key.shape[0] not in (1, batch) or value.shape[0] not in (1, batch):
         return False
     if value.shape[head] != key_heads or key_heads == 0 or heads % key_heads:
-        return False
+        return False  # _broadcast_heads decides, or refuses
     if mask is None:
         return True
     if mask.dim() > 4:
