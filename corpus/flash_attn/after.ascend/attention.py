@@ -1,0 +1,39 @@
+import flash_attn
+import mindiesd
+import torch
+from flash_attn import flash_attn_func
+
+
+def plain(q, k, v):
+    return mindiesd.attention_forward(q, k, v)
+
+
+def scaled(q, k, v, scale):
+    x = mindiesd.attention_forward(q.half(), k.half(), v.half(), scale=scale)
+    return x.to(q.dtype)
+
+
+def positional(q, k, v, p, scale):
+    return mindiesd.attention_forward(q, k, v, scale=scale)
+
+
+def causal(q, k, v):
+    return flash_attn.flash_attn_func(q, k, v, causal=True)
+
+
+def windowed(q, k, v, window):
+    return flash_attn_func(q, k, v, window_size=(window, 0), softcap=50.0)
+
+
+def off(q, k, v):
+    return mindiesd.attention_forward(
+        q,
+        k,
+        v,
+        # the whole sequence
+    )
+
+
+def with_probabilities(q, k, v):
+    out, lse, probabilities = flash_attn_func(q, k, v, return_attn_probs=True)
+    return out, probabilities

@@ -1,0 +1,10 @@
+#!/usr/bin/env python
+# Copyright 2026 Somebody.
+#
+# Licensed under terms.
+
+import mindiesd.ext
+
+
+def attend(q, k, v):
+    return mindiesd.ext.attention_forward(q, k, v, head_first=True)

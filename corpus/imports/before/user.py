@@ -1,0 +1,1 @@
+from .docstring import F

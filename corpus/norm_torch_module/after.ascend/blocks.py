@@ -1,0 +1,18 @@
+import mindiesd
+import torch
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.norm1 = mindiesd.RMSNorm(width, eps=eps)
+        self.norm2 = torch.nn.RMSNorm(width)
+        self.norm3 = nn.RMSNorm(width, 1e-6, False)
+        self.norm4 = mindiesd.RMSNorm(hidden_size=(width,), eps=1e-6)
+        self.norm5 = nn.RMSNorm(width, eps=1e-6, dtype=torch.float32)
+
+    def forward(self, x):
+        for norm in (self.norm1, self.norm2, self.norm3, self.norm4, self.norm5):
+            x = x + norm(x)
+        return x

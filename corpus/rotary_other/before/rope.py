@@ -1,0 +1,35 @@
+"""Rotations that are none of the known ones."""
+
+import torch
+
+
+def apply_rope(xq, xk, freqs_cis):
+    """2x2 matrices on neighbouring pairs."""
+    xq_ = xq.float().reshape(*xq.shape[:-1], -1, 1, 2)
+    xk_ = xk.float().reshape(*xk.shape[:-1], -1, 1, 2)
+    xq_out = freqs_cis[..., 0] * xq_[..., 0] + freqs_cis[..., 1] * xq_[..., 1]
+    xk_out = freqs_cis[..., 0] * xk_[..., 0] + freqs_cis[..., 1] * xk_[..., 1]
+    return xq_out.reshape(*xq.shape).type_as(xq), xk_out.reshape(*xk.shape).type_as(xk)
+
+
+def apply_rotary_backwards(x, cos, sin):
+    """The sign is on the other half: the inverse rotation."""
+    x_real, x_imag = x.reshape(*x.shape[:-1], -1, 2).unbind(-1)
+    x_rotated = torch.stack([x_imag, -x_real], dim=-1).flatten(3)
+    return (x.float() * cos + x_rotated.float() * sin).to(x.dtype)
+
+
+def apply_rotary_swapped(x, cos, sin):
+    """Cosine and sine have changed places."""
+    x_real, x_imag = x.reshape(*x.shape[:-1], -1, 2).unbind(-1)
+    x_rotated = torch.stack([-x_imag, x_real], dim=-1).flatten(3)
+    return (x_rotated.float() * cos - x.float() * sin).to(x.dtype)
+
+
+def rotate_strided_wrong(x, cos, sin):
+    """Both places get the same value."""
+    x1, x2 = x.unflatten(-1, (-1, 2)).unbind(-1)
+    out = torch.empty_like(x)
+    out[..., 0::2] = x1 * cos - x2 * sin
+    out[..., 1::2] = x1 * cos - x2 * sin
+    return out.type_as(x)

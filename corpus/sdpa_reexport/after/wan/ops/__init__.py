@@ -1,0 +1,3 @@
+"""What the models use of torch, in one place."""
+
+from .kernels import *

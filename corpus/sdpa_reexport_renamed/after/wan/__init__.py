@@ -1,0 +1,3 @@
+from .model import Attention
+
+__all__ = ["Attention"]

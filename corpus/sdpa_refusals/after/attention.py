@@ -1,0 +1,19 @@
+import mindiesd.ext
+import torch
+import torch.nn.functional as F
+
+
+def splatted(q, k, v, **options):
+    return F.scaled_dot_product_attention(q, k, v, **options)
+
+
+def splatted_literal(q, k, v):
+    return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+
+
+def wrong_keyword(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, softmax_scale=1.0)
+
+
+def by_tuple(qkv):
+    return F.scaled_dot_product_attention(*qkv)

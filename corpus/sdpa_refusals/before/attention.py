@@ -1,0 +1,19 @@
+import torch
+import torch.nn.functional as F
+
+
+def splatted(q, k, v, **options):
+    return F.scaled_dot_product_attention(q, k, v, **options)
+
+
+def splatted_literal(q, k, v):
+    options = {"dropout_p": 0.0, "is_causal": False}
+    return F.scaled_dot_product_attention(q, k, v, **options)
+
+
+def wrong_keyword(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, softmax_scale=1.0)
+
+
+def by_tuple(qkv):
+    return F.scaled_dot_product_attention(*qkv)

@@ -1,0 +1,22 @@
+import torch
+
+
+def by_amax(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+def by_max_index(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+def by_max_values(scores, value):
+    return torch.softmax(scores, dim=-1) @ value
+
+
+def by_global_max(scores):
+    weight = torch.softmax(scores, dim=-1)
+    return weight
+
+
+def in_float32(scores):
+    return torch.softmax(scores, dim=-1, dtype=torch.float32)

@@ -1,0 +1,281 @@
+// Catalogue::load: every file of the folder into one list of operations, indexed by name. All
+// mistakes of all files are reported together.
+#include "rewriter/catalogue/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "rewriter/catalogue/catalogue_keys.hpp"
+#include "rewriter/catalogue/signature.hpp"
+#include "rewriter/catalogue/yaml_file.hpp"
+
+namespace refit {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, AxisKind>, 14> kAxisKinds{{
+    {"opaque", AxisKind::opaque},
+    {"elementwise", AxisKind::elementwise},
+    {"last_dim", AxisKind::last_dim},
+    {"transpose", AxisKind::transpose},
+    {"permute", AxisKind::permute},
+    {"reduce", AxisKind::reduce},
+    {"concat", AxisKind::concat},
+    {"split", AxisKind::split},
+    {"view", AxisKind::view},
+    {"unflatten", AxisKind::unflatten},
+    {"flatten", AxisKind::flatten},
+    {"cast", AxisKind::cast},
+    {"contiguous", AxisKind::contiguous},
+    {"query", AxisKind::query},
+}};
+
+// What the keys at the top of a file give to each of its operations.
+struct FileDefaults {
+  std::string library;
+  std::vector<std::string> targets;
+  std::vector<std::pair<std::string, std::string>> also;  // alias, parameter
+};
+
+bool has_parameter(const std::vector<Parameter>& parameters, std::string_view name) {
+  return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+    return parameter.name == name ||
+           std::find(parameter.also.begin(), parameter.also.end(), name) != parameter.also.end();
+  });
+}
+
+void add_aliases(const std::vector<std::pair<std::string, std::string>>& also,
+                 std::vector<Parameter>& parameters) {
+  for (const auto& [alias, name] : also) {
+    if (has_parameter(parameters, alias)) continue;
+    for (Parameter& parameter : parameters) {
+      if (parameter.name == name) parameter.also.push_back(alias);
+    }
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> read_also(YamlFile& file, const YAML::Node& node) {
+  std::vector<std::pair<std::string, std::string>> also;
+  auto entries = file.mapping(node, "a mapping from other names to parameters", {});
+  if (!entries) return also;
+  for (const auto& [alias, value] : entries->entries()) {
+    if (auto name = file.text(value, alias)) also.emplace_back(alias, *name);
+  }
+  return also;
+}
+
+std::vector<std::string> read_targets(YamlFile& file, const YAML::Node& node) {
+  std::vector<std::string> targets = file.texts(node, "targets");
+  for (const std::string& target : targets) {
+    if (target != "cuda" && target != "ascend") {
+      file.report(node, "unknown target `" + target + "`; the targets are cuda, ascend");
+    }
+  }
+  return targets;
+}
+
+void read_signatures(YamlFile& file, const YAML::Node& node, Operation& operation) {
+  bool first = true;
+  auto read = [&](const YAML::Node& item) {
+    auto text = file.text(item, "signature");
+    if (!text) return;
+    auto parameters = parse_signature(*text);
+    if (!parameters) {
+      file.report(item, "signature: " + parameters.error().message);
+      return;
+    }
+    if (std::exchange(first, false)) {
+      operation.parameters = std::move(*parameters);
+    } else {
+      operation.overloads.push_back(std::move(*parameters));
+    }
+  };
+  if (node.IsSequence() && node.size() > 0) {
+    for (const YAML::Node& item : node) read(item);
+  } else {
+    read(node);
+  }
+}
+
+void read_axes(YamlFile& file, const YAML::Node& node, Operation& operation) {
+  auto text = file.text(node, "axes");
+  if (!text) return;
+  std::vector<std::string> known;
+  for (const auto& [name, kind] : kAxisKinds) {
+    known.emplace_back(name);
+    if (name == *text) {
+      operation.axes = kind;
+      return;
+    }
+  }
+  file.report(node, "unknown axes `" + *text + "`" + did_you_mean(nearest(*text, known)));
+}
+
+std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node,
+                                          const FileDefaults& defaults) {
+  auto keys = file.mapping(node, "an operation", kOperationKeys);
+  if (!keys) return nullptr;
+  auto operation = std::make_unique<Operation>();
+  operation->library = defaults.library;
+  operation->targets = defaults.targets;
+  if (const YAML::Node* id = keys->require("id")) {
+    operation->id = file.text(*id, "id").value_or("");
+  }
+  if (const YAML::Node* names = keys->find("names")) {
+    operation->names = file.texts(*names, "names");
+  }
+  if (const YAML::Node* methods = keys->find("methods")) {
+    operation->methods = file.texts(*methods, "methods");
+  }
+  if (const YAML::Node* signature = keys->require("signature")) {
+    read_signatures(file, *signature, *operation);
+  }
+  auto also = defaults.also;
+  if (const YAML::Node* node_also = keys->find("also")) {
+    for (auto& entry : read_also(file, *node_also)) {
+      const bool known =
+          has_parameter(operation->parameters, entry.second) ||
+          std::any_of(operation->overloads.begin(), operation->overloads.end(),
+                      [&](const auto& list) { return has_parameter(list, entry.second); });
+      if (!known) {
+        file.report(*node_also, "`also` names the parameter `" + entry.second +
+                                    "`, which the signature does not have");
+      }
+      also.push_back(std::move(entry));
+    }
+  }
+  add_aliases(also, operation->parameters);
+  for (auto& overload : operation->overloads) add_aliases(also, overload);
+  if (const YAML::Node* axes = keys->find("axes")) read_axes(file, *axes, *operation);
+  const std::pair<std::string_view, bool*> flags[] = {
+      {"pure", &operation->pure},         {"commutative", &operation->commutative},
+      {"view", &operation->view},         {"in_place", &operation->in_place},
+      {"is_class", &operation->is_class},
+  };
+  if (const YAML::Node* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
+    // Writing an operand is an effect; saying so twice would only invite contradiction.
+    operation->pure = !file.boolean(*in_place, "in_place").value_or(false);
+  }
+  for (const auto& [key, flag] : flags) {
+    if (const YAML::Node* value = keys->find(key)) {
+      *flag = file.boolean(*value, key).value_or(*flag);
+    }
+  }
+  if (const YAML::Node* rank = keys->find("rank")) {
+    const auto number = file.integer(*rank, "rank");
+    if (number && (*number < 0 || *number > 64)) {
+      file.report(*rank, "expected a rank between 0 and 64, found " + std::to_string(*number));
+    }
+    operation->rank = number;
+  }
+  if (const YAML::Node* targets = keys->find("targets")) {
+    operation->targets = read_targets(file, *targets);
+  }
+  return operation;
+}
+
+}  // namespace
+
+std::string_view to_string(AxisKind kind) {
+  for (const auto& [name, value] : kAxisKinds) {
+    if (value == kind) return name;
+  }
+  return "opaque";
+}
+
+Expected<Catalogue> Catalogue::load(const std::string& directory) {
+  auto paths = yaml_files(directory, false, {});
+  if (!paths) return tl::unexpected(paths.error());
+  if (paths->empty()) {
+    return failure(directory + ": expected catalogue files (*.yaml), found none");
+  }
+  Catalogue catalogue;
+  std::vector<std::string> mistakes;
+  // Where each name was defined, for the message about a second definition.
+  std::unordered_map<std::string, std::string> places;
+  for (const std::string& path : *paths) {
+    auto opened = YamlFile::open(path);
+    if (!opened) {
+      mistakes.push_back(opened.error().message);
+      continue;
+    }
+    YamlFile& file = *opened;
+    if (auto keys = file.mapping(file.root(), "a catalogue file", kCatalogueFileKeys)) {
+      FileDefaults defaults;
+      if (const YAML::Node* library = keys->require("library")) {
+        defaults.library = file.text(*library, "library").value_or("");
+      }
+      if (const YAML::Node* targets = keys->find("targets")) {
+        defaults.targets = read_targets(file, *targets);
+      }
+      if (const YAML::Node* also = keys->find("also")) defaults.also = read_also(file, *also);
+      const YAML::Node* operations = keys->require("operations");
+      if (operations && !operations->IsSequence()) {
+        file.report(*operations, "expected a list of operations");
+        operations = nullptr;
+      }
+      for (size_t i = 0; operations && i < operations->size(); ++i) {
+        const YAML::Node node = (*operations)[i];
+        auto operation = read_operation(file, node, defaults);
+        if (!operation || operation->id.empty()) continue;
+        auto claim = [&](std::unordered_map<std::string, const Operation*>& index,
+                         const std::string& name, const std::string& what) {
+          if (index.emplace(name, operation.get()).second) {
+            places[what + name] = file.where(node);
+          } else {
+            std::string message = "the ";
+            message.append(what).append(" `").append(name).append("` is already taken by ");
+            file.report(node, message.append(places[what + name]));
+          }
+        };
+        claim(catalogue.by_name_, operation->id, "name");
+        for (const std::string& name : operation->names) {
+          claim(catalogue.by_name_, name, "name");
+        }
+        for (const std::string& method : operation->methods) {
+          claim(catalogue.by_method_, method, "method");
+        }
+        catalogue.operations_.push_back(std::move(operation));
+      }
+    }
+    for (std::string& mistake : file.mistakes()) mistakes.push_back(std::move(mistake));
+  }
+  if (!mistakes.empty()) {
+    std::string message;
+    for (const std::string& mistake : mistakes) {
+      if (!message.empty()) message += '\n';
+      message += mistake;
+    }
+    return failure(std::move(message));
+  }
+  return catalogue;
+}
+
+const Operation* Catalogue::find(std::string_view qualified_name) const {
+  auto found = by_name_.find(std::string(qualified_name));
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const Operation* Catalogue::method(std::string_view name) const {
+  auto found = by_method_.find(std::string(name));
+  return found == by_method_.end() ? nullptr : found->second;
+}
+
+std::optional<std::string> Catalogue::nearest(std::string_view qualified_name) const {
+  std::vector<std::string> names;
+  for (const auto& operation : operations_) {
+    names.push_back(operation->id);
+    names.insert(names.end(), operation->names.begin(), operation->names.end());
+  }
+  if (auto whole = refit::nearest(qualified_name, names)) return whole;
+  // The right function in the wrong module: compare the last components.
+  const std::string_view last = qualified_name.substr(qualified_name.rfind('.') + 1);
+  std::vector<std::string> tails;
+  tails.reserve(names.size());
+  for (const std::string& name : names) tails.push_back(name.substr(name.rfind('.') + 1));
+  auto tail = refit::nearest(last, tails);
+  if (!tail) return std::nullopt;
+  return names[static_cast<size_t>(std::find(tails.begin(), tails.end(), *tail) - tails.begin())];
+}
+
+}  // namespace refit

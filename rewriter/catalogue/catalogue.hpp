@@ -1,0 +1,106 @@
+// What is known about the operations of public libraries, read from rules/catalogue/*.yaml: their
+// names in each language, signatures with defaults, and how an axis fares through them. The engine
+// knows no operation by name; what it needs to know of one stands here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriter/text/expected.hpp"
+
+namespace refit {
+
+// A literal of a signature or a constraint, as written in the source language's notation but
+// compared by value: None, True, 1, 0.5, "text", (-1, -1). Names (torch.float32) are symbols.
+struct Literal {
+  enum class Kind { none, boolean, integer, real, string, symbol, tuple } kind = Kind::none;
+  bool boolean = false;
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;            // string, symbol
+  std::vector<Literal> items;  // tuple
+  friend bool operator==(const Literal&, const Literal&) = default;
+};
+// Parses the notation above ([...] is read as a tuple); fails with what was expected.
+Expected<Literal> parse_literal(std::string_view text);
+std::string to_string(const Literal& literal);
+// Equal as values: 0 == 0.0 == False is what Python says, and also what is wanted of "off" values;
+// None equals only None.
+bool same_value(const Literal& a, const Literal& b);
+
+struct Parameter {
+  std::string name;
+  std::vector<std::string> also;  // other names a caller may use for it: torch takes axis for dim
+  std::optional<Literal> default_value;  // absent: required
+  bool keyword_only = false;
+  bool positional_only = false;
+  bool variadic = false;          // *args: takes all further positional arguments
+  bool variadic_keyword = false;  // **kwargs
+};
+
+// How an operation treats the axes of its first operand.
+enum class AxisKind {
+  opaque,       // nothing is known
+  elementwise,  // every operand of tensor kind broadcasts; axes keep their places
+  last_dim,     // works along the last axis; the others are batch (a norm, a linear layer)
+  transpose,    // swaps the axes named by parameters dim0, dim1
+  permute,      // permutes by the list in parameter dims
+  reduce,       // reduces along parameter dim (keepdim says whether the axis stays)
+  concat,       // concatenates a list along parameter dim
+  split,        // splits along parameter dim into a tuple
+  view,         // new shape from parameter shape / size
+  unflatten,    // splits axis dim in place
+  flatten,      // joins axes start_dim..end_dim
+  cast,         // changes the element type only
+  contiguous,   // same values, dense storage
+  query,        // reads metadata (shape, dtype, device), not values
+};
+
+std::string_view to_string(AxisKind kind);
+
+struct Operation {
+  std::string id;  // the canonical qualified name, e.g. "torch.transpose"
+  // Other qualified names for the same function ("torch.swapaxes", "torch.Tensor.transpose").
+  std::vector<std::string> names;
+  // Method names on a tensor that mean this operation with the receiver as first parameter.
+  std::vector<std::string> methods;
+  std::vector<Parameter> parameters;
+  // Further signatures of the same name, to be tried in order when a call does not bind to
+  // `parameters`: torch.max(input), torch.max(input, dim, keepdim), torch.max(input, other).
+  std::vector<std::vector<Parameter>> overloads;
+  AxisKind axes = AxisKind::opaque;
+  bool pure = true;          // same operands, same result, no effect
+  bool commutative = false;  // the first two operands may be swapped
+  bool view = false;         // result may share storage with the first operand
+  bool in_place = false;     // writes its first operand
+  bool is_class = false;     // instantiating it is meant
+  std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
+  std::string library;       // package that defines it, e.g. "diffusers"
+  // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
+  std::vector<std::string> targets;
+};
+
+class Catalogue {
+ public:
+  // Reads every *.yaml of a folder. A mistake in a file is an error with file, line and column.
+  static Expected<Catalogue> load(const std::string& directory);
+
+  const Operation* find(std::string_view qualified_name) const;  // by id or any other name
+  const Operation* method(std::string_view name) const;
+  // The known qualified name nearest to a misspelt one, for messages.
+  std::optional<std::string> nearest(std::string_view qualified_name) const;
+  const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
+
+ private:
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::unordered_map<std::string, const Operation*> by_name_;
+  std::unordered_map<std::string, const Operation*> by_method_;
+};
+
+}  // namespace refit

@@ -1,0 +1,16 @@
+// The keys of a catalogue file. docs/rules.md describes them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace refit {
+
+inline constexpr std::array<std::string_view, 4> kCatalogueFileKeys{"library", "targets", "also",
+                                                                    "operations"};
+
+inline constexpr std::array<std::string_view, 13> kOperationKeys{
+    "id",   "names",       "methods", "signature", "also",     "axes",   "rank",
+    "pure", "commutative", "view",    "in_place",  "is_class", "targets"};
+
+}  // namespace refit

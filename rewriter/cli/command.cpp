@@ -1,0 +1,285 @@
+// refit's commands: what to do in which order, and which words say so. Entry point: run_command.
+#include "rewriter/cli/command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "rewriter/cli/apply.hpp"
+#include "rewriter/cli/options.hpp"
+#include "rewriter/cli/progress.hpp"
+#include "rewriter/cli/rules_folder.hpp"
+#include "rewriter/project/discover.hpp"
+#include "rewriter/report/json.hpp"
+#include "rewriter/report/text.hpp"
+#include "rewriter/text/diff.hpp"
+
+namespace refit {
+namespace {
+
+std::string count_of(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+bool wants_colour(Colour colour, bool terminal) {
+  if (colour != Colour::automatic) return colour == Colour::always;
+  const char* no_color = std::getenv("NO_COLOR");  // any text at all means: none
+  return terminal && (no_color == nullptr || *no_color == '\0');
+}
+
+// The largest of the codes that apply.
+class Verdict {
+ public:
+  void raise(ExitCode code) { code_ = std::max(code_, code); }
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_ = ExitCode::done;
+};
+
+class Session {
+ public:
+  explicit Session(const Services& services) : services_(services), console_(*services.console) {}
+
+  ExitCode answer(const Answered& answered) {
+    console_.error(answered.error);
+    show(answered.out);
+    return std::max(answered.code, verdict_.code());
+  }
+
+  ExitCode list_rules(const ListRulesOptions& options) {
+    const auto rules = load(options.rules);
+    if (!rules) return verdict_.code();
+    std::size_t width = 0;
+    for (const Rule& rule : rules->rules()) width = std::max(width, rule.id.size());
+    std::string text;
+    for (const Rule& rule : rules->rules()) {
+      text += fmt::format("{:<{}}  {}\n", rule.id, width, printable(rule.summary));
+    }
+    show(text);
+    return verdict_.code();
+  }
+
+  ExitCode migrate(const MigrateOptions& options) {
+    options_ = options;
+    const auto rules = load(options.rules);
+    if (!rules) return verdict_.code();
+    auto discovery = discover(options.paths, {options.include, options.exclude});
+    if (!discovery) {
+      say_error(discovery.error().message);
+      return discovery.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
+    }
+    const Input& input = discovery->input;
+    RunResult result;
+    if (!input.files.empty()) {
+      auto planned = run(*rules, input);
+      if (!planned) {  // only rules that do not compile make the engine fail as a whole
+        say_error(planned.error().message);
+        return ExitCode::bad_rules;
+      }
+      result = std::move(*planned);
+    }
+    add_discovery(*discovery, result);
+
+    Applied applied;
+    if (options.write) applied = apply(result, input, *services_.disk);
+    if (options.diff) show_diff(result);
+    write_report(result, input, applied);
+    tell(result, input, applied);
+    judge(result, applied);
+    return verdict_.code();
+  }
+
+ private:
+  std::optional<RuleSet> load(const RuleOptions& options) {
+    const auto folder = find_rules_folder();
+    if (!folder) {
+      say_error(folder.error().message);
+      verdict_.raise(ExitCode::bad_rules);
+      return std::nullopt;
+    }
+    rules_folder_ = *folder;
+    std::vector<std::string> paths{*folder};
+    paths.insert(paths.end(), options.rules.begin(), options.rules.end());
+    auto rules = services_.load_rules(paths, *folder + "/catalogue");
+    if (!rules) {
+      say_error(rules.error().message);
+      verdict_.raise(ExitCode::bad_rules);
+      return std::nullopt;
+    }
+    if (const auto selected = services_.select_rules(*rules, options.select, options.ignore);
+        !selected) {
+      say_error(selected.error().message);
+      verdict_.raise(ExitCode::usage);
+      return std::nullopt;
+    }
+    return std::move(*rules);
+  }
+
+  Expected<RunResult> run(const RuleSet& rules, const Input& input) {
+    EngineOptions engine;
+    engine.target = options_.target;
+    engine.strict = options_.strict;
+    engine.assume = options_.assume;
+    engine.jobs = options_.jobs;
+    engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
+    std::unique_ptr<ProgressBar> bar;
+    if (console_.error_is_terminal() && !options_.quiet) {
+      bar = std::make_unique<ProgressBar>(console_);
+    }
+    return services_.run(rules, input, engine, [&](uint64_t done, uint64_t total) {
+      if (bar) bar->update(done, total);
+    });
+  }
+
+  static void add_discovery(const Discovery& discovery, RunResult& result) {
+    std::vector<Problem> problems;
+    for (const DiscoveryProblem& problem : discovery.problems) {
+      problems.push_back({FileProblem::unreadable, problem.file, problem.message});
+    }
+    result.problems.insert(result.problems.begin(), problems.begin(), problems.end());
+    result.notes.insert(result.notes.begin(), discovery.notes.begin(), discovery.notes.end());
+  }
+
+  void show_diff(const RunResult& result) {
+    const bool colour = wants_colour(options_.colour, console_.out_is_terminal());
+    for (const FileResult& file : result.changed) {
+      if (out_closed_) return;
+      const auto diff = unified_diff(file.file, file.before_bytes, *file.new_bytes, colour);
+      if (!diff) {
+        say_error(diff.error().message);
+        verdict_.raise(ExitCode::not_written);
+        continue;
+      }
+      show(*diff);
+    }
+  }
+
+  void write_report(const RunResult& result, const Input& input, const Applied& applied) {
+    if (!options_.report) return;
+    ReportContext context;
+    context.version = REFIT_VERSION;
+    context.target = options_.target;
+    context.strict = options_.strict;
+    context.assume = options_.assume;
+    context.root = input.root;
+    context.written = applied.written;
+    const std::string text = to_json(result, context);
+    if (*options_.report == "-") {
+      show(text);
+      return;
+    }
+    // Written in place: it may be a pipe or a device.
+    errno = 0;
+    std::ofstream file(*options_.report, std::ios::binary);
+    file << text << std::flush;
+    if (!file) {
+      say_error(
+          fmt::format("cannot write the report {}: {}", *options_.report, std::strerror(errno)));
+      verdict_.raise(ExitCode::not_written);
+    }
+  }
+
+  // Everything for a person, in the order in which it is looked for: the sites, what else to know,
+  // the table, what went wrong, and last what to do next.
+  void tell(const RunResult& result, const Input& input, const Applied& applied) {
+    const bool colour = wants_colour(options_.colour, console_.error_is_terminal());
+    if (!options_.quiet) {
+      console_.error(findings_text(result, {colour, !options_.diff}));
+      console_.error(notes_text(result));
+      console_.error(summary_text(result, colour));
+    }
+    console_.error(problems_text(result, colour));
+    if (applied.interrupted) {
+      console_.error(
+          fmt::format("interrupted: {} of {} were written, the others are as they were\n",
+                      applied.written.size(), count_of(result.changed.size(), "changed file")));
+    }
+    if (!options_.quiet) console_.error(closing(result, input, applied));
+  }
+
+  std::string closing(const RunResult& result, const Input& input, const Applied& applied) const {
+    if (input.files.empty()) {
+      const bool narrowed = !options_.include.empty() || !options_.exclude.empty();
+      return fmt::format("no Python files {}in {}: nothing to do\n",
+                         narrowed ? "that --include and --exclude leave " : "",
+                         printable(fmt::format("{}", fmt::join(options_.paths, ", "))));
+    }
+    if (result.changed.empty()) {
+      return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "Python file"),
+                         result.findings.empty() ? "that a rule looks for" : "to change");
+    }
+    const std::string files = count_of(result.changed.size(), "file");
+    if (options_.write) {
+      return fmt::format("{} of {} rewritten in {}\n", applied.written.size(), files, input.root);
+    }
+    if (!options_.diff) return fmt::format("{} would change\n", files);
+    return fmt::format(
+        "{} would change; --write writes them, as does `git apply` of the diff in {}\n", files,
+        input.root);
+  }
+
+  void judge(const RunResult& result, const Applied& applied) {
+    if (options_.check && !result.changed.empty()) verdict_.raise(ExitCode::would_change);
+    for (const Problem& problem : result.problems) {
+      switch (problem.kind) {
+        case FileProblem::withheld:
+          verdict_.raise(ExitCode::withheld);
+          break;
+        case FileProblem::unwritable:
+          verdict_.raise(ExitCode::not_written);
+          break;
+        default:
+          verdict_.raise(ExitCode::unreadable_input);
+      }
+    }
+    if (applied.interrupted) verdict_.raise(ExitCode::interrupted);
+  }
+
+  void show(std::string_view text) {
+    if (out_closed_ || text.empty()) return;
+    const Console::Written written = console_.out(text);
+    if (written == Console::Written::yes) return;
+    out_closed_ = true;
+    if (written == Console::Written::failed) {
+      say_error("cannot write to standard output");
+      verdict_.raise(ExitCode::not_written);
+    }
+  }
+
+  void say_error(std::string_view message) { console_.error(fmt::format("refit: {}\n", message)); }
+
+  const Services& services_;
+  Console& console_;
+  MigrateOptions options_;
+  std::string rules_folder_;
+  Verdict verdict_;
+  bool out_closed_ = false;
+};
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv, const Services& services) {
+  Session session(services);
+  const Command command = parse_command_line(argc, argv);
+  ExitCode code = ExitCode::done;
+  if (const auto* answered = std::get_if<Answered>(&command)) code = session.answer(*answered);
+  if (const auto* options = std::get_if<ListRulesOptions>(&command)) {
+    code = session.list_rules(*options);
+  }
+  if (const auto* options = std::get_if<MigrateOptions>(&command)) {
+    code = session.migrate(*options);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace refit

@@ -1,0 +1,168 @@
+// The command line through CLI11. Entry point: parse_command_line.
+#include "rewriter/cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+namespace refit {
+namespace {
+
+std::string exit_code_table() {
+  std::string text = "Exit codes (of several that apply, the largest):\n";
+  for (const ExitCodeText& entry : exit_codes()) {
+    text += fmt::format("  {:<4}{}\n", static_cast<int>(entry.code), entry.meaning);
+  }
+  return text;
+}
+
+// One value an occurrence, so that an option never swallows the PATH after it.
+CLI::Option* repeatable(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                        const std::string& help, const std::string& value) {
+  return app.add_option(name, values, help)->type_name(value)->allow_extra_args(false);
+}
+
+void add_rule_options(CLI::App& app, RuleOptions& rules) {
+  repeatable(app, "--rules", rules.rules, "Further rules, beside the ones that ship (repeatable)",
+             "FILE|DIR");
+  repeatable(app, "--select", rules.select,
+             "Only the rules whose id matches this glob (repeatable)", "GLOB");
+  repeatable(app, "--ignore", rules.ignore, "Not the rules whose id matches this glob (repeatable)",
+             "GLOB");
+}
+
+// "json:FILE" to FILE. Like the checks below it gives CLI11 what to say, or nothing if all is well.
+std::string check_report(std::string& value) {
+  constexpr std::string_view kFormat = "json:";
+  if (!value.starts_with(kFormat) || value.size() == kFormat.size()) {
+    return fmt::format("expected json:FILE, or json:- for standard output, found '{}'", value);
+  }
+  value.erase(0, kFormat.size());
+  return {};
+}
+
+std::string check_jobs(std::string& value) {
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size() && number >= 1 && number <= 1024) {
+    return {};
+  }
+  return fmt::format("expected a number of threads from 1 to 1024, found '{}'", value);
+}
+
+// An option that takes one of a few words.
+template <typename T>
+void add_choice(CLI::App& app, const std::string& name, T& value,
+                const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
+  std::string words;
+  for (const auto& [word, meaning] : choices) words += (words.empty() ? "" : "|") + word;
+  const auto check = [choices, words](const std::string& given) -> std::string {
+    for (const auto& [word, meaning] : choices) {
+      if (word == given) return {};
+    }
+    return fmt::format("expected {}, found '{}'", words, given);
+  };
+  const auto set = [choices, &value](const std::string& given) {
+    for (const auto& [word, meaning] : choices) {
+      if (word == given) value = meaning;
+    }
+  };
+  app.add_option_function<std::string>(name, set, help)->type_name(words)->check(check);
+}
+
+class Parser {
+ public:
+  Parser() {
+    app_.set_version_flag("--version", "refit " REFIT_VERSION);
+    app_.require_subcommand(1);
+    app_.get_formatter()->column_width(30);
+    app_.footer(
+        "refit COMMAND --help shows a command's options. Exit codes: refit migrate --help.\n");
+    add_migrate();
+    add_rules();
+  }
+
+  Command parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      std::ostringstream out, err;
+      const int status = app_.exit(error, out, err);
+      return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
+    }
+    if (list_rules_->parsed()) return list_rules_options_;
+    migrate_options_.assume.insert(assume_.begin(), assume_.end());
+    MigrateOptions& options = migrate_options_;
+    const bool report_on_out = options.report == "-";
+    if (options.diff && report_on_out) {
+      return Answered{ExitCode::usage,
+                      {},
+                      "--diff and --report json:- both want standard output; name a file for the "
+                      "report\n"};
+    }
+    if (!options.write && !options.check && !report_on_out) options.diff = true;
+    return options;
+  }
+
+ private:
+  void add_migrate() {
+    CLI::App& app = *app_.add_subcommand(
+        "migrate", "Rewrite attention, rotary, norm and softmax code to calls of mindiesd");
+    MigrateOptions& options = migrate_options_;
+    app.add_option("PATH", options.paths,
+                   "Python files, or folders of them; all in one tree (one repository)")
+        ->required()
+        ->type_name("");
+    app.add_flag("--diff", options.diff,
+                 "Show the unified diff (default without --write, --check, --report json:-)");
+    CLI::Option* write =
+        app.add_flag("--write", options.write, "Replace the files, each whole and at once");
+    app.add_flag("--check", options.check, "Write nothing; exit with 1 if any file would change")
+        ->excludes(write);
+    add_choice<Target>(
+        app, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
+        "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
+    app.add_flag("--strict", options.strict, "Refuse whatever needs an assumption");
+    repeatable(app, "--assume", assume_,
+               "Take this for granted; a rule defines the name (repeatable)", "NAME");
+    add_rule_options(app, options.rules);
+    repeatable(app, "--include", options.include,
+               "Only files that match this glob, as in a .gitignore at the root (repeatable)",
+               "GLOB");
+    repeatable(app, "--exclude", options.exclude, "No files that match this glob (repeatable)",
+               "GLOB");
+    app.add_option("--jobs", options.jobs, "Threads (default: one a core)")
+        ->transform(CLI::Validator(check_jobs, ""))
+        ->type_name("N");
+    app.add_option("--report", options.report, "Write the JSON report; - is standard output")
+        ->transform(CLI::Validator(check_report, ""))
+        ->type_name("json:FILE");
+    app.add_flag("--quiet", options.quiet,
+                 "No findings, notes, summary or progress: only the diff and problems");
+    add_choice<Colour>(
+        app, "--color", options.colour,
+        {{"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}},
+        "Colours; auto (default): on a terminal, unless NO_COLOR is set");
+    app.footer(exit_code_table());
+  }
+
+  void add_rules() {
+    list_rules_ = app_.add_subcommand("rules", "List the rules");
+    add_rule_options(*list_rules_, list_rules_options_.rules);
+  }
+
+  CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
+  CLI::App* list_rules_ = nullptr;
+  MigrateOptions migrate_options_;
+  ListRulesOptions list_rules_options_;
+  std::vector<std::string> assume_;
+};
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) { return Parser().parse(argc, argv); }
+
+}  // namespace refit

@@ -1,0 +1,53 @@
+// The command line as data. Entry point: parse_command_line.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rewriter/cli/exit_code.hpp"
+#include "rewriter/rule/rule.hpp"
+
+namespace refit {
+
+enum class Colour { automatic, always, never };
+
+struct RuleOptions {
+  std::vector<std::string> rules;  // further files and folders of rules
+  std::vector<std::string> select, ignore;
+};
+
+struct MigrateOptions {
+  std::vector<std::string> paths;
+  bool diff = false;  // show it; set by default unless another output was asked for
+  bool write = false;
+  bool check = false;
+  Target target = Target::cuda;
+  bool strict = false;
+  std::set<std::string> assume;
+  RuleOptions rules;
+  std::vector<std::string> include, exclude;
+  unsigned jobs = 0;                  // 0: as many as the machine has cores
+  std::optional<std::string> report;  // where the JSON report goes; "-" for standard output
+  bool quiet = false;
+  Colour colour = Colour::automatic;
+};
+
+struct ListRulesOptions {
+  RuleOptions rules;
+};
+
+// The command has been answered already: --help, --version, or a usage error.
+struct Answered {
+  ExitCode code = ExitCode::done;
+  std::string out;    // for standard output
+  std::string error;  // for standard error
+};
+
+using Command = std::variant<Answered, MigrateOptions, ListRulesOptions>;
+
+Command parse_command_line(int argc, const char* const* argv);
+
+}  // namespace refit

@@ -1,0 +1,116 @@
+// What a source language gives to the engine: units (one source file, parsed and lowered to value
+// graphs) and the realisation of changes as text edits. Matching and planning see only this.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/graph/graph.hpp"
+#include "rewriter/text/edit.hpp"
+#include "rewriter/text/expected.hpp"
+#include "rewriter/text/source.hpp"
+
+namespace refit {
+
+struct Function {
+  std::string name;                     // "forward"; "" for the module's own statements
+  std::string qualified;                // "pkg.module.Class.forward"
+  uint32_t parent = graph::kNone;       // enclosing function in the unit
+  std::vector<std::string> decorators;  // qualified names
+  ByteRange range;
+  graph::Graph graph;
+};
+
+// A call to something that is defined in the project, for "rewritten through".
+struct ProjectCall {
+  uint32_t function = 0;  // where the call stands
+  graph::ValueId value = graph::kNone;
+  std::string callee;             // qualified name of the definition
+  uint32_t local = graph::kNone;  // the function of this unit that it names, if one
+};
+
+// A value named like something in the catalogue whose meaning could not be found.
+struct UnresolvedCall {
+  ByteRange range;
+  std::string name;
+  std::string why;
+};
+
+class Unit {
+ public:
+  virtual ~Unit() = default;
+  const Source& source() const { return source_; }
+  std::vector<Function> functions;
+  std::vector<ProjectCall> project_calls;
+  std::vector<UnresolvedCall> unresolved;
+  std::vector<ByteRange> syntax_errors;
+  std::string module;      // qualified name of the file's module
+  bool reexports = false;  // imports of this file are part of its interface
+
+ protected:
+  explicit Unit(Source source) : source_(std::move(source)) {}
+  Source source_;
+};
+
+// One argument of the call that a change asks for.
+struct NewArgument {
+  std::string keyword;  // "" for a positional one
+  std::string text;     // source text, already spelt for this place
+  std::string kept;     // the old callee's parameter whose argument can stay where it stands
+};
+
+// What to do at one site. Every change of one site is realised together or not at all.
+struct Change {
+  uint32_t function = 0;
+  graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
+  std::string callee;                  // qualified name of the new callee
+  std::vector<NewArgument> arguments;
+  bool edit_call = false;                // keep the call's shape, edit its arguments
+  std::vector<graph::StatementId> dead;  // statements that go
+  std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
+  std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+};
+
+class Frontend {
+ public:
+  virtual ~Frontend() = default;
+  // Parses and lowers one file.
+  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
+  // root is graph.results.front().
+  virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
+  // A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
+  struct Template {
+    std::string callee;
+    std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
+  };
+  virtual Expected<Template> rewrite_template(std::string_view code) = 0;
+
+  // How a value can be written just before a statement runs, once `dead` statements are gone;
+  // nullopt where nothing that is in scope there denotes it. With `within` the text of a value
+  // that is computed inside that expression may be reused.
+  virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
+                                           graph::ValueId value, graph::ValueId root,
+                                           const std::set<graph::StatementId>& dead) const = 0;
+  // Text edits of all changes of a unit, imports included.
+  struct Realised {
+    EditSet edits;
+    std::vector<bool> accepted;      // by change
+    std::vector<Error> refused;      // by change: why it was not accepted
+    std::vector<std::string> codes;  // by change: the reason's code
+    std::vector<std::string> notes;  // imports that had to stay, and why
+    std::vector<std::string> after;  // by change: the new text of the root
+  };
+  virtual Expected<Realised> realise(const Unit& unit,
+                                     const std::vector<Change>& changes) const = 0;
+  // Errors in `after` that `before` did not have.
+  virtual std::optional<std::string> verify(const Unit& before, std::string_view after) const = 0;
+};
+
+}  // namespace refit

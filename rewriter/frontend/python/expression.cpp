@@ -1,0 +1,726 @@
+// Expressions of Python to the value graph: names by scope, calls by the catalogue's signatures,
+// operators as operations. Every value made is brought to its normal form at once.
+#include <algorithm>
+
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kDepthBound = 400;  // nesting of expressions; deeper ones stay opaque
+
+// Python's operators by the catalogue's names for them (rules/catalogue/operator.yaml).
+std::string_view binary_operation(std::string_view token) {
+  static const std::map<std::string_view, std::string_view> kTable = {
+      {"+", "operator.add"},
+      {"-", "operator.sub"},
+      {"*", "operator.mul"},
+      {"/", "operator.truediv"},
+      {"//", "operator.floordiv"},
+      {"%", "operator.mod"},
+      {"**", "operator.pow"},
+      {"@", "operator.matmul"},
+      {"|", "operator.or_"},
+      {"&", "operator.and_"},
+      {"^", "operator.xor"},
+      {"<<", "operator.lshift"},
+      {">>", "operator.rshift"},
+      {"<", "operator.lt"},
+      {"<=", "operator.le"},
+      {"==", "operator.eq"},
+      {"!=", "operator.ne"},
+      {">=", "operator.ge"},
+      {">", "operator.gt"},
+      {"is", "operator.is_"},
+      {"is not", "operator.is_not"},
+      {"in", "operator.contains"},
+      {"not in", "operator.not_contains"},
+      {"and", "operator.logical_and"},
+      {"or", "operator.logical_or"}};
+  auto found = kTable.find(token);
+  return found == kTable.end() ? std::string_view{} : found->second;
+}
+
+}  // namespace
+
+ValueId FunctionLowering::add(Value value, TSNode node) {
+  value.statement = current_;
+  if (present(node)) {
+    value.range = range_of(node);
+    value.syntax = static_cast<uint32_t>(unit_.nodes.size());
+    unit_.nodes.push_back(node);
+  }
+  ValueId id = g().add(std::move(value));
+  if (context_.isomorphisms != nullptr) context_.isomorphisms->normalise(g(), id);
+  return id;
+}
+
+ValueId FunctionLowering::literal_value(Literal literal, TSNode node) {
+  Value v;
+  v.kind = Kind::literal;
+  v.literal = std::move(literal);
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::opaque(std::string why, std::vector<ValueId> operands, TSNode node) {
+  Value v;
+  v.kind = Kind::opaque;
+  v.text = std::move(why);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
+  std::vector<ValueId> operands;
+  for (TSNode child : children_of(node)) {
+    std::string_view type = type_of(child);
+    if (type == "string_start" || type == "string_content" || type == "string_end" ||
+        type == "format_specifier" || type == "type_conversion" || type == "escape_sequence") {
+      continue;
+    }
+    if (type == "interpolation" || type == "pair" || type == "dictionary_splat" ||
+        type == "format_expression") {
+      for (TSNode inner : children_of(child)) {
+        std::string_view t = type_of(inner);
+        if (t != "format_specifier" && t != "type_conversion")
+          operands.push_back(expression(inner));
+      }
+      continue;
+    }
+    operands.push_back(expression(child));
+  }
+  return opaque(std::move(why), std::move(operands), node);
+}
+
+ValueId FunctionLowering::phi(ValueId condition, ValueId a, ValueId b, TSNode node) {
+  // `x is not None` and `x is None` with the sides exchanged are one form.
+  const Value& c = g()[condition];
+  if (c.kind == Kind::op && c.op->id == "operator.is_not") {
+    Value flipped = c;
+    flipped.op = context_.catalogue.find("operator.is_");
+    condition = g().add(std::move(flipped));
+    std::swap(a, b);
+  }
+  Value v;
+  v.kind = Kind::phi;
+  v.operands = {condition, a, b};
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::operation(std::string_view id, std::vector<ValueId> operands,
+                                    TSNode node) {
+  const Operation* op = context_.catalogue.find(id);
+  if (op == nullptr) return opaque(std::string(id), std::move(operands), node);
+  Value v;
+  v.kind = Kind::op;
+  v.op = op;
+  operands.resize(op->parameters.size(), kNone);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::expression(TSNode node) {
+  if (!present(node)) return kNone;
+  if (++depth_ > kDepthBound) {
+    --depth_;
+    impure_ = true;
+    return opaque("nested too deeply", {}, node);
+  }
+  ValueId id = expression_inner(node);
+  --depth_;
+  return id;
+}
+
+ValueId FunctionLowering::expression_inner(TSNode node) {
+  std::string_view type = type_of(node);
+  if (type == "identifier") return identifier(node);
+  if (type == "attribute") return attribute(node);
+  if (type == "call") return call(node);
+  if (type == "subscript") return subscript(node);
+  if (type == "binary_operator" || type == "boolean_operator") return binary(node);
+  if (type == "comparison_operator") return comparison(node);
+  if (type == "parenthesized_expression") {
+    auto inner = children_of(node);
+    if (inner.size() == 1) return expression(inner.front());
+    return opaque_children("parenthesis", node);
+  }
+  if (type == "integer" || type == "float") return number(node);
+  if (type == "string") return string(node);
+  if (type == "none") return literal_value({}, node);
+  if (type == "true" || type == "false") {
+    Literal l;
+    l.kind = Literal::Kind::boolean;
+    l.boolean = type == "true";
+    return literal_value(std::move(l), node);
+  }
+  if (type == "ellipsis") {
+    Literal l;
+    l.kind = Literal::Kind::symbol;
+    l.text = "...";
+    return literal_value(std::move(l), node);
+  }
+  if (type == "tuple" || type == "expression_list") return sequence(node, Kind::tuple);
+  if (type == "list") return sequence(node, Kind::list);
+  if (type == "unary_operator") {
+    TSNode argument = field(node, "argument");
+    std::string_view token = text(field(node, "operator"));
+    ValueId inner = expression(argument);
+    const Value& v = g()[inner];
+    if (v.kind == Kind::literal && token == "-" &&
+        (v.literal.kind == Literal::Kind::integer || v.literal.kind == Literal::Kind::real)) {
+      Literal l = v.literal;
+      l.integer = -l.integer;
+      l.real = -l.real;
+      return literal_value(std::move(l), node);
+    }
+    if (token == "+" && v.kind == Kind::literal) return inner;
+    return operation(token == "-"   ? "operator.neg"
+                     : token == "~" ? "operator.invert"
+                                    : "operator.pos",
+                     {inner}, node);
+  }
+  if (type == "not_operator") {
+    return operation("operator.not_", {expression(field(node, "argument"))}, node);
+  }
+  if (type == "conditional_expression") {
+    auto parts = children_of(node);
+    if (parts.size() != 3) return opaque_children("conditional", node);
+    ValueId condition = expression(parts[1]);
+    ValueId a = expression(parts[0]);
+    ValueId b = expression(parts[2]);
+    return phi(condition, a, b, node);
+  }
+  if (type == "named_expression") {
+    ValueId value = expression(field(node, "value"));
+    impure_ = true;
+    bind(text(field(node, "name")), value);
+    return opaque("walrus", {value}, node);
+  }
+  if (type == "list_splat") {
+    Value v;
+    v.kind = Kind::starred;
+    for (TSNode inner : children_of(node)) v.operands.push_back(expression(inner));
+    return add(std::move(v), node);
+  }
+  if (type == "slice") {
+    Value v;
+    v.kind = Kind::slice;
+    v.operands = {kNone, kNone, kNone};
+    size_t part = 0;
+    for (TSNode child : all_children_of(node)) {
+      if (text(child) == ":") {
+        ++part;
+      } else if (ts_node_is_named(child) && !is(child, "comment") && part < 3) {
+        v.operands[part] = expression(child);
+      }
+    }
+    return add(std::move(v), node);
+  }
+  if (type == "list_comprehension" || type == "set_comprehension" ||
+      type == "generator_expression" || type == "dictionary_comprehension") {
+    return comprehension(node);
+  }
+  if (type == "lambda") return lambda(node);
+  if (type == "await" || type == "yield") {
+    impure_ = true;
+    ValueId id = opaque_children(std::string(type), node);
+    use(id);
+    return id;
+  }
+  if (type == "concatenated_string" || type == "dictionary" || type == "set") {
+    return opaque_children(std::string(type), node);
+  }
+  impure_ = true;
+  return opaque_children(std::string(type), node);
+}
+
+ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
+  Value v;
+  v.kind = kind;
+  for (TSNode child : children_of(node)) v.operands.push_back(expression(child));
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::number(TSNode node) {
+  std::string digits;
+  for (char c : text(node)) {
+    if (c != '_') digits += c;
+  }
+  auto parsed = parse_literal(digits);
+  if (!parsed) return opaque("number", {}, node);
+  return literal_value(std::move(*parsed), node);
+}
+
+ValueId FunctionLowering::string(TSNode node) {
+  std::string content;
+  for (TSNode part : children_of(node)) {
+    if (is(part, "interpolation")) return opaque_children("string", node);
+    if (is(part, "string_content")) content += text(part);
+  }
+  Literal l;
+  l.kind = Literal::Kind::string;
+  l.text = std::move(content);
+  return literal_value(std::move(l), node);
+}
+
+void FunctionLowering::capture(std::string_view name) {
+  for (auto s = scope_->parent; s; s = s->parent) {
+    if (s->locals.contains(name)) {
+      s->captured.emplace(name);
+      return;
+    }
+  }
+}
+
+std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
+  for (auto s = scope_->parent; s; s = s->parent) {
+    if (!s->locals.contains(name)) continue;
+    auto found = s->names.bindings.find(name);
+    if (found == s->names.bindings.end()) return std::nullopt;
+    for (const Binding& b : found->second) {
+      if (b.kind != Binding::Kind::import) return std::nullopt;
+    }
+    auto one = context_.project.meaning(found->second, why);
+    return one ? context_.project.resolve(*one) : std::nullopt;
+  }
+  auto found = unit_.names.names.bindings.find(name);
+  if (found != unit_.names.names.bindings.end()) {
+    const auto& list = found->second;
+    for (const std::string& star : unit_.names.names.stars) {
+      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
+      if (m != nullptr && m->names.bindings.count(name) != 0) {
+        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
+        return std::nullopt;
+      }
+    }
+    // An alias at module level, bound once to a dotted name, means what that name means.
+    if (list.size() == 1 && list[0].kind == Binding::Kind::assignment &&
+        !list[0].qualified.empty() && !list[0].guarded) {
+      std::string head = list[0].qualified.substr(0, list[0].qualified.find('.'));
+      std::string tail = list[0].qualified.substr(head.size());
+      auto base = unit_.names.names.bindings.find(head);
+      if (head != name && base != unit_.names.names.bindings.end()) {
+        auto one = context_.project.meaning(base->second, why);
+        if (one) return context_.project.resolve(*one + tail);
+      }
+      return std::nullopt;
+    }
+    auto one = context_.project.meaning(list, why);
+    if (!one) return std::nullopt;
+    auto final_name = context_.project.resolve(*one);
+    if (!final_name && why != nullptr) *why = *one + " may be bound in more than one way";
+    return final_name;
+  }
+  for (const std::string& star : unit_.names.names.stars) {
+    std::string candidate = star + "." + std::string(name);
+    if (context_.catalogue.find(candidate) != nullptr) return candidate;
+    if (context_.project.has_module(star)) {
+      const Module* m = context_.project.module(star);
+      if (m != nullptr && m->names.bindings.contains(name)) {
+        return context_.project.resolve(candidate);
+      }
+    } else if (why != nullptr) {
+      *why = "it may come from `from " + star + " import *`";
+    }
+  }
+  return std::nullopt;
+}
+
+ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
+  for (auto overlay = overlays_.rbegin(); overlay != overlays_.rend(); ++overlay) {
+    auto found = overlay->find(name);
+    if (found != overlay->end()) return found->second;
+  }
+  bool local = scope_->locals.contains(name);
+  if (local) {
+    DefinitionId d = env_[name_id(name)];
+    if (d != kNone) {
+      ValueId v = g().definitions[d].value;
+      return v;
+    }
+    if (index_ != 0) {
+      Value v;
+      v.kind = Kind::unknown;
+      v.text = name;
+      return add(std::move(v), node);
+    }
+  }
+  if (context_.pattern && name.starts_with(kHolePrefix)) {
+    auto [at, fresh] = outer_.emplace(name, kNone);
+    if (fresh || name.substr(kHolePrefix.size()) == "_") {
+      Value v;
+      v.kind = Kind::hole;
+      v.text = name.substr(kHolePrefix.size());
+      at->second = add(std::move(v), node);
+    }
+    return at->second;
+  }
+  auto known = outer_.find(name);
+  if (known != outer_.end() && index_ != 0) return known->second;
+  capture(name);
+  std::string why;
+  auto symbol = symbol_of(name, &why);
+  Value v;
+  if (symbol) {
+    v.kind = Kind::symbol;
+    v.text = *symbol;
+  } else {
+    v.kind = Kind::unknown;
+    v.text = name;
+    if (!why.empty()) v.literal.text = why;
+  }
+  ValueId id = add(std::move(v), node);
+  outer_[std::string(name)] = id;
+  return id;
+}
+
+ValueId FunctionLowering::identifier(TSNode node) { return name_value(text(node), node); }
+
+ValueId FunctionLowering::attribute(TSNode node) {
+  ValueId base = expression(field(node, "object"));
+  std::string name(text(field(node, "attribute")));
+  const Value& b = g()[base];
+  if (b.kind == Kind::symbol) {
+    auto meaning = context_.project.resolve(b.text + "." + name);
+    Value v;
+    v.kind = meaning ? Kind::symbol : Kind::unknown;
+    v.text = meaning ? *meaning : name;
+    return add(std::move(v), node);
+  }
+  Value v;
+  v.kind = Kind::attribute;
+  v.text = std::move(name);
+  v.operands = {base};
+  return add(std::move(v), node);
+}
+
+std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
+    const std::vector<Parameter>& parameters, ValueId receiver, std::vector<Argument>& arguments,
+    std::string* why) {
+  std::vector<ValueId> out(parameters.size(), kNone);
+  std::vector<size_t> positional;
+  size_t variadic = SIZE_MAX, variadic_keyword = SIZE_MAX;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    if (p.variadic) {
+      variadic = i;
+    } else if (p.variadic_keyword) {
+      variadic_keyword = i;
+    } else if (!p.keyword_only) {
+      positional.push_back(i);
+    }
+  }
+  size_t next = 0;
+  if (receiver != kNone) {
+    if (positional.empty()) return std::nullopt;
+    out[positional[next++]] = receiver;
+  }
+  std::vector<ValueId> rest;
+  for (Argument& a : arguments) {
+    a.parameter = SIZE_MAX;
+    if (a.stars == 2 || (a.stars == 1 && (variadic == SIZE_MAX || next < positional.size()))) {
+      *why = "splatted";
+      return std::nullopt;
+    }
+    if (!a.keyword.empty()) {
+      size_t found = SIZE_MAX;
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        const Parameter& p = parameters[i];
+        bool named = p.name == a.keyword ||
+                     std::find(p.also.begin(), p.also.end(), a.keyword) != p.also.end();
+        if (named && !p.positional_only && !p.variadic && !p.variadic_keyword) {
+          found = i;
+        }
+      }
+      if (found == SIZE_MAX && variadic_keyword != SIZE_MAX) continue;
+      if (found == SIZE_MAX || out[found] != kNone) {
+        *why = "its signature has no free parameter `" + a.keyword + "`";
+        return std::nullopt;
+      }
+      out[found] = a.value;
+      a.parameter = found;
+    } else if (next < positional.size()) {
+      a.parameter = positional[next];
+      out[positional[next++]] = a.value;
+    } else if (variadic != SIZE_MAX) {
+      a.parameter = variadic;
+      rest.push_back(a.value);
+    } else {
+      *why = "it takes fewer positional arguments";
+      return std::nullopt;
+    }
+  }
+  if (variadic != SIZE_MAX && !rest.empty()) {
+    const Value& first = g()[rest.front()];
+    if (rest.size() == 1 && (first.kind == Kind::tuple || first.kind == Kind::list)) {
+      Value v = first;  // reshape((a, b)) is reshape(a, b)
+      v.kind = Kind::tuple;
+      v.syntax = kNone;
+      out[variadic] = g().add(std::move(v));
+    } else {
+      Value v;
+      v.kind = Kind::tuple;
+      v.operands = std::move(rest);
+      v.statement = current_;
+      out[variadic] = g().add(std::move(v));
+    }
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    if (out[i] == kNone && !p.default_value && !p.variadic && !p.variadic_keyword) {
+      *why = "its parameter `" + p.name + "` got no argument";
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
+  const Value& c = g()[callee];
+  if (c.kind == Kind::function) {
+    unit_.project_calls.push_back({index_, value, c.text, static_cast<uint32_t>(c.index)});
+    return;
+  }
+  if (c.kind != Kind::symbol) return;
+  size_t dot = c.text.rfind('.');
+  while (dot != std::string::npos) {
+    if (context_.project.has_module(c.text.substr(0, dot))) {
+      unit_.project_calls.push_back({index_, value, c.text, kNone});
+      return;
+    }
+    if (dot == 0) return;
+    dot = c.text.rfind('.', dot - 1);
+  }
+}
+
+ValueId FunctionLowering::call(TSNode node) {
+  TSNode function = without_parentheses(field(node, "function"));
+  ValueId receiver = kNone;
+  const Operation* op = nullptr;
+  ValueId callee = kNone;
+  if (is(function, "attribute")) {
+    callee = attribute(function);
+    const Value& c = g()[callee];
+    if (c.kind == Kind::attribute) {
+      const Value& base = g()[c.operands[0]];
+      if (base.kind != Kind::literal) op = context_.catalogue.method(c.text);
+      if (op != nullptr) receiver = c.operands[0];
+    }
+  } else {
+    callee = expression(function);
+  }
+  if (op == nullptr && g()[callee].kind == Kind::symbol) {
+    op = context_.catalogue.find(g()[callee].text);
+  }
+  std::vector<Argument> arguments;
+  TSNode list = field(node, "arguments");
+  if (is(list, "generator_expression")) {
+    arguments.push_back({"", expression(list), 0, list});
+  } else {
+    for (TSNode a : children_of(list)) {
+      if (is(a, "keyword_argument")) {
+        arguments.push_back(
+            {std::string(text(field(a, "name"))), expression(field(a, "value")), 0, a});
+      } else if (is(a, "dictionary_splat")) {
+        auto inner = children_of(a);
+        arguments.push_back({"", inner.empty() ? kNone : expression(inner.front()), 2, a});
+      } else {
+        arguments.push_back({"", expression(a), is(a, "list_splat") ? 1 : 0, a});
+      }
+    }
+  }
+  Value v;
+  v.op = op;
+  if (op != nullptr) {
+    std::string why;
+    auto operands = bind_arguments(op->parameters, receiver, arguments, &why);
+    for (size_t i = 0; i < op->overloads.size() && !operands; ++i) {
+      std::string other;
+      operands = bind_arguments(op->overloads[i], receiver, arguments, &other);
+      if (operands) v.index = static_cast<int>(i) + 1;
+    }
+    if (operands) {
+      v.kind = Kind::op;
+      v.operands = std::move(*operands);
+      if (!op->pure) impure_ = true;
+      bool in_place = op->in_place;
+      ValueId written = in_place && !v.operands.empty() ? v.operands[0] : kNone;
+      ValueId id = add(std::move(v), node);
+      auto& places = unit_.arguments[{index_, id}];
+      for (const Argument& a : arguments) {
+        if (a.parameter != SIZE_MAX) places.push_back({a.parameter, a.node});
+      }
+      if (receiver == kNone) note_project_call(id, callee);
+      if (!op->pure) use(id);
+      if (written != kNone) {
+        impure_ = true;
+        use(id);
+        forget_aliases(written, "");
+      }
+      return id;
+    }
+    v.text = why;
+    if (receiver != kNone) v.op = nullptr;  // some other object's method of that name
+  }
+  v.kind = Kind::call;
+  v.operands.push_back(callee);
+  for (const Argument& a : arguments) {
+    v.operands.push_back(a.value);
+    v.keywords.push_back(a.keyword);
+  }
+  impure_ = true;
+  if (g()[callee].kind == Kind::unknown) {
+    static constexpr std::string_view kReaders[] = {"locals", "vars", "eval", "exec", "dir"};
+    for (std::string_view reader : kReaders) {
+      if (g()[callee].text == reader) scope_->reads_all = true;
+    }
+  }
+  ValueId id = add(std::move(v), node);
+  use(id);  // it runs whether or not its result is read
+  note_project_call(id, callee);
+  const Value& c = g()[callee];
+  if (c.kind == Kind::unknown && !c.literal.text.empty()) {
+    unit_.unresolved.push_back({range_of(node), c.text, c.literal.text});
+  }
+  return id;
+}
+
+ValueId FunctionLowering::subscript(TSNode node) {
+  ValueId base = expression(field(node, "value"));
+  auto parts = fields_of(node, "subscript");
+  ValueId index;
+  if (parts.size() == 1 && text(node).back() == ']') {
+    // `x[a,]` is a tuple of one
+    bool comma = false;
+    for (TSNode child : all_children_of(node)) comma = comma || text(child) == ",";
+    index = expression(parts[0]);
+    if (comma) {
+      Value t;
+      t.kind = Kind::tuple;
+      t.operands = {index};
+      index = add(std::move(t), parts[0]);
+    }
+  } else {
+    Value t;
+    t.kind = Kind::tuple;
+    for (TSNode p : parts) t.operands.push_back(expression(p));
+    t.statement = current_;
+    index = g().add(std::move(t));
+  }
+  const Value& b = g()[base];
+  const Value& i = g()[index];
+  if ((b.kind == Kind::tuple || b.kind == Kind::list) && i.kind == Kind::literal &&
+      i.literal.kind == Literal::Kind::integer) {
+    int64_t n = i.literal.integer;
+    auto size = static_cast<int64_t>(b.operands.size());
+    bool plain = true;
+    for (ValueId item : b.operands) plain = plain && g()[item].kind != Kind::starred;
+    if (n < 0) n += size;
+    if (plain && n >= 0 && n < size) return b.operands[static_cast<size_t>(n)];
+  }
+  Value v;
+  v.kind = Kind::index;
+  v.operands = {base, index};
+  return add(std::move(v), node);
+}
+
+ValueId FunctionLowering::binary(TSNode node) {
+  ValueId a = expression(field(node, "left"));
+  ValueId b = expression(field(node, "right"));
+  std::string_view id = binary_operation(text(field(node, "operator")));
+  if (id.empty()) return opaque("operator", {a, b}, node);
+  return operation(id, {a, b}, node);
+}
+
+ValueId FunctionLowering::comparison(TSNode node) {
+  auto parts = children_of(node);
+  std::string token;
+  for (TSNode op : fields_of(node, "operators")) {
+    if (!token.empty()) token += ' ';
+    token += text(op);
+  }
+  if (parts.size() != 2) return opaque_children("comparison", node);
+  if (token == "is not" || token == "not in" || token.find(' ') == std::string::npos) {
+    std::string_view id = binary_operation(token);
+    ValueId a = expression(parts[0]);
+    ValueId b = expression(parts[1]);
+    if (!id.empty()) return operation(id, {a, b}, node);
+    return opaque("comparison", {a, b}, node);
+  }
+  return opaque_children("comparison", node);
+}
+
+ValueId FunctionLowering::comprehension(TSNode node) {
+  overlays_.emplace_back();
+  std::vector<ValueId> operands;
+  TSNode body = field(node, "body");
+  for (TSNode child : children_of(node)) {
+    if (is(child, "for_in_clause")) {
+      ValueId over = expression(field(child, "right"));
+      operands.push_back(over);
+      std::vector<TSNode> targets{field(child, "left")};
+      while (!targets.empty()) {
+        TSNode target = targets.back();
+        targets.pop_back();
+        if (is(target, "identifier")) {
+          overlays_.back()[std::string(text(target))] = opaque("item", {over}, target);
+        } else {
+          for (TSNode inner : children_of(target)) targets.push_back(inner);
+        }
+      }
+    } else if (is(child, "if_clause")) {
+      for (TSNode e : children_of(child)) operands.push_back(expression(e));
+    }
+  }
+  if (is(body, "pair")) {
+    for (TSNode e : children_of(body)) operands.push_back(expression(e));
+  } else if (present(body)) {
+    operands.push_back(expression(body));
+  }
+  overlays_.pop_back();
+  return opaque("comprehension", std::move(operands), node);
+}
+
+ValueId FunctionLowering::lambda(TSNode node) {
+  overlays_.emplace_back();
+  std::vector<TSNode> work;
+  TSNode parameters = field(node, "parameters");
+  if (present(parameters)) work.push_back(parameters);
+  while (!work.empty()) {
+    TSNode at = work.back();
+    work.pop_back();
+    if (is(at, "identifier")) {
+      overlays_.back()[std::string(text(at))] = opaque("lambda parameter", {}, at);
+    } else if (is(at, "default_parameter")) {
+      use(expression(field(at, "value")));
+      work.push_back(field(at, "name"));
+    } else {
+      for (TSNode inner : children_of(at)) work.push_back(inner);
+    }
+  }
+  bool outer_impure = impure_;
+  ValueId body = expression(field(node, "body"));
+  impure_ = outer_impure;
+  overlays_.pop_back();
+  // The body runs later: what it reads must stay, whatever its name means by then.
+  use(body);
+  std::vector<TSNode> reads{field(node, "body")};
+  while (!reads.empty()) {
+    TSNode at = reads.back();
+    reads.pop_back();
+    if (is(at, "identifier")) {
+      if (scope_->locals.contains(text(at))) scope_->captured.emplace(text(at));
+    } else {
+      for (TSNode inner : children_of(at)) reads.push_back(inner);
+    }
+  }
+  return opaque("lambda", {body}, node);
+}
+
+}  // namespace refit::python

@@ -1,0 +1,61 @@
+// Python as a source language: the Frontend over tree-sitter.
+#pragma once
+
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/lower.hpp"
+
+namespace refit::python {
+
+class PythonFrontend : public Frontend {
+ public:
+  // `files` are the project's Python files; names resolve among them. `isomorphisms` may be null.
+  PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
+                 const std::vector<std::string>& module_roots, const Catalogue& catalogue,
+                 const Isomorphisms* isomorphisms);
+
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  Expected<graph::Graph> pattern(std::string_view code) override;
+  Expected<Template> rewrite_template(std::string_view code) override;
+  std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
+                                   graph::ValueId root,
+                                   const std::set<graph::StatementId>& dead) const override;
+  Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
+  std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
+  Project& project() { return project_; }
+
+ private:
+  mutable Project project_;
+  const Catalogue& catalogue_;
+  const Isomorphisms* isomorphisms_;
+};
+
+// Internal to the folder -------------------------------------------------------------------------
+
+// A definition that reaches once some statements are gone.
+graph::DefinitionId effective(const graph::Graph& graph, graph::DefinitionId definition,
+                              const std::set<graph::StatementId>& dead);
+
+// How a qualified name is written inside a function: its text, and the module that must be
+// imported for it ("" when it is in scope already). Fails when the name is taken.
+struct Spelling {
+  std::string text;
+  std::string import;
+};
+Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
+                                const std::string& qualified);
+
+// Edits that add `import MODULE` lines where a person would.
+void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, EditSet& edits);
+// Edits that remove imports of which `edits` delete the last use; `added` are those of
+// add_imports; notes say which had to stay.
+void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes);
+// One change's edits.
+Expected<EditSet> change_edits(const PythonUnit& unit, const Change& change,
+                               const Catalogue& catalogue, const std::string& callee_text,
+                               std::string* after);
+// Removes a statement with its line, and a blank line below where two would meet; where one of
+// `insertions` takes the line's place nothing meets.
+Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions);
+
+}  // namespace refit::python

@@ -1,0 +1,326 @@
+// Import statements: new ones where a person would put them, and those whose last use a rewrite
+// took away. An import that is a probe, an interface or read elsewhere stays, and a note says so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "rewriter/frontend/python/frontend.hpp"
+
+namespace refit::python {
+
+namespace {
+
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    bool left = at == 0 || !word_char(text[at - 1]);
+    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
+    if (left && right) return true;
+  }
+  return false;
+}
+
+// Every read of a name in the file, by name: identifiers outside import statements, and words in
+// strings (annotations, __all__).
+struct Reads {
+  std::map<std::string, std::vector<ByteRange>, std::less<>> names;
+  std::vector<std::string_view> strings;
+  std::vector<TSNode> imports;
+};
+
+Reads collect(const PythonUnit& unit) {
+  Reads out;
+  std::vector<TSNode> work{unit.tree.root()};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") {
+      out.imports.push_back(node);
+      continue;
+    }
+    if (type == "identifier") {
+      out.names[std::string(text_of(unit.text(), node))].push_back(range_of(node));
+      continue;
+    }
+    if (type == "string_content") out.strings.push_back(text_of(unit.text(), node));
+    if (type == "attribute") {
+      work.push_back(field(node, "object"));
+      continue;
+    }
+    if (type == "keyword_argument") {
+      work.push_back(field(node, "value"));
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+  return out;
+}
+
+bool guarded(TSNode node) {
+  for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
+    std::string_view type = type_of(p);
+    if (type == "try_statement" || type == "if_statement") return true;
+    if (type == "function_definition" || type == "class_definition") return false;
+  }
+  return false;
+}
+
+bool inside_function(TSNode node) {
+  for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
+    if (is(p, "function_definition")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, EditSet& edits) {
+  // `import a.b` also binds `a`: the longest of each package is enough.
+  std::set<std::string> wanted;
+  for (const std::string& m : modules) {
+    bool covered = std::any_of(modules.begin(), modules.end(), [&](const std::string& other) {
+      return other.size() > m.size() && other.starts_with(m + ".");
+    });
+    if (!covered) wanted.insert(m);
+  }
+  if (wanted.empty()) return;
+  std::string nl(unit.source().newline());
+  auto top = statements_of(unit.tree.root());
+
+  // Groups of top-level absolute imports: runs without another statement or a blank line between.
+  struct Group {
+    std::vector<TSNode> statements;
+    bool third_party = false;
+  };
+  std::vector<Group> groups;
+  TSNode last_head{};  // docstring, `from __future__`
+  uint32_t last_row = 0;
+  bool in_header = true;
+  for (TSNode s : top) {
+    bool import = is(s, "import_statement") || is(s, "import_from_statement");
+    if (is(s, "future_import_statement")) {
+      last_head = s;
+      continue;
+    }
+    if (!import) {
+      if (in_header && groups.empty() && is(s, "expression_statement") &&
+          is(children_of(s).empty() ? TSNode{} : children_of(s).front(), "string")) {
+        last_head = s;
+        continue;
+      }
+      in_header = false;
+      last_row = UINT32_MAX - 1;
+      continue;
+    }
+    if (is(s, "import_from_statement") && is(field(s, "module_name"), "relative_import")) {
+      last_row = UINT32_MAX - 1;
+      continue;
+    }
+    uint32_t row = ts_node_start_point(s).row;
+    if (groups.empty() || row > last_row + 1 || last_row == UINT32_MAX - 1) groups.emplace_back();
+    groups.back().statements.push_back(s);
+    last_row = ts_node_end_point(s).row;
+    std::string_view text = text_of(unit.text(), s);
+    for (std::string_view known : {"torch", "diffusers", "transformers", "flash_attn", "einops",
+                                   "numpy", "xformers", "mindiesd"}) {
+      size_t space = text.find(' ');
+      std::string_view rest = space == std::string_view::npos ? "" : text.substr(space + 1);
+      if (rest.starts_with(known) &&
+          (rest.size() == known.size() || !word_char(rest[known.size()]))) {
+        groups.back().third_party = true;
+      }
+    }
+  }
+  const Group* group = nullptr;
+  for (const Group& g : groups) {
+    if (g.third_party && (group == nullptr || !group->third_party)) group = &g;
+    if (group == nullptr) group = &g;
+  }
+  // Without a group of other packages the runtime gets one of its own, below the last.
+  const Group* alone = group != nullptr && !group->third_party ? &groups.back() : nullptr;
+  if (alone != nullptr) group = alone;
+
+  for (const std::string& m : wanted) {
+    std::string line = "import " + m + nl;
+    if (group == nullptr) {
+      uint32_t at = 0;
+      std::string_view text = unit.text();
+      if (present(last_head)) {
+        at = ts_node_end_byte(last_head);
+        while (at < text.size() && text[at] != '\n') ++at;
+        if (at < text.size()) ++at;
+        line = nl + line;
+        if (at == text.size() && (text.empty() || text.back() != '\n')) line = nl + line;
+      } else {
+        // After the comment block that opens the file (shebang, cookie, licence).
+        while (at < text.size() && text[at] == '#') {
+          size_t end = text.find('\n', at);
+          at = end == std::string_view::npos ? static_cast<uint32_t>(text.size())
+                                             : static_cast<uint32_t>(end + 1);
+        }
+        if (at > 0) line = nl + line;
+      }
+      if (at < text.size() && text[at] != '\n' && text[at] != '\r') line += nl;
+      (void)edits.add({{at, at}, line});
+      continue;
+    }
+    // Plain imports in order first, then from-imports, as isort keeps them.
+    TSNode before{};
+    bool sorted_plain = false;
+    if (alone != nullptr && &m == &*wanted.begin()) line = nl + line;
+    for (TSNode s : group->statements) {
+      if (alone != nullptr) break;
+      if (is(s, "import_statement")) {
+        sorted_plain = true;
+        TSNode name = fields_of(s, "name").front();
+        if (is(name, "aliased_import")) name = field(name, "name");
+        if (text_of(unit.text(), name) > m) {
+          before = s;
+          break;
+        }
+      } else if (!sorted_plain || is(s, "import_from_statement")) {
+        before = s;
+        break;
+      }
+    }
+    uint32_t at;
+    if (present(before)) {
+      at = ts_node_start_byte(before);
+    } else {
+      at = ts_node_end_byte(group->statements.back());
+      std::string_view text = unit.text();
+      while (at < text.size() && text[at] != '\n') ++at;
+      if (at < text.size()) {
+        ++at;
+      } else {
+        line = nl + line.substr(0, line.size() - nl.size());
+      }
+    }
+    (void)edits.add({{at, at}, line});
+  }
+}
+
+void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
+  if (edits.empty()) return;
+  Reads reads = collect(unit);
+  auto removed = [&](ByteRange r) {
+    return std::any_of(edits.edits().begin(), edits.edits().end(),
+                       [&](const Edit& e) { return e.range.contains(r) && e.range.size() != 0; });
+  };
+  // Names all of whose reads the edits remove, and that no new text reads.
+  auto lost = [&](std::string_view name, ByteRange scope) {
+    auto found = reads.names.find(name);
+    if (found == reads.names.end()) return false;
+    bool any = false;
+    for (ByteRange r : found->second) {
+      if (!scope.contains(r)) continue;
+      if (!removed(r)) return false;
+      any = true;
+    }
+    if (!any) return false;
+    for (const Edit& e : edits.edits()) {
+      if (has_word(e.replacement, name)) return false;
+    }
+    return true;
+  };
+  for (TSNode statement : reads.imports) {
+    if (removed(range_of(statement))) continue;
+    auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
+    std::vector<const Imported*> dead;
+    ByteRange home = range_of(unit.tree.root());
+    for (TSNode p = ts_node_parent(statement); present(p); p = ts_node_parent(p)) {
+      if (!is(p, "function_definition")) continue;
+      home = range_of(p);
+      break;
+    }
+    for (const Imported& i : imported) {
+      // A function's import is read in that function alone.
+      if (!lost(i.local, home)) continue;
+      // `import torch` beside `import torch.nn as nn` binds another name; one name, several
+      // statements: all of them are needed or none.
+      size_t bound = 0;
+      for (TSNode other : reads.imports) {
+        for (const Imported& o :
+             imported_names(other, unit.text(), unit.module, unit.names.package)) {
+          bound += o.local == i.local;
+        }
+      }
+      std::string stays;
+      bool local = inside_function(statement);
+      if (bound > 1 && !local) stays = "it is imported more than once";
+      if (guarded(statement)) stays = "it is a probe";
+      if (!local) {
+        if (unit.reexports) stays = "a package's __init__ exports it";
+        if (std::find(unit.names.all.begin(), unit.names.all.end(), i.local) !=
+            unit.names.all.end()) {
+          stays = "__all__ names it";
+        }
+        for (std::string_view s : reads.strings) {
+          // An annotation in quotes; prose has words side by side.
+          bool prose = s.find(' ') != std::string_view::npos &&
+                       s.find_first_of("[.|,") == std::string_view::npos;
+          if (stays.empty() && !prose && s.size() < 120 && s.find('\n') == std::string_view::npos &&
+              has_word(s, i.local)) {
+            stays = "a string names it";
+          }
+        }
+        if (stays.empty()) {
+          std::string other = project.importer_of(unit.module, i.local, unit.relative);
+          if (!other.empty()) stays = other + " imports it from here";
+        }
+      }
+      if (!stays.empty()) {
+        auto p = unit.source().position(ts_node_start_byte(statement));
+        notes.push_back(
+            fmt::format("{}:{}: the import of `{}` stays although nothing here uses it "
+                        "any more: {}",
+                        unit.relative, p.line, i.qualified, stays));
+        continue;
+      }
+      dead.push_back(&i);
+    }
+    if (dead.empty()) continue;
+    if (dead.size() == imported.size()) {
+      (void)removals.add(remove_line(unit, range_of(statement), added));
+      continue;
+    }
+    // One name of several goes, with the comma that it needed.
+    auto parts = all_children_of(statement);
+    for (const Imported* i : dead) {
+      for (size_t p = 0; p < parts.size(); ++p) {
+        if (!ts_node_eq(parts[p], i->node)) continue;
+        ByteRange r = range_of(parts[p]);
+        bool comma_after = p + 1 < parts.size() && text_of(unit.text(), parts[p + 1]) == ",";
+        if (comma_after) {
+          r.end = ts_node_end_byte(parts[p + 1]);
+          std::string_view text = unit.text();
+          uint32_t line = r.begin;
+          while (line > 0 && (text[line - 1] == ' ' || text[line - 1] == '\t')) --line;
+          bool own_begin = line == 0 || text[line - 1] == '\n';
+          uint32_t end = r.end;
+          while (end < text.size() && text[end] == ' ') ++end;
+          bool own_end = end < text.size() && (text[end] == '\n' || text[end] == '\r');
+          if (own_begin && own_end) {
+            r.begin = line;
+            while (end < text.size() && text[end] != '\n') ++end;
+            r.end = end < text.size() ? end + 1 : end;
+          } else if (!own_end) {
+            r.end = end;
+          }
+        } else if (p > 0 && text_of(unit.text(), parts[p - 1]) == ",") {
+          r.begin = ts_node_start_byte(parts[p - 1]);
+        }
+        (void)removals.add({r, ""});
+      }
+    }
+  }
+}
+
+}  // namespace refit::python

@@ -1,0 +1,642 @@
+// Statements of Python to the value graph: assignments, branches with joins, loops and the rest,
+// which make opaque exactly the names they may change. Entry point: lower_unit.
+#include "rewriter/frontend/python/lower.hpp"
+
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+using graph::Definition;
+using graph::Kind;
+using graph::kNone;
+using graph::Statement;
+using graph::StatementKind;
+using graph::Value;
+
+FunctionLowering::FunctionLowering(UnitLowering& shared, uint32_t index,
+                                   std::shared_ptr<Scope> scope)
+    : shared_(shared),
+      unit_(shared.unit),
+      context_(shared.context),
+      index_(index),
+      scope_(std::move(scope)) {
+  scope_->function = index_;
+}
+
+uint32_t FunctionLowering::name_id(std::string_view name) {
+  auto found = name_ids_.find(name);
+  if (found != name_ids_.end()) return found->second;
+  auto id = static_cast<uint32_t>(g().names.size());
+  g().names.emplace_back(name);
+  name_ids_.emplace(std::string(name), id);
+  env_.push_back(kNone);
+  return id;
+}
+
+void FunctionLowering::run(TSNode definition) {
+  TSNode body = field(definition, "body");
+  collect_locals(body, unit_.text(), *scope_);
+  Module inner = index_module(body, unit_.text(), unit_.names.name, unit_.names.package);
+  scope_->names = std::move(inner.names);
+  auto function = open(definition, StatementKind::other);
+  for (TSNode parameter : children_of(field(definition, "parameters"))) {
+    TSNode name = parameter;
+    if (is(parameter, "default_parameter") || is(parameter, "typed_default_parameter")) {
+      name = field(parameter, "name");
+    } else if (is(parameter, "typed_parameter")) {
+      auto inside = children_of(parameter);
+      if (inside.empty()) continue;
+      name = inside.front();
+    }
+    if (is(name, "list_splat_pattern") || is(name, "dictionary_splat_pattern")) {
+      auto inside = children_of(name);
+      if (inside.empty()) continue;
+      name = inside.front();
+    }
+    if (!is(name, "identifier")) continue;
+    scope_->locals.emplace(text(name));
+    Value value;
+    value.kind = Kind::parameter;
+    value.text = text(name);
+    // A number by its default or its annotation.
+    TSNode fallback = field(parameter, "value");
+    if (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) {
+      value.literal.kind = Literal::Kind::real;
+    }
+    TSNode annotation = field(parameter, "type");
+    if (present(annotation) && (text(annotation) == "float" || text(annotation) == "int")) {
+      value.literal.kind = Literal::Kind::real;
+    }
+    bind(text(name), add(std::move(value), name));
+  }
+  current_ = kNone;
+  g().statements[function].time_end = ++clock_;
+  block(body);
+}
+
+void FunctionLowering::run_module(TSNode root) {
+  collect_locals(root, unit_.text(), *scope_);
+  block(root);
+}
+
+graph::StatementId FunctionLowering::open(TSNode node, StatementKind kind) {
+  Statement s;
+  s.kind = kind;
+  s.range = range_of(node);
+  s.parent = current_;
+  s.block = block_number_;
+  s.time = ++clock_;
+  g().statements.push_back(std::move(s));
+  auto id = static_cast<StatementId>(g().statements.size() - 1);
+  if (current_ != kNone) g().statements[current_].children.push_back(id);
+  current_ = id;
+  impure_ = false;
+  return id;
+}
+
+void FunctionLowering::close(StatementId id) {
+  g().statements[id].time_end = ++clock_;
+  current_ = g().statements[id].parent;
+}
+
+void FunctionLowering::use(ValueId id) {
+  if (id == kNone) return;
+  if (current_ == kNone) {
+    g().sinks.push_back(id);
+  } else {
+    g().statements[current_].uses.push_back(id);
+  }
+}
+
+void FunctionLowering::bind(std::string_view name, ValueId value) {
+  if (scope_->globals.contains(name) || scope_->nonlocals.contains(name)) {
+    g().sinks.push_back(value);
+    return;
+  }
+  uint32_t id = name_id(name);
+  Definition d;
+  d.name = id;
+  d.value = value;
+  d.statement = current_;
+  d.previous = env_[id];
+  g().definitions.push_back(d);
+  auto definition = static_cast<DefinitionId>(g().definitions.size() - 1);
+  if (!frames_.empty()) frames_.back().emplace(id, env_[id]);
+  env_[id] = definition;
+  g().record(id, ++clock_, definition);
+  if (current_ != kNone) g().statements[current_].definitions.push_back(definition);
+}
+
+void FunctionLowering::begin_branch() { frames_.emplace_back(); }
+
+FunctionLowering::Changes FunctionLowering::end_branch() {
+  Changes old = std::move(frames_.back());
+  frames_.pop_back();
+  if (!frames_.empty()) {
+    for (const auto& [name, before] : old) frames_.back().emplace(name, before);
+  }
+  return old;
+}
+
+FunctionLowering::Changes FunctionLowering::take(const Changes& changes) const {
+  Changes now;
+  for (const auto& [name, before] : changes) now[name] = env_[name];
+  return now;
+}
+
+void FunctionLowering::put(const Changes& values) {
+  for (const auto& [name, definition] : values) {
+    if (env_[name] == definition) continue;
+    env_[name] = definition;
+    g().record(name, ++clock_, definition);
+  }
+}
+
+void FunctionLowering::join(ValueId condition, const Changes& old, bool then_falls,
+                            const Changes& then_values, bool else_falls,
+                            const Changes& else_values) {
+  if (!then_falls && !else_falls) return;
+  for (const auto& [name, before] : old) {
+    auto side = [&](const Changes& values) {
+      auto found = values.find(name);
+      return found == values.end() ? before : found->second;
+    };
+    DefinitionId a = side(then_values), b = side(else_values);
+    DefinitionId result = !then_falls ? b : a;
+    if (then_falls && else_falls && a != b) {
+      auto value_of = [&](DefinitionId d) {
+        if (d != kNone) return g().definitions[d].value;
+        Value unbound;
+        unbound.kind = Kind::unknown;
+        unbound.text = "unbound " + g().names[name];
+        return g().add(std::move(unbound));
+      };
+      ValueId va = value_of(a), vb = value_of(b);
+      if (va == vb) {
+        result = a;
+      } else {
+        Definition d;
+        d.name = name;
+        d.value = phi(condition, va, vb, TSNode{});
+        d.statement = current_;
+        d.previous = before;
+        d.join = true;
+        d.then_side = a;
+        d.else_side = b;
+        g().definitions.push_back(d);
+        result = static_cast<DefinitionId>(g().definitions.size() - 1);
+        if (current_ != kNone) g().statements[current_].definitions.push_back(result);
+      }
+    }
+    if (env_[name] != result) {
+      env_[name] = result;
+      g().record(name, ++clock_, result);
+    }
+  }
+}
+
+bool FunctionLowering::block(TSNode node) {
+  bool falls = true;
+  for (TSNode child : statements_of(node)) {
+    if (!falls) {
+      // Not reached; its names keep what they have, its sites are not sites.
+      break;
+    }
+    falls = statement(child);
+  }
+  return falls;
+}
+
+bool FunctionLowering::statement(TSNode node) {
+  std::string_view type = type_of(node);
+  if (type == "if_statement") return if_statement(node);
+  if (type == "for_statement" || type == "while_statement") {
+    loop(node);
+    return true;
+  }
+  if (type == "try_statement") return try_statement(node);
+  if (type == "with_statement") return with_statement(node);
+  if (type == "match_statement") {
+    match_statement(node);
+    return true;
+  }
+  if (type == "function_definition" || type == "decorated_definition") {
+    TSNode inner = node;
+    if (type == "decorated_definition") {
+      inner = field(node, "definition");
+      auto id = open(node, StatementKind::other);
+      decorators_ = decorators(node);
+      close(id);
+    }
+    if (is(inner, "class_definition")) {
+      define_class(inner);
+    } else {
+      define_function(inner);
+    }
+    return true;
+  }
+  if (type == "class_definition") {
+    define_class(node);
+    return true;
+  }
+  if (type == "import_statement" || type == "import_from_statement" ||
+      type == "future_import_statement") {
+    import(node);
+    return true;
+  }
+  return simple(node);
+}
+
+bool FunctionLowering::simple(TSNode node) {
+  std::string_view type = type_of(node);
+  if (type == "expression_statement") {
+    auto inside = children_of(node);
+    if (inside.size() == 1 && is(inside[0], "assignment")) {
+      assignment(node);
+      return true;
+    }
+    if (inside.size() == 1 && is(inside[0], "augmented_assignment")) {
+      augmented(inside[0]);
+      return true;
+    }
+    auto id = open(node, StatementKind::expression);
+    for (TSNode child : inside) use(expression(child));
+    g().statements[id].pure = !impure_;
+    close(id);
+    return true;
+  }
+  StatementKind kind = type == "return_statement" ? StatementKind::give : StatementKind::other;
+  auto id = open(node, kind);
+  for (TSNode child : children_of(node)) {
+    if (type == "global_statement" || type == "nonlocal_statement") break;
+    ValueId value = is(child, "expression_list") ? sequence(child, Kind::tuple) : expression(child);
+    use(value);
+    if (kind == StatementKind::give) g().results.push_back(value);
+  }
+  if (type == "delete_statement") {
+    for (const std::string& name : bound_names(node, unit_.text())) {
+      Value gone;
+      gone.kind = Kind::unknown;
+      gone.text = "deleted " + name;
+      bind(name, g().add(std::move(gone)));
+    }
+  }
+  close(id);
+  return type != "return_statement" && type != "raise_statement" && type != "continue_statement" &&
+         type != "break_statement";
+}
+
+bool FunctionLowering::if_statement(TSNode node) {
+  // An `elif` is an `if` inside the `else` of the one before it.
+  struct Level {
+    StatementId statement;
+    ValueId condition;
+    bool then_falls;
+    Changes then_changes, then_values;
+  };
+  std::vector<Level> levels;
+  std::vector<TSNode> alternatives = fields_of(node, "alternative");
+  TSNode at = node;
+  size_t next = 0;
+  uint32_t outer_block = block_number_;
+  bool falls = true;
+  while (true) {
+    Level level;
+    level.statement = open(at, StatementKind::branch);
+    level.condition = expression(field(at, "condition"));
+    use(level.condition);
+    g().statements[level.statement].pure = !impure_;
+    begin_branch();
+    block_number_ = 0;
+    level.then_falls = block(field(at, "consequence"));
+    level.then_changes = end_branch();
+    level.then_values = take(level.then_changes);
+    put(level.then_changes);
+    begin_branch();
+    block_number_ = 1;
+    levels.push_back(std::move(level));
+    if (next < alternatives.size() && is(alternatives[next], "elif_clause")) {
+      at = alternatives[next++];
+      continue;
+    }
+    if (next < alternatives.size()) falls = block(field(alternatives[next], "body"));
+    break;
+  }
+  while (!levels.empty()) {
+    Level level = std::move(levels.back());
+    levels.pop_back();
+    Changes else_changes = end_branch();
+    Changes else_values = take(else_changes);
+    Changes old = level.then_changes;
+    for (const auto& [name, before] : else_changes) old.emplace(name, before);
+    join(level.condition, old, level.then_falls, level.then_values, falls, else_values);
+    if (!frames_.empty()) {
+      for (const auto& [name, before] : old) frames_.back().emplace(name, before);
+    }
+    falls = falls || level.then_falls;
+    // The body of an `elif` belongs to the whole chain's text.
+    g().statements[level.statement].range.end = ts_node_end_byte(node);
+    close(level.statement);
+  }
+  block_number_ = outer_block;
+  return falls;
+}
+
+void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
+                                    std::string why, std::vector<ValueId> reads) {
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    std::vector<ValueId> operands = reads;
+    DefinitionId before = env_[name_id(name)];
+    if (before != kNone) operands.push_back(g().definitions[before].value);
+    Value v;
+    v.kind = Kind::opaque;
+    v.text = why + " " + name;
+    v.operands = std::move(operands);
+    v.statement = current_;
+    bind(name, g().add(std::move(v)));
+  }
+}
+
+void FunctionLowering::loop(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  ValueId head = expression(field(node, is(node, "for_statement") ? "right" : "condition"));
+  use(head);
+  auto names = bound_names(node, unit_.text());
+  begin_branch();
+  opaque_names(names, "loop", {head});
+  if (is(node, "for_statement")) {
+    Value item;
+    item.kind = Kind::opaque;
+    item.text = "item";
+    item.operands = {head};
+    item.statement = id;
+    assign(field(node, "left"), g().add(std::move(item)));
+  }
+  // What the body leaves in a name comes round again, so the loop needs it.
+  block_number_ = 0;
+  block(field(node, "body"));
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    DefinitionId now = env_[name_id(name)];
+    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+  }
+  opaque_names(names, "after the loop", {});
+  block_number_ = 1;
+  for (TSNode alternative : fields_of(node, "alternative")) block(field(alternative, "body"));
+  end_branch();
+  block_number_ = outer_block;
+  close(id);
+}
+
+bool FunctionLowering::try_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  auto names = bound_names(node, unit_.text());
+  begin_branch();
+  block_number_ = 0;
+  bool falls = block(field(node, "body"));
+  for (const std::string& name : names) {
+    if (!scope_->locals.contains(name)) continue;
+    DefinitionId now = env_[name_id(name)];
+    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+  }
+  bool body_falls = falls;
+  bool any = body_falls;
+  bool handled = false;
+  for (TSNode child : children_of(node)) {
+    std::string_view type = type_of(child);
+    ++block_number_;
+    if (type == "except_clause" || type == "except_group_clause") {
+      handled = true;
+      opaque_names(names, "after try", {});
+      for (TSNode part : children_of(child)) {
+        if (is(part, "block")) {
+          any = block(part) || any;
+        } else if (!is(part, "as_pattern")) {
+          use(expression(part));
+        }
+      }
+      for (const std::string& name : names) {
+        DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
+        if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+      }
+    } else if (type == "else_clause") {
+      any = block(field(child, "body")) || any;
+    } else if (type == "finally_clause") {
+      if (handled) opaque_names(names, "finally", {});
+      for (TSNode part : children_of(child)) {
+        if (is(part, "block")) block(part);
+      }
+    }
+  }
+  if (handled) opaque_names(names, "after try", {});
+  end_branch();
+  block_number_ = outer_block;
+  close(id);
+  return any;
+}
+
+bool FunctionLowering::with_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  for (TSNode child : children_of(node)) {
+    if (!is(child, "with_clause")) continue;
+    for (TSNode item : children_of(child)) {
+      TSNode value = is(item, "with_item") ? field(item, "value") : item;
+      if (is(value, "as_pattern")) {
+        auto parts = children_of(value);
+        ValueId context = expression(parts.front());
+        use(context);
+        for (size_t i = 1; i < parts.size(); ++i) {
+          TSNode target = parts[i];
+          if (is(target, "as_pattern_target")) {
+            auto inner = children_of(target);
+            if (inner.empty()) continue;
+            target = inner.front();
+          }
+          Value entered;
+          entered.kind = Kind::opaque;
+          entered.text = "with";
+          entered.operands = {context};
+          entered.statement = id;
+          assign(target, g().add(std::move(entered)));
+        }
+      } else {
+        use(expression(value));
+      }
+    }
+  }
+  block_number_ = 0;
+  bool falls = block(field(node, "body"));
+  block_number_ = outer_block;
+  close(id);
+  return falls;
+}
+
+void FunctionLowering::match_statement(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  uint32_t outer_block = block_number_;
+  for (TSNode subject : fields_of(node, "subject")) use(expression(subject));
+  auto names = bound_names(node, unit_.text());
+  for (TSNode clause : children_of(field(node, "body"))) {
+    opaque_names(names, "match", {});
+    ++block_number_;
+    TSNode guard = field(clause, "guard");
+    if (present(guard)) {
+      for (TSNode e : children_of(guard)) use(expression(e));
+    }
+    block(field(clause, "consequence"));
+    for (const std::string& name : names) {
+      DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
+      if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+    }
+  }
+  opaque_names(names, "match", {});
+  block_number_ = outer_block;
+  close(id);
+}
+
+void FunctionLowering::import(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  for (const Imported& i :
+       imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
+    auto meaning = context_.project.resolve(i.qualified);
+    Value v;
+    v.kind = meaning ? Kind::symbol : Kind::unknown;
+    v.text = meaning ? *meaning : i.qualified;
+    v.statement = id;
+    bind(i.local, g().add(std::move(v)));
+  }
+  close(id);
+}
+
+// The qualified names that decorate a definition; their expressions run where it stands.
+std::vector<std::string> FunctionLowering::decorators(TSNode node) {
+  std::vector<std::string> out;
+  for (TSNode child : children_of(node)) {
+    if (!is(child, "decorator")) continue;
+    for (TSNode e : children_of(child)) {
+      ValueId value = expression(e);
+      use(value);
+      ValueId name = g()[value].kind == Kind::call ? g()[value].operands[0] : value;
+      if (g()[name].kind == Kind::symbol) out.push_back(g()[name].text);
+    }
+  }
+  return out;
+}
+
+void FunctionLowering::define_function(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  for (TSNode parameter : children_of(field(node, "parameters"))) {
+    TSNode value = field(parameter, "value");
+    if (present(value)) use(expression(value));
+  }
+  auto index = static_cast<uint32_t>(unit_.functions.size());
+  Function inner;
+  inner.name = text(field(node, "name"));
+  const std::string& outer = unit_.functions[index_].qualified;
+  inner.qualified = (outer.empty() ? unit_.module : outer) + "." + inner.name;
+  inner.parent = index_;
+  inner.decorators = std::move(decorators_);
+  decorators_.clear();
+  inner.range = range_of(node);
+  unit_.functions.push_back(std::move(inner));
+  shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
+  Value v;
+  v.kind = Kind::function;
+  v.text = unit_.functions[index].qualified;
+  v.index = static_cast<int>(index);
+  v.statement = id;
+  bind(unit_.functions[index].name, g().add(std::move(v)));
+  close(id);
+}
+
+void FunctionLowering::define_class(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  TSNode bases = field(node, "superclasses");
+  if (present(bases)) {
+    for (TSNode base : children_of(bases)) {
+      use(expression(is(base, "keyword_argument") ? field(base, "value") : base));
+    }
+  }
+  std::string name(text(field(node, "name")));
+  const std::string outer = unit_.functions[index_].qualified;
+  // The class body runs here; its names are attributes, not variables of this function.
+  std::vector<TSNode> work{field(node, "body")};
+  std::string saved = unit_.functions[index_].qualified;
+  unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
+  overlays_.emplace_back();
+  for (TSNode child : statements_of(field(node, "body"))) {
+    TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
+    if (is(inner, "function_definition")) {
+      for (TSNode parameter : children_of(field(inner, "parameters"))) {
+        TSNode value = field(parameter, "value");
+        if (present(value)) use(expression(value));
+      }
+      auto index = static_cast<uint32_t>(unit_.functions.size());
+      Function method;
+      method.name = text(field(inner, "name"));
+      method.qualified = unit_.functions[index_].qualified + "." + method.name;
+      method.parent = index_;
+      if (is(child, "decorated_definition")) method.decorators = decorators(child);
+      method.range = range_of(inner);
+      unit_.functions.push_back(std::move(method));
+      shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
+    } else if (is(inner, "class_definition")) {
+      define_class(inner);
+    } else if (is(inner, "expression_statement")) {
+      for (TSNode e : children_of(inner)) {
+        if (is(e, "assignment")) {
+          TSNode right = field(e, "right");
+          if (!present(right)) continue;
+          ValueId value = expression(right);
+          use(value);
+          if (is(field(e, "left"), "identifier")) {
+            overlays_.back()[std::string(text(field(e, "left")))] = value;
+          }
+        } else {
+          use(expression(e));
+        }
+      }
+    }
+  }
+  overlays_.pop_back();
+  unit_.functions[index_].qualified = saved;
+  close(id);
+  if (index_ != 0 || scope_->locals.contains(name)) {
+    Value v;
+    v.kind = Kind::symbol;
+    v.text = (outer.empty() ? unit_.module : outer) + "." + name;
+    v.statement = id;
+    bind(name, g().add(std::move(v)));
+  }
+}
+
+void lower_unit(PythonUnit& unit, const LoweringContext& context) {
+  UnitLowering shared{unit, context, {}};
+  unit.functions.emplace_back();
+  unit.functions.front().range = range_of(unit.tree.root());
+  FunctionLowering(shared, 0, std::make_shared<Scope>()).run_module(unit.tree.root());
+  std::vector<std::shared_ptr<Scope>> scopes;
+  while (!shared.pending.empty()) {
+    Pending next = shared.pending.front();
+    shared.pending.pop_front();
+    auto scope = std::make_shared<Scope>();
+    scope->parent = next.enclosing;
+    FunctionLowering(shared, next.index, scope).run(next.definition);
+    scopes.push_back(scope);
+  }
+  // A name that an inner function reads is needed whatever happens to it here.
+  for (const auto& scope : scopes) {
+    graph::Graph& g = unit.functions[scope->function].graph;
+    for (const graph::Definition& d : g.definitions) {
+      if ((scope->reads_all || scope->captured.contains(g.names[d.name])) && d.value != kNone)
+        g.sinks.push_back(d.value);
+    }
+    g.forget_derived();
+  }
+}
+
+}  // namespace refit::python

@@ -1,0 +1,27 @@
+// Lowers the functions of a Python module to value graphs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriter/frontend/python/scope.hpp"
+#include "rewriter/frontend/python/unit.hpp"
+#include "rewriter/graph/isomorphisms.hpp"
+
+namespace refit::python {
+
+struct LoweringContext {
+  Project& project;
+  const Catalogue& catalogue;
+  const Isomorphisms* isomorphisms = nullptr;  // null while the isomorphisms themselves load
+  bool pattern = false;                        // identifiers with the hole prefix are holes
+};
+
+inline constexpr std::string_view kHolePrefix = "refit_hole_";
+
+// Fills unit.functions, project_calls and unresolved.
+void lower_unit(PythonUnit& unit, const LoweringContext& context);
+
+}  // namespace refit::python

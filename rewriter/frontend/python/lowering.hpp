@@ -1,0 +1,135 @@
+// Internal: the lowering of one function, shared by statements (lower.cpp) and expressions
+// (expression.cpp).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/frontend/python/lower.hpp"
+
+namespace refit::python {
+
+struct Pending {  // a function to lower after the one that defines it
+  TSNode definition;
+  uint32_t index;
+  std::shared_ptr<Scope> enclosing;
+};
+
+struct UnitLowering {
+  PythonUnit& unit;
+  const LoweringContext& context;
+  std::deque<Pending> pending;
+};
+
+class FunctionLowering {
+ public:
+  FunctionLowering(UnitLowering& shared, uint32_t index, std::shared_ptr<Scope> scope);
+  void run(TSNode definition);  // a function_definition
+  void run_module(TSNode root);
+
+ private:
+  using ValueId = graph::ValueId;
+  using DefinitionId = graph::DefinitionId;
+  using StatementId = graph::StatementId;
+
+  // Statements. Each returns whether control can reach what follows.
+  bool block(TSNode node);
+  bool statement(TSNode node);
+  bool simple(TSNode node);
+  bool if_statement(TSNode node);
+  void loop(TSNode node);
+  bool try_statement(TSNode node);
+  bool with_statement(TSNode node);
+  void match_statement(TSNode node);
+  void import(TSNode node);
+  void define_function(TSNode node);
+  std::vector<std::string> decorators(TSNode node);
+  void define_class(TSNode node);
+  void assign(TSNode target, ValueId value);
+  void assignment(TSNode node);
+  void augmented(TSNode node);
+  void bind(std::string_view name, ValueId value);
+  void forget_aliases(ValueId stored, std::string_view except);
+  StatementId open(TSNode node, graph::StatementKind kind);
+  void close(StatementId id);
+  void use(ValueId id);
+  void opaque_names(const std::set<std::string, std::less<>>& names, std::string why,
+                    std::vector<ValueId> reads);
+
+  // Branches: names changed since the mark, with what they were.
+  using Changes = std::map<uint32_t, DefinitionId>;
+  void begin_branch();
+  Changes end_branch();                        // undoes nothing
+  Changes take(const Changes& changes) const;  // what those names are now
+  void put(const Changes& values);
+  void join(ValueId condition, const Changes& old, bool then_falls, const Changes& then_values,
+            bool else_falls, const Changes& else_values);
+
+  // Expressions.
+  ValueId expression(TSNode node);
+  ValueId expression_inner(TSNode node);
+  ValueId identifier(TSNode node);
+  ValueId name_value(std::string_view name, TSNode node);
+  ValueId attribute(TSNode node);
+  ValueId call(TSNode node);
+  ValueId subscript(TSNode node);
+  ValueId binary(TSNode node);
+  ValueId comparison(TSNode node);
+  ValueId comprehension(TSNode node);
+  ValueId lambda(TSNode node);
+  ValueId number(TSNode node);
+  ValueId string(TSNode node);
+  ValueId sequence(TSNode node, graph::Kind kind);
+  ValueId operation(std::string_view id, std::vector<ValueId> operands, TSNode node);
+  ValueId literal_value(Literal literal, TSNode node);
+  ValueId opaque(std::string why, std::vector<ValueId> operands, TSNode node);
+  ValueId opaque_children(std::string why, TSNode node);
+  ValueId add(graph::Value value, TSNode node);
+  ValueId phi(ValueId condition, ValueId a, ValueId b, TSNode node);
+  struct Argument {
+    std::string keyword;
+    ValueId value;
+    int stars = 0;
+    TSNode node{};
+    size_t parameter = SIZE_MAX;  // set when bound
+  };
+  // Operands by parameter; `why` says what did not fit.
+  std::optional<std::vector<ValueId>> bind_arguments(const std::vector<Parameter>& parameters,
+                                                     ValueId receiver,
+                                                     std::vector<Argument>& arguments,
+                                                     std::string* why);
+  std::optional<std::string> symbol_of(std::string_view name, std::string* why);
+  bool may_alias(ValueId a, ValueId b) const;
+  std::vector<ValueId> roots(ValueId id) const;
+  bool fresh(ValueId id) const;
+  bool escaped(ValueId id) const;
+  void note_project_call(ValueId value, ValueId callee);
+  void capture(std::string_view name);
+
+  std::string_view text(TSNode node) const { return text_of(unit_.text(), node); }
+  graph::Graph& g() { return unit_.functions[index_].graph; }
+  const graph::Graph& g() const { return unit_.functions[index_].graph; }
+  uint32_t name_id(std::string_view name);
+
+  UnitLowering& shared_;
+  PythonUnit& unit_;
+  const LoweringContext& context_;
+  uint32_t index_;
+  std::shared_ptr<Scope> scope_;
+  uint32_t clock_ = 0;
+  int depth_ = 0;
+  StatementId current_ = graph::kNone;
+  uint32_t block_number_ = 0;
+  std::vector<std::string> decorators_;  // of the definition that follows
+  bool impure_ = false;                  // the statement being lowered has an effect
+  std::vector<DefinitionId> env_;        // by name
+  std::map<std::string, uint32_t, std::less<>> name_ids_;
+  std::vector<Changes> frames_;
+  std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
+  std::vector<std::map<std::string, ValueId, std::less<>>> overlays_;  // comprehensions, lambdas
+};
+
+}  // namespace refit::python

@@ -1,0 +1,85 @@
+// See scope.hpp. One walk over a function's nodes that stays out of inner functions and classes.
+#include "rewriter/frontend/python/scope.hpp"
+
+namespace refit::python {
+
+namespace {
+
+using NameSet = std::set<std::string, std::less<>>;
+
+void add_targets(TSNode node, std::string_view source, NameSet& out) {
+  std::vector<TSNode> work{node};
+  while (!work.empty()) {
+    TSNode at = work.back();
+    work.pop_back();
+    std::string_view type = type_of(at);
+    if (type == "identifier") {
+      out.emplace(text_of(source, at));
+    } else if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
+               type == "list_splat_pattern" || type == "tuple" || type == "list" ||
+               type == "as_pattern_target" || type == "parenthesized_expression" ||
+               type == "expression_list" || type == "list_splat" || type == "case_pattern" ||
+               type == "splat_pattern" || type == "union_pattern" || type == "class_pattern" ||
+               type == "dict_pattern" || type == "keyword_pattern" || type == "as_pattern") {
+      for (TSNode child : children_of(at)) work.push_back(child);
+    } else if (type == "dotted_name" && ts_node_named_child_count(at) == 1) {
+      out.emplace(text_of(source, at));  // a capture in a `case`
+    }
+  }
+}
+
+void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
+  std::vector<TSNode> work{start};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "function_definition" || type == "class_definition") {
+      out.emplace(text_of(source, field(node, "name")));
+      continue;
+    }
+    if (type == "lambda") continue;
+    if (type == "assignment" || type == "augmented_assignment" || type == "for_statement") {
+      add_targets(field(node, "left"), source, out);
+    } else if (type == "named_expression") {
+      add_targets(field(node, "name"), source, out);
+    } else if (type == "as_pattern_target") {
+      add_targets(node, source, out);
+    } else if (type == "except_clause" || type == "except_group_clause") {
+      TSNode alias = field(node, "alias");
+      if (present(alias)) add_targets(alias, source, out);
+    } else if (type == "case_pattern") {
+      add_targets(node, source, out);
+    } else if (type == "delete_statement") {
+      for (TSNode child : children_of(node)) add_targets(child, source, out);
+    } else if (type == "import_statement" || type == "import_from_statement") {
+      for (const Imported& i : imported_names(node, source, "", false)) out.insert(i.local);
+      continue;
+    } else if (type == "global_statement" && scope != nullptr) {
+      for (TSNode child : children_of(node)) scope->globals.emplace(text_of(source, child));
+    } else if (type == "nonlocal_statement" && scope != nullptr) {
+      for (TSNode child : children_of(node)) scope->nonlocals.emplace(text_of(source, child));
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
+}  // namespace
+
+void collect_locals(TSNode body, std::string_view source, Scope& scope) {
+  NameSet bound;
+  walk(body, source, bound, &scope);
+  for (const std::string& name : bound) {
+    if (!scope.globals.contains(name) && !scope.nonlocals.contains(name)) {
+      scope.locals.insert(name);
+    }
+  }
+}
+
+NameSet bound_names(TSNode node, std::string_view source) {
+  NameSet bound;
+  walk(node, source, bound, nullptr);
+  return bound;
+}
+
+}  // namespace refit::python

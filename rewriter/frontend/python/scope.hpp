@@ -1,0 +1,29 @@
+// Python's scopes: which names a function binds (and so owns), by the language's rules.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "rewriter/frontend/python/project.hpp"
+
+namespace refit::python {
+
+struct Scope {
+  std::shared_ptr<Scope> parent;  // enclosing function's scope; classes are not seen from within
+  uint32_t function = 0;          // its number in the unit
+  std::set<std::string, std::less<>> locals;
+  std::set<std::string, std::less<>> globals;    // `global x`
+  std::set<std::string, std::less<>> nonlocals;  // `nonlocal x`
+  std::set<std::string, std::less<>> captured;   // locals that an inner function reads
+  bool reads_all = false;                        // calls locals(), eval, …: any local may be read
+  Names names;  // what binds the locals, where it is an import or definition
+};
+
+// Fills locals, globals and nonlocals from a function's body (parameters are the caller's to add).
+void collect_locals(TSNode body, std::string_view source, Scope& scope);
+// Names bound anywhere inside a statement (what a loop may change).
+std::set<std::string, std::less<>> bound_names(TSNode node, std::string_view source);
+
+}  // namespace refit::python

@@ -1,0 +1,240 @@
+// How a value or a qualified name is written at a place: names in scope once dead statements are
+// gone, attribute chains, text that may be evaluated again. Entry points: PythonFrontend::spell,
+// spell_symbol, effective.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriter/frontend/python/frontend.hpp"
+
+namespace refit::python {
+
+using graph::DefinitionId;
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::StatementId;
+using graph::Value;
+using graph::ValueId;
+
+DefinitionId effective(const Graph& graph, DefinitionId definition,
+                       const std::set<StatementId>& dead) {
+  for (int step = 0; step < 10000 && definition != kNone; ++step) {
+    const graph::Definition& d = graph.definitions[definition];
+    if (d.statement == kNone) return definition;
+    if (d.join) {
+      DefinitionId a = effective(graph, d.then_side, dead);
+      DefinitionId b = effective(graph, d.else_side, dead);
+      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
+                     graph.definitions[a].value == graph.definitions[b].value)) {
+        return a;
+      }
+      return definition;
+    }
+    if (!dead.contains(d.statement)) return definition;
+    definition = d.previous;
+  }
+  return definition;
+}
+
+namespace {
+
+std::string python_literal(const Literal& literal) {
+  switch (literal.kind) {
+    case Literal::Kind::none:
+      return "None";
+    case Literal::Kind::boolean:
+      return literal.boolean ? "True" : "False";
+    default:
+      return to_string(literal);
+  }
+}
+
+class Speller {
+ public:
+  Speller(const PythonUnit& unit, const Function& function, ValueId root,
+          const std::set<StatementId>& dead)
+      : unit_(unit), g_(function.graph), dead_(dead) {
+    const Value& r = g_[root];
+    root_range_ = r.range;
+    if (r.statement != kNone) time_ = g_.statements[r.statement].time;
+  }
+
+  std::optional<std::string> spell(ValueId id, int depth = 0) {
+    if (id == kNone || depth > 16) return std::nullopt;
+    const Value& v = g_[id];
+    if (v.range.size() != 0 && root_range_.size() != 0 && root_range_.contains(v.range) &&
+        v.range.size() < root_range_.size()) {
+      return std::string(unit_.source().slice(v.range));
+    }
+    if (v.kind == Kind::literal) {
+      if (v.range.size() != 0) return std::string(unit_.source().slice(v.range));
+      return python_literal(v.literal);
+    }
+    if (auto name = named(id)) return name;
+    if (v.kind == Kind::attribute) {
+      if (std::find(g_.stored_attributes.begin(), g_.stored_attributes.end(), v.text) !=
+          g_.stored_attributes.end()) {
+        return std::nullopt;
+      }
+      auto base = spell(v.operands[0], depth + 1);
+      if (!base) return std::nullopt;
+      return *base + "." + v.text;
+    }
+    if (v.kind == Kind::symbol && v.range.size() != 0) {
+      return std::string(unit_.source().slice(v.range));
+    }
+    if (v.kind == Kind::index || (v.kind == Kind::op && v.op->pure && v.op->view)) {
+      return again(id);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // A local name that means the value at the root's place.
+  std::optional<std::string> named(ValueId id) {
+    const Value& v = g_[id];
+    std::optional<std::string> best;
+    uint32_t best_time = 0;
+    for (uint32_t name = 0; name < g_.names.size(); ++name) {
+      DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
+      if (d == kNone || g_.definitions[d].value != id) continue;
+      if (v.kind == Kind::parameter && g_.names[name] == v.text) return v.text;
+      uint32_t when = d;
+      if (!best || when >= best_time) {
+        best = g_.names[name];
+        best_time = when;
+      }
+    }
+    if (!best && v.kind == Kind::unknown && v.range.size() != 0) {
+      // A name of an enclosing scope.
+      std::string_view text = unit_.source().slice(v.range);
+      if (!g_.name_index(text)) return std::string(text);
+    }
+    return best;
+  }
+
+  // The value's own text, where every name in it still means what it did.
+  std::optional<std::string> again(ValueId id) {
+    const Value& v = g_[id];
+    if (v.syntax == kNone || v.statement == kNone) return std::nullopt;
+    uint32_t then = g_.statements[v.statement].time;
+    std::vector<TSNode> work{unit_.nodes[v.syntax]};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      std::string_view type = type_of(node);
+      if (type == "call" || type == "lambda" || type == "named_expression" || type == "await") {
+        if (v.kind != Kind::op) return std::nullopt;
+      }
+      if (type == "identifier") {
+        auto name = g_.name_index(text_of(unit_.text(), node));
+        if (!name) continue;
+        DefinitionId before = g_.reaching(*name, then);
+        DefinitionId now = effective(g_, g_.reaching(*name, time_), dead_);
+        if (before == kNone || now == kNone ||
+            g_.definitions[before].value != g_.definitions[now].value) {
+          return std::nullopt;
+        }
+        continue;
+      }
+      if (type == "attribute") {
+        work.push_back(field(node, "object"));
+        continue;
+      }
+      if (type == "keyword_argument") {
+        work.push_back(field(node, "value"));
+        continue;
+      }
+      for (TSNode child : children_of(node)) work.push_back(child);
+    }
+    return std::string(unit_.source().slice(v.range));
+  }
+
+  const PythonUnit& unit_;
+  const Graph& g_;
+  const std::set<StatementId>& dead_;
+  ByteRange root_range_;
+  uint32_t time_ = 0;
+};
+
+// Whether anything but an import gives the name a meaning: a comprehension, a lambda, a class body,
+// `global`. An identifier that is not what stands before a dot is taken for that.
+bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
+  if (unit.text().find(name) == std::string_view::npos) return false;
+  std::vector<TSNode> work{unit.tree.root()};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") continue;
+    if (type == "identifier" && text_of(unit.text(), node) == name) return true;
+    if (type == "attribute") {
+      TSNode object = field(node, "object");
+      if (!is(object, "identifier")) work.push_back(object);
+      continue;
+    }
+    if (type == "keyword_argument") {
+      work.push_back(field(node, "value"));
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
+                                                 ValueId root,
+                                                 const std::set<StatementId>& dead) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  return Speller(unit, unit.functions[function], root, dead).spell(value);
+}
+
+Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
+                                const std::string& qualified) {
+  // A function, and those around it, may own the name that the spelling begins with.
+  auto shadowed = [&](std::string_view head) {
+    for (uint32_t f = function; f != kNone && f != 0; f = unit.functions[f].parent) {
+      if (unit.functions[f].graph.name_index(head)) return true;
+    }
+    return false;
+  };
+  size_t dot = qualified.rfind('.');
+  std::string module = dot == std::string::npos ? "" : qualified.substr(0, dot);
+  std::string package = qualified.substr(0, qualified.find('.'));
+  const auto& bindings = unit.names.names.bindings;
+  for (const auto& [local, list] : bindings) {
+    if (list.size() != 1 || list[0].kind != Binding::Kind::import || list[0].guarded) continue;
+    const std::string& what = list[0].qualified;
+    if (what == package || shadowed(local)) continue;
+    if (what == qualified) return Spelling{local, ""};
+    if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
+  }
+  auto top = bindings.find(package);
+  auto [taken, unknown] = unit.taken.emplace(package, false);
+  if (unknown) taken->second = bound_elsewhere(unit, package);
+  if (shadowed(package) || taken->second ||
+      (top != bindings.end() &&
+       (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
+        top->second[0].qualified != package))) {
+    return failure(fmt::format(
+        "the name `{}` already means something else here; rename it to make room for the import",
+        package));
+  }
+  // `import a.b` binds `a`, and `a.b.f` needs exactly that statement.
+  for (TSNode node : statements_of(unit.tree.root())) {
+    if (!is(node, "import_statement")) continue;
+    for (TSNode name : fields_of(node, "name")) {
+      std::string_view text = text_of(unit.text(), name);
+      if (text == module ||
+          (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {
+        return Spelling{qualified, ""};
+      }
+    }
+  }
+  return Spelling{qualified, module};
+}
+
+}  // namespace refit::python

@@ -1,0 +1,52 @@
+// Thin helpers over tree-sitter nodes of the Python grammar.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <tree_sitter/api.h>
+
+#include "rewriter/text/source.hpp"
+
+extern "C" const TSLanguage* tree_sitter_python(void);
+
+namespace refit::python {
+
+inline ByteRange range_of(TSNode node) {
+  return {ts_node_start_byte(node), ts_node_end_byte(node)};
+}
+inline std::string_view type_of(TSNode node) { return ts_node_type(node); }
+inline bool is(TSNode node, std::string_view type) {
+  return !ts_node_is_null(node) && type_of(node) == type;
+}
+inline bool present(TSNode node) { return !ts_node_is_null(node); }
+inline TSNode field(TSNode node, std::string_view name) {
+  return ts_node_child_by_field_name(node, name.data(), static_cast<uint32_t>(name.size()));
+}
+// Named children without comments, in order; one walk, linear in their number.
+std::vector<TSNode> children_of(TSNode node);
+// All children, named or not, comments included.
+std::vector<TSNode> all_children_of(TSNode node);
+// The fields named `name`, in order.
+std::vector<TSNode> fields_of(TSNode node, std::string_view name);
+inline std::string_view text_of(std::string_view source, TSNode node) {
+  return source.substr(ts_node_start_byte(node), ts_node_end_byte(node) - ts_node_start_byte(node));
+}
+// `(x)` is `x`.
+TSNode without_parentheses(TSNode node);
+// Statements of a block or module.
+std::vector<TSNode> statements_of(TSNode block);
+
+class Tree {
+ public:
+  explicit Tree(std::string_view text);
+  ~Tree();
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  TSNode root() const;
+
+ private:
+  TSTree* tree_ = nullptr;
+};
+
+}  // namespace refit::python

@@ -1,0 +1,35 @@
+// One Python file: its tree, its module's names and its lowered functions.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/project.hpp"
+#include "rewriter/frontend/python/syntax.hpp"
+
+namespace refit::python {
+
+class PythonUnit : public Unit {
+ public:
+  PythonUnit(Source file, std::string name)
+      : Unit(std::move(file)), relative(std::move(name)), tree(source_.text()) {}
+  std::string_view text() const { return source_.text(); }
+
+  std::string relative;
+  Tree tree;
+  Module names;                               // of the module's top level
+  mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
+  std::vector<TSNode> nodes;                  // graph::Value::syntax indexes this
+  // The arguments of a known call, by (function, value): parameter index and the argument's node
+  // (a keyword_argument, or an expression). The receiver of a method is not among them.
+  struct ArgumentNode {
+    size_t parameter;
+    TSNode node;
+  };
+  std::map<std::pair<uint32_t, graph::ValueId>, std::vector<ArgumentNode>> arguments;
+};
+
+}  // namespace refit::python

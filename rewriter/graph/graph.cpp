@@ -1,0 +1,212 @@
+// Queries on the value graph: liveness, users, reaching definitions, equality. Entry points are the
+// members of Graph; everything is computed with explicit stacks.
+#include "rewriter/graph/graph.hpp"
+
+#include <algorithm>
+
+namespace refit::graph {
+
+std::optional<uint32_t> Graph::name_index(std::string_view name) const {
+  for (uint32_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return i;
+  }
+  return std::nullopt;
+}
+
+DefinitionId Graph::reaching(uint32_t name, uint32_t time) const {
+  if (name >= events_.size()) return kNone;
+  const auto& list = events_[name];
+  auto after = std::upper_bound(list.begin(), list.end(), time,
+                                [](uint32_t t, const Event& e) { return t < e.time; });
+  return after == list.begin() ? kNone : std::prev(after)->definition;
+}
+
+void Graph::record(uint32_t name, uint32_t time, DefinitionId definition) {
+  if (name >= events_.size()) events_.resize(name + 1);
+  auto& list = events_[name];
+  if (!list.empty() && list.back().time == time) {
+    list.back().definition = definition;
+  } else {
+    list.push_back({time, definition});
+  }
+}
+
+void Graph::derive() const {
+  if (users_ready_) return;
+  users_ready_ = true;
+  live_.assign(values.size(), false);
+  users_.assign(values.size(), {});
+  statement_use_.assign(values.size(), false);
+  std::vector<ValueId> work;
+  auto reach = [&](ValueId id) {
+    if (id != kNone && !live_[id]) {
+      live_[id] = true;
+      work.push_back(id);
+    }
+  };
+  for (const Statement& statement : statements) {
+    for (ValueId id : statement.uses) {
+      if (id == kNone) continue;
+      statement_use_[id] = true;
+      reach(id);
+    }
+  }
+  for (ValueId id : sinks) {
+    statement_use_[id] = true;
+    reach(id);
+  }
+  while (!work.empty()) {
+    ValueId id = work.back();
+    work.pop_back();
+    for (ValueId operand : values[id].operands) {
+      if (operand == kNone) continue;
+      auto& list = users_[operand];
+      if (list.empty() || list.back() != id) list.push_back(id);
+      reach(operand);
+    }
+  }
+}
+
+const std::vector<bool>& Graph::live() const {
+  derive();
+  return live_;
+}
+
+const std::vector<ValueId>& Graph::users(ValueId id) const {
+  derive();
+  return users_[id];
+}
+
+bool Graph::used_by_statement(ValueId id) const {
+  derive();
+  return statement_use_[id];
+}
+
+ValueId Graph::argument(ValueId id, std::string_view parameter) const {
+  const Value& value = values[id];
+  if (value.kind != Kind::op) return kNone;
+  const auto& parameters = parameters_of(value);
+  for (size_t i = 0; i < parameters.size() && i < value.operands.size(); ++i) {
+    if (parameters[i].name == parameter) return value.operands[i];
+  }
+  return kNone;
+}
+
+ValueId Graph::owner(ValueId id) const {
+  while (values[id].kind == Kind::attribute) id = values[id].operands[0];
+  return id;
+}
+
+bool Graph::touches(ValueId call, ValueId object) const {
+  const Value& v = values[call];
+  if (v.kind != Kind::call) return false;
+  ValueId callee = v.operands[0];
+  // A submodule of the object may know its parent only by being handed it.
+  if (values[callee].kind == Kind::attribute && values[callee].operands[0] == object) return true;
+  return std::find(v.operands.begin() + 1, v.operands.end(), object) != v.operands.end();
+}
+
+bool Graph::same(ValueId a, ValueId b) const {
+  std::vector<std::pair<ValueId, ValueId>> work{{a, b}};
+  int budget = 4096;
+  while (!work.empty()) {
+    auto [x, y] = work.back();
+    work.pop_back();
+    if (x == y) continue;
+    if (x == kNone || y == kNone || --budget == 0) return false;
+    const Value& v = values[x];
+    const Value& w = values[y];
+    if (v.kind != w.kind || v.op != w.op || v.operands.size() != w.operands.size() ||
+        v.index != w.index || v.count != w.count) {
+      return false;
+    }
+    switch (v.kind) {
+      case Kind::literal:
+        if (!(v.literal == w.literal)) return false;
+        break;
+      case Kind::symbol:
+        if (v.text != w.text) return false;
+        break;
+      case Kind::attribute:
+        if (v.text != w.text || std::find(stored_attributes.begin(), stored_attributes.end(),
+                                          v.text) != stored_attributes.end()) {
+          return false;
+        }
+        for (ValueId between = std::min(x, y); between < std::max(x, y); ++between) {
+          if (touches(between, owner(x))) return false;
+        }
+        break;
+      case Kind::op:
+        if (!v.op->pure) return false;
+        break;
+      case Kind::index:
+      case Kind::slice:
+      case Kind::tuple:
+      case Kind::list:
+      case Kind::element:
+      case Kind::starred:
+      case Kind::phi:
+        break;
+      default:
+        return false;  // equal only to itself
+    }
+    for (size_t i = 0; i < v.operands.size(); ++i) work.emplace_back(v.operands[i], w.operands[i]);
+  }
+  return true;
+}
+
+std::string dump(const Graph& graph, ValueId id, int depth) {
+  if (id == kNone) return "-";
+  const Value& value = graph[id];
+  if (depth == 0) return "…";
+  auto list = [&](size_t from) {
+    std::string out;
+    for (size_t i = from; i < value.operands.size(); ++i) {
+      if (i > from) out += ", ";
+      out += dump(graph, value.operands[i], depth - 1);
+    }
+    return out;
+  };
+  switch (value.kind) {
+    case Kind::parameter:
+      return value.text;
+    case Kind::literal:
+      return to_string(value.literal);
+    case Kind::symbol:
+      return value.text;
+    case Kind::unknown:
+      return "?" + value.text;
+    case Kind::function:
+      return "def " + value.text;
+    case Kind::hole:
+      return "$" + value.text;
+    case Kind::attribute:
+      return list(0) + "." + value.text;
+    case Kind::op:
+      return value.op->id + "(" + list(0) + ")";
+    case Kind::call:
+      return "call " + dump(graph, value.operands[0], depth - 1) + "(" + list(1) + ")";
+    case Kind::index:
+      return dump(graph, value.operands[0], depth - 1) + "[" +
+             dump(graph, value.operands[1], depth - 1) + "]";
+    case Kind::slice:
+      return "slice(" + list(0) + ")";
+    case Kind::tuple:
+      return "(" + list(0) + ")";
+    case Kind::list:
+      return "[" + list(0) + "]";
+    case Kind::starred:
+      return "*" + list(0);
+    case Kind::element:
+      return list(0) + "#" + std::to_string(value.index) + "/" + std::to_string(value.count);
+    case Kind::phi:
+      return "phi(" + list(0) + ")";
+    case Kind::update:
+      return "update(" + list(0) + ")";
+    case Kind::opaque:
+      return "opaque:" + value.text + "(" + list(0) + ")";
+  }
+  return "?";
+}
+
+}  // namespace refit::graph

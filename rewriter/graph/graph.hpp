@@ -1,0 +1,152 @@
+// The value graph of one function: what is computed from what, with the place in the source that
+// each value came from. It is the same structure for every source language and knows no syntax; a
+// front end fills it, matching and planning read it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/text/source.hpp"
+
+namespace refit::graph {
+
+using ValueId = uint32_t;
+using StatementId = uint32_t;
+using DefinitionId = uint32_t;
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+enum class Kind : uint8_t {
+  parameter,  // text: its name
+  literal,    // literal
+  symbol,     // text: a qualified name outside the function (import, module level)
+  unknown,    // text: a name whose value is not known (unbound, captured, loop-carried)
+  function,   // a function defined in this one; index: its number in the unit
+  hole,       // patterns only; text: the metavariable's name, "_" for any value
+  attribute,  // operands[0].text
+  op,         // a known operation; operands in the order of op->parameters, kNone when not passed
+  call,       // any other call: operands[0] is the callee, then the arguments; keywords name them
+  index,      // operands[0][operands[1]]
+  slice,      // operands: start, stop, step; kNone when absent
+  tuple,      // operands
+  list,       // operands
+  starred,    // *operands[0]
+  element,    // part `index` of `count` of the unpacked operands[0]; count 0: not known
+  phi,        // operands: condition, value if true, value if false
+  update,     // operands: base, index, value: the base after base[index] = value
+  opaque,     // anything else; operands: what it reads; text: why
+};
+
+struct Value {
+  Kind kind = Kind::opaque;
+  const Operation* op = nullptr;  // op; for call: the known callee whose arguments did not bind
+  std::string text;
+  Literal literal;
+  std::vector<ValueId> operands;
+  std::vector<std::string> keywords;  // call: one an argument, "" for a positional one
+  int index = 0;  // of an element; of the overload that an op's arguments bound to
+  int count = 0;
+  ByteRange range;                // the expression in the source; empty for joins
+  StatementId statement = kNone;  // in which it is computed
+  uint32_t syntax = kNone;        // the front end's own handle
+};
+
+enum class StatementKind : uint8_t {
+  assign,      // binds names to values, nothing else
+  expression,  // evaluated for its effect
+  give,        // return, yield
+  branch,      // if
+  other,       // loops, with, try, definitions, stores, everything else
+};
+
+struct Statement {
+  StatementKind kind = StatementKind::other;
+  ByteRange range;             // without the line's indentation and line ending
+  StatementId parent = kNone;  // enclosing compound statement
+  uint32_t block = 0;          // which block of the parent: 0 body, 1 else, …
+  bool pure = false;           // evaluating it only defines its names
+  std::vector<ValueId> uses;   // values it consumes besides defining names
+  std::vector<DefinitionId> definitions;
+  std::vector<StatementId> children;
+  uint32_t time = 0;  // when it begins, in the order of Graph::reaching
+  uint32_t time_end = 0;
+};
+
+// A name gets a value: by an assignment, or where branches meet.
+struct Definition {
+  uint32_t name = 0;  // index into Graph::names
+  ValueId value = kNone;
+  StatementId statement = kNone;
+  DefinitionId previous = kNone;  // what the name meant just before
+  bool join = false;              // made where branches meet:
+  DefinitionId then_side = kNone, else_side = kNone;
+};
+
+// The parameters that an op value's operands stand for.
+inline const std::vector<Parameter>& parameters_of(const Value& value) {
+  return value.index == 0 ? value.op->parameters
+                          : value.op->overloads[static_cast<size_t>(value.index) - 1];
+}
+
+class Graph {
+ public:
+  std::vector<Value> values;
+  std::vector<Statement> statements;
+  std::vector<Definition> definitions;
+  std::vector<std::string> names;
+  std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
+  std::vector<ValueId> results;  // what `return` gives, in source order
+  std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
+
+  ValueId add(Value value) {
+    values.push_back(std::move(value));
+    return static_cast<ValueId>(values.size() - 1);
+  }
+  const Value& operator[](ValueId id) const { return values[id]; }
+  Value& operator[](ValueId id) { return values[id]; }
+
+  std::optional<uint32_t> name_index(std::string_view name) const;
+  // The definition of a name that reaches a moment (kNone: none does).
+  DefinitionId reaching(uint32_t name, uint32_t time) const;
+  void record(uint32_t name, uint32_t time, DefinitionId definition);
+
+  // Values that some statement or sink needs. Computed when asked for, then kept.
+  const std::vector<bool>& live() const;
+  // Live values that have `id` among their operands.
+  const std::vector<ValueId>& users(ValueId id) const;
+  // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
+  bool used_by_statement(ValueId id) const;
+  void forget_derived() { users_ready_ = false; }
+
+  // The operand bound to a parameter of an op value; kNone when not passed or unknown.
+  ValueId argument(ValueId op, std::string_view parameter) const;
+
+  // The object at the root of a chain of attributes.
+  ValueId owner(ValueId id) const;
+  // Whether a call may change attributes of an object: it is a method of it, or takes it.
+  bool touches(ValueId call, ValueId object) const;
+
+  // Equal as computations: the same value, or pure reads of the same shape. Values that an
+  // intervening store may change are only equal to themselves.
+  bool same(ValueId a, ValueId b) const;
+
+ private:
+  struct Event {
+    uint32_t time;
+    DefinitionId definition;
+  };
+  std::vector<std::vector<Event>> events_;  // by name
+  void derive() const;
+  mutable bool users_ready_ = false;
+  mutable std::vector<bool> live_;
+  mutable std::vector<std::vector<ValueId>> users_;
+  mutable std::vector<bool> statement_use_;
+};
+
+// A compact dump for tests and debugging: `add(mul(x, 2), y)`.
+std::string dump(const Graph& graph, ValueId id, int depth = 32);
+
+}  // namespace refit::graph

@@ -1,0 +1,163 @@
+// Loading and applying spellings that mean the same: see isomorphisms.hpp.
+#include "rewriter/graph/isomorphisms.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <fmt/format.h>
+
+#include "rewriter/graph/unify.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kChainBound = 8;  // normal forms are a few steps away; more would be a cycle
+
+std::vector<std::string> list_of(const YAML::Node& node) {
+  std::vector<std::string> out;
+  if (!node) return out;
+  if (node.IsScalar()) return {node.as<std::string>()};
+  for (const auto& item : node) out.push_back(item.as<std::string>());
+  return out;
+}
+
+}  // namespace
+
+bool denotes_element_type(const Graph& graph, ValueId id) {
+  if (id == kNone) return false;
+  const Value& v = graph[id];
+  if (v.kind == Kind::attribute) return v.text == "dtype";
+  if (v.kind == Kind::op) return v.op->axes == AxisKind::query && v.op->id.ends_with("dtype");
+  if (v.kind == Kind::symbol) {
+    static constexpr std::string_view kTypes[] = {
+        "float32", "float16", "bfloat16", "float64", "float", "half", "double", "int32",
+        "int64",   "long",    "int",      "bool",    "uint8", "int8", "int16"};
+    size_t dot = v.text.rfind('.');
+    if (dot == std::string::npos) return false;
+    std::string_view last = std::string_view(v.text).substr(dot + 1);
+    for (std::string_view type : kTypes) {
+      if (last == type) return true;
+    }
+  }
+  return false;
+}
+
+Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalogue&,
+                                          const PatternMaker& pattern) {
+  Isomorphisms out;
+  YAML::Node root;
+  try {
+    root = YAML::LoadFile(file);
+    if (!root.IsSequence()) {
+      return failure(file + ":1:1: expected a list of spellings, each with `from` and `to`");
+    }
+    for (const YAML::Node& item : root) {
+      std::string at = fmt::format("{}:{}:{}", file, item.Mark().line + 1, item.Mark().column + 1);
+      for (const auto& pair : item) {
+        std::string key = pair.first.as<std::string>();
+        if (key != "from" && key != "to" && key != "dtype" && key != "number" && key != "tensor") {
+          return failure(at + ": unknown key `" + key +
+                         "`; a spelling has `from`, `to`, `dtype`, `number`, `tensor`");
+        }
+      }
+      if (!item["from"] || !item["to"]) {
+        return failure(at + ": a spelling needs both `from` and `to`");
+      }
+      for (const std::string& from : list_of(item["from"])) {
+        Entry entry;
+        auto f = pattern("return " + from);
+        if (!f) return failure(at + ": `" + from + "`: " + f.error().message);
+        auto t = pattern("return " + item["to"].as<std::string>());
+        if (!t) return failure(at + ": `to`: " + t.error().message);
+        entry.from = std::move(*f);
+        entry.to = std::move(*t);
+        entry.from_root = entry.from.results.front();
+        entry.to_root = entry.to.results.front();
+        entry.element_type = list_of(item["dtype"]);
+        entry.number = list_of(item["number"]);
+        entry.tensor = list_of(item["tensor"]);
+        entry.at = at;
+        const Value& root_value = entry.from[entry.from_root];
+        if (root_value.kind != Kind::op) {
+          return failure(at + ": `" + from + "` is no call of an operation in the catalogue: " +
+                         dump(entry.from, entry.from_root));
+        }
+        out.by_operation_[root_value.op].push_back(std::move(entry));
+      }
+    }
+  } catch (const YAML::Exception& e) {
+    return failure(fmt::format("{}:{}:{}: {}", file, e.mark.line + 1, e.mark.column + 1, e.msg));
+  }
+  return out;
+}
+
+bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
+  Bindings bindings;
+  if (!match_value(entry.from, entry.from_root, graph, id, bindings)) return false;
+  for (const std::string& name : entry.element_type) {
+    auto hole = bindings.holes.find(name);
+    if (hole == bindings.holes.end() || !denotes_element_type(graph, hole->second)) return false;
+  }
+  for (const std::string& name : entry.number) {
+    auto hole = bindings.holes.find(name);
+    if (hole == bindings.holes.end() || graph[hole->second].kind != Kind::literal) return false;
+  }
+  for (const std::string& name : entry.tensor) {
+    auto hole = bindings.holes.find(name);
+    if (hole == bindings.holes.end() || graph[hole->second].kind == Kind::literal) return false;
+  }
+  // Instantiate `to` from its leaves up; its values are in the order they were made.
+  std::map<ValueId, ValueId> made;
+  ValueId last = kNone;
+  for (ValueId v = 0; v < entry.to.values.size(); ++v) {
+    const Value& from = entry.to[v];
+    if (from.kind == Kind::hole) {
+      auto hole = bindings.holes.find(from.text);
+      if (hole == bindings.holes.end()) return false;
+      made[v] = hole->second;
+      continue;
+    }
+    Value copy = from;
+    for (ValueId& operand : copy.operands) {
+      if (operand != kNone) operand = made.at(operand);
+    }
+    copy.range = graph[id].range;
+    copy.statement = graph[id].statement;
+    copy.syntax = graph[id].syntax;
+    if (v == entry.to_root) {
+      graph[id] = std::move(copy);
+      made[v] = id;
+      last = id;
+    } else {
+      copy.range = {};
+      copy.syntax = kNone;
+      made[v] = graph.add(std::move(copy));
+    }
+  }
+  if (last != kNone) return true;
+  return false;
+}
+
+void Isomorphisms::normalise(Graph& graph, ValueId id) const {
+  for (int step = 0; step < kChainBound; ++step) {
+    if (graph[id].kind != Kind::op) return;
+    auto found = by_operation_.find(graph[id].op);
+    if (found == by_operation_.end()) return;
+    bool changed = false;
+    for (const Entry& entry : found->second) {
+      if (apply(entry, graph, id)) {
+        changed = true;
+        break;
+      }
+    }
+    if (!changed) return;
+  }
+}
+
+}  // namespace refit

@@ -1,0 +1,44 @@
+// Spellings that mean the same, read from rules/isomorphisms.yaml: each brings one shape of value
+// to its normal form. Applied to every value as it is made, so patterns and sources meet in one
+// spelling.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriter/graph/graph.hpp"
+#include "rewriter/text/expected.hpp"
+
+namespace refit {
+
+class Isomorphisms {
+ public:
+  // `pattern` makes a value graph of a one-line expression with $holes.
+  using PatternMaker = std::function<Expected<graph::Graph>(std::string_view)>;
+  static Expected<Isomorphisms> load(const std::string& file, const Catalogue& catalogue,
+                                     const PatternMaker& pattern);
+
+  // The normal form of a value just made: `id` itself, changed in place, keeping its range and
+  // statement. New inner values may be added to the graph.
+  void normalise(graph::Graph& graph, graph::ValueId id) const;
+
+ private:
+  struct Entry {
+    graph::Graph from, to;
+    graph::ValueId from_root = graph::kNone, to_root = graph::kNone;
+    std::vector<std::string> element_type;  // holes that must denote an element type
+    std::vector<std::string> number;        // holes that must be numbers
+    std::vector<std::string> tensor;        // holes that are no literal
+    std::string at;
+  };
+  bool apply(const Entry& entry, graph::Graph& graph, graph::ValueId id) const;
+  std::unordered_map<const Operation*, std::vector<Entry>> by_operation_;
+};
+
+// Whether a value is an element type: a dtype attribute, or a symbol that the catalogue of the
+// source's libraries lists as one ("torch.float32").
+bool denotes_element_type(const graph::Graph& graph, graph::ValueId id);
+
+}  // namespace refit

@@ -1,0 +1,144 @@
+// Unification of a pattern graph with a subject graph: see unify.hpp. Recursion follows the
+// pattern, whose depth its author chose; the number of steps is bounded.
+#include "rewriter/graph/unify.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kStepBound = 20000;
+
+class Unifier {
+ public:
+  Unifier(const Graph& pattern, const Graph& subject) : pattern_(pattern), subject_(subject) {}
+
+  bool unify(ValueId p, ValueId s, Bindings& b) {
+    if (p == kNone || s == kNone) return p == s;
+    if (++steps_ > kStepBound) return false;
+    const Value& pv = pattern_[p];
+    if (pv.kind == Kind::hole) {
+      if (pv.text == "_") return true;
+      auto [at, fresh] = b.holes.emplace(pv.text, s);
+      return fresh || subject_.same(at->second, s);
+    }
+    auto named = seen_.find(p);
+    if (named != seen_.end() && named->second != s && !subject_.same(named->second, s))
+      return false;
+    const Value& sv = subject_[s];
+    if (pv.kind != sv.kind || pv.op != sv.op || pv.index != sv.index || pv.count != sv.count) {
+      return false;
+    }
+    switch (pv.kind) {
+      case Kind::literal:
+        if (!same_value(pv.literal, sv.literal)) return false;
+        break;
+      case Kind::symbol:
+      case Kind::attribute:
+        if (pv.text != sv.text) return false;
+        break;
+      case Kind::op:
+        return operation(p, s, b);
+      case Kind::index:
+      case Kind::slice:
+      case Kind::tuple:
+      case Kind::list:
+      case Kind::starred:
+      case Kind::element:
+      case Kind::phi:
+      case Kind::update:
+        break;
+      default:
+        return false;
+    }
+    if (pv.operands.size() != sv.operands.size()) return false;
+    return operands(p, s, false, b);
+  }
+
+  bool bounded() const { return steps_ > kStepBound; }
+
+ private:
+  bool operands(ValueId p, ValueId s, bool swapped, Bindings& b) {
+    Bindings saved = b;
+    auto seen = seen_;
+    const Value& pv = pattern_[p];
+    const Value& sv = subject_[s];
+    for (size_t i = 0; i < pv.operands.size(); ++i) {
+      size_t j = swapped && i < 2 ? 1 - i : i;
+      if (!unify(pv.operands[i], sv.operands[j], b)) {
+        b = std::move(saved);
+        seen_ = std::move(seen);
+        return false;
+      }
+    }
+    b.interior.insert(s);
+    seen_[p] = s;
+    return true;
+  }
+
+  // A parameter that was not passed equals its default.
+  bool with_defaults(ValueId p, ValueId s, Bindings& b) {
+    const Value& pv = pattern_[p];
+    const Value& sv = subject_[s];
+    const auto& parameters = graph::parameters_of(pv);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      ValueId po = i < pv.operands.size() ? pv.operands[i] : kNone;
+      ValueId so = i < sv.operands.size() ? sv.operands[i] : kNone;
+      if (po == kNone && so == kNone) continue;
+      if (po != kNone && so != kNone) {
+        if (!unify(po, so, b)) return false;
+        continue;
+      }
+      const auto& fallback = parameters[i].default_value;
+      if (!fallback) return false;
+      if (po != kNone && pattern_[po].kind == Kind::hole) {
+        if (pattern_[po].text == "_") continue;
+        return false;  // a hole needs a value to stand for
+      }
+      const Value& given = po != kNone ? pattern_[po] : subject_[so];
+      if (given.kind != Kind::literal || !same_value(given.literal, *fallback)) return false;
+    }
+    return true;
+  }
+
+  bool operation(ValueId p, ValueId s, Bindings& b) {
+    const Value& pv = pattern_[p];
+    Bindings saved = b;
+    auto seen = seen_;
+    if (with_defaults(p, s, b)) {
+      b.interior.insert(s);
+      seen_[p] = s;
+      return true;
+    }
+    b = std::move(saved);
+    seen_ = std::move(seen);
+    if (!pv.op->commutative || pv.operands.size() < 2) return false;
+    const Value& sv = subject_[s];
+    if (sv.operands.size() != pv.operands.size()) return false;
+    return operands(p, s, true, b);
+  }
+
+  const Graph& pattern_;
+  const Graph& subject_;
+  std::map<ValueId, ValueId> seen_;  // shared pattern values meet one subject value
+  int steps_ = 0;
+};
+
+}  // namespace
+
+bool match_value(const Graph& pattern, ValueId root, const Graph& subject, ValueId at,
+                 Bindings& bindings, bool* bounded) {
+  Unifier unifier(pattern, subject);
+  Bindings trial = bindings;
+  bool ok = unifier.unify(root, at, trial);
+  if (bounded != nullptr && unifier.bounded()) *bounded = true;
+  if (ok) bindings = std::move(trial);
+  return ok;
+}
+
+}  // namespace refit

@@ -1,0 +1,25 @@
+// Patterns against the value graph: does this value compute what the pattern says, and what do the
+// pattern's holes stand for then.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/graph/graph.hpp"
+
+namespace refit {
+
+struct Bindings {
+  std::map<std::string, graph::ValueId, std::less<>> holes;
+  std::set<graph::ValueId> interior;  // values that the pattern itself accounts for
+};
+
+// Matches `pattern` rooted at `root` against `subject` at `at`. On success `bindings` holds the
+// holes; on failure it is as it was. Commutative operations are tried both ways; the search is
+// bounded, and `*bounded` is set when the bound stopped it.
+bool match_value(const graph::Graph& pattern, graph::ValueId root, const graph::Graph& subject,
+                 graph::ValueId at, Bindings& bindings, bool* bounded = nullptr);
+
+}  // namespace refit

@@ -1,0 +1,31 @@
+// The clauses of `where`: does the code show that one holds for the arguments of a site.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "rewriter/graph/graph.hpp"
+#include "rewriter/rule/rule.hpp"
+
+namespace refit {
+
+// What a clause may ask about one argument or hole of a site.
+struct Argument {
+  bool known = false;                    // the site has an argument or hole of that name
+  graph::ValueId value = graph::kNone;   // kNone: not passed
+  std::optional<Literal> default_value;  // what the callee takes when it is not passed
+};
+
+struct SiteView {
+  const graph::Graph* graph = nullptr;
+  std::function<Argument(const std::string&)> argument;
+  std::function<bool(graph::ValueId)> simple;      // reading it twice costs and changes nothing
+  std::string module;                              // of the file that the site stands in
+  std::function<bool(const std::string&)> within;  // inside a `with` on a call of that name
+};
+
+// Whether the clause holds.
+bool holds(const Where& clause, const SiteView& site);
+
+}  // namespace refit

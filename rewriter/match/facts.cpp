@@ -1,0 +1,255 @@
+// Evidence about values: see facts.hpp. Searches are bounded in depth and say nothing beyond it.
+#include "rewriter/match/facts.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kDepthBound = 48;
+
+// Sizes written one by one: their number is a rank, unless one of them is splatted.
+std::optional<int> count_sizes(const Graph& g, ValueId id) {
+  if (id == kNone) return std::nullopt;
+  const Value& v = g[id];
+  if (v.kind != Kind::tuple && v.kind != Kind::list) return std::nullopt;
+  for (ValueId item : v.operands) {
+    if (g[item].kind == Kind::starred) return std::nullopt;
+  }
+  // A single argument that is no literal may be a sequence itself: view(shape).
+  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) return std::nullopt;
+  return static_cast<int>(v.operands.size());
+}
+
+class Ranks {
+ public:
+  explicit Ranks(const Graph& g) : g_(g) {}
+
+  std::optional<int> of(ValueId id, int depth = 0) {
+    if (id == kNone || depth > kDepthBound) return std::nullopt;
+    auto known = memo_.find(id);
+    if (known != memo_.end()) return known->second;
+    memo_[id] = std::nullopt;  // a cycle shows nothing
+    auto result = compute(id, depth);
+    if (!result) result = unpacked(id);
+    memo_[id] = result;
+    return result;
+  }
+
+ private:
+  std::optional<int> compute(ValueId id, int depth) {
+    const Value& v = g_[id];
+    if (v.kind == Kind::phi) {
+      auto a = of(v.operands[1], depth + 1), b = of(v.operands[2], depth + 1);
+      // One branch speaks for its sibling: both feed the same code.
+      if (a && b && *a != *b) return std::nullopt;
+      return a ? a : b;
+    }
+    if (v.kind == Kind::update) return of(v.operands[0], depth + 1);
+    const Value* base = v.operands.empty() || v.operands[0] == kNone ? nullptr : &g_[v.operands[0]];
+    bool one_part = v.kind == Kind::element || (v.kind == Kind::index && base->kind == Kind::op &&
+                                                base->op->axes == AxisKind::split);
+    if (one_part) {
+      const Value& whole = *base;
+      if (whole.kind == Kind::op && whole.op->axes == AxisKind::split) {
+        auto r = of(whole.operands[0], depth + 1);
+        if (!r) return r;
+        // unbind drops the axis, chunk and split keep it: whether the callee says by how much.
+        bool drops = std::none_of(whole.op->parameters.begin(), whole.op->parameters.end(),
+                                  [](const Parameter& p) {
+                                    return p.name == "chunks" || p.name.starts_with("split_size") ||
+                                           p.name == "sections" || p.name.starts_with("indices");
+                                  });
+        return drops ? *r - 1 : *r;
+      }
+      return std::nullopt;
+    }
+    if (v.kind == Kind::index) {
+      const Value& at = g_[v.operands[1]];
+      auto whole = of(v.operands[0], depth + 1);
+      if (!whole) return std::nullopt;
+      std::vector<ValueId> parts =
+          at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{v.operands[1]};
+      int rank = *whole;
+      for (ValueId part : parts) {
+        const Value& p = g_[part];
+        if (p.kind == Kind::slice) continue;
+        if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::integer) {
+          --rank;
+        } else if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::none) {
+          ++rank;
+        } else if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::symbol) {
+          continue;
+        } else {
+          return std::nullopt;
+        }
+      }
+      return rank;
+    }
+    if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
+    ValueId first = v.operands[0];
+    switch (v.op->axes) {
+      case AxisKind::view:
+        return count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
+      case AxisKind::permute: {
+        auto n = count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
+        return n ? n : of(first, depth + 1);
+      }
+      case AxisKind::transpose:
+      case AxisKind::cast:
+      case AxisKind::contiguous:
+      case AxisKind::last_dim:
+        return of(first, depth + 1);
+      case AxisKind::elementwise: {
+        // Broadcasting gives the larger rank; known only where all tensor operands are known.
+        std::optional<int> best;
+        for (ValueId operand : v.operands) {
+          if (operand == kNone || g_[operand].kind == Kind::literal) continue;
+          auto r = of(operand, depth + 1);
+          if (!r) return std::nullopt;
+          best = best ? std::max(*best, *r) : *r;
+        }
+        return best;
+      }
+      case AxisKind::concat: {
+        const Value& list = g_[first];
+        if (list.kind != Kind::list && list.kind != Kind::tuple) return std::nullopt;
+        for (ValueId item : list.operands) {
+          auto r = of(item, depth + 1);
+          if (r) return r;  // the others must have the same for the call to be valid
+        }
+        return std::nullopt;
+      }
+      case AxisKind::unflatten: {
+        auto r = of(first, depth + 1);
+        auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
+        return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // `b, n, s, d = x.shape` shows the rank of x.
+  std::optional<int> unpacked(ValueId id) {
+    for (ValueId user : g_.users(id)) {
+      const Value& u = g_[user];
+      bool shape =
+          (u.kind == Kind::attribute && u.text == "shape") ||
+          (u.kind == Kind::op && u.op->axes == AxisKind::query && u.op->id.ends_with("size") &&
+           !u.operands.empty() && (u.operands.size() < 2 || u.operands[1] == kNone));
+      if (!shape) continue;
+      for (ValueId part : g_.users(user)) {
+        const Value& p = g_[part];
+        if (p.kind == Kind::element && p.count > 0) return p.count;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Graph& g_;
+  std::map<ValueId, std::optional<int>> memo_;
+};
+
+}  // namespace
+
+std::optional<int> rank_of(const Graph& graph, ValueId id) { return Ranks(graph).of(id); }
+
+std::optional<Literal> literal_of(const Graph& graph, ValueId id) {
+  if (id == kNone) return std::nullopt;
+  const Value& v = graph[id];
+  if (v.kind == Kind::literal) return v.literal;
+  if (v.kind == Kind::symbol) {
+    Literal name;
+    name.kind = Literal::Kind::symbol;
+    name.text = v.text;
+    return name;
+  }
+  if (v.kind == Kind::tuple || v.kind == Kind::list) {
+    Literal out;
+    out.kind = Literal::Kind::tuple;
+    for (ValueId item : v.operands) {
+      auto inner = literal_of(graph, item);
+      if (!inner) return std::nullopt;
+      out.items.push_back(std::move(*inner));
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
+bool zero_at_inference(const Graph& graph, ValueId id) {
+  if (id == kNone) return false;
+  const Value& v = graph[id];
+  if (v.kind == Kind::literal) {
+    Literal zero;
+    zero.kind = Literal::Kind::integer;
+    return same_value(v.literal, zero);
+  }
+  if (v.kind != Kind::phi) return false;
+  ValueId condition = v.operands[0];
+  bool negated = false;
+  if (graph[condition].kind == Kind::op && graph[condition].op->id == "operator.not_") {
+    negated = true;
+    condition = graph[condition].operands[0];
+  }
+  const Value& c = graph[condition];
+  bool training = c.kind == Kind::attribute && c.text == "training";
+  if (!training) {
+    return zero_at_inference(graph, v.operands[1]) && zero_at_inference(graph, v.operands[2]);
+  }
+  return zero_at_inference(graph, v.operands[negated ? 1 : 2]);
+}
+
+bool is_boolean(const Graph& graph, ValueId id) {
+  if (id == kNone) return false;
+  const Value& v = graph[id];
+  if (v.kind == Kind::phi)
+    return is_boolean(graph, v.operands[1]) && is_boolean(graph, v.operands[2]);
+  if (v.kind == Kind::index) return is_boolean(graph, v.operands[0]);
+  if (v.kind != Kind::op) return false;
+  static constexpr std::string_view kComparisons[] = {"operator.lt", "operator.le", "operator.eq",
+                                                      "operator.ne", "operator.ge", "operator.gt"};
+  for (std::string_view c : kComparisons) {
+    if (v.op->id == c) return true;
+  }
+  if (v.op->id == "operator.invert") return is_boolean(graph, v.operands[0]);
+  if (v.op->axes == AxisKind::cast) {
+    for (ValueId operand : v.operands) {
+      if (operand != kNone && graph[operand].kind == Kind::symbol &&
+          graph[operand].text.ends_with(".bool")) {
+        return true;
+      }
+    }
+    return v.op->id.ends_with(".bool");
+  }
+  if (v.op->view && !v.operands.empty()) return is_boolean(graph, v.operands[0]);
+  return false;
+}
+
+std::optional<std::pair<int, int>> swapped_axes(const Graph& graph, ValueId id, int rank) {
+  const Value& v = graph[id];
+  if (v.kind != Kind::op || v.op->axes != AxisKind::transpose || v.operands.size() < 3) {
+    return std::nullopt;
+  }
+  int axes[2];
+  for (int i = 0; i < 2; ++i) {
+    auto l = literal_of(graph, v.operands[static_cast<size_t>(i) + 1]);
+    if (!l || l->kind != Literal::Kind::integer) return std::nullopt;
+    auto axis = static_cast<int>(l->integer);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    axes[i] = axis;
+  }
+  return std::minmax(axes[0], axes[1]);
+}
+
+}  // namespace refit

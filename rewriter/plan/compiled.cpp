@@ -1,0 +1,109 @@
+// Compiling rules through the front end: see compiled.hpp. A hole that nothing binds is an error.
+#include "rewriter/plan/compiled.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace refit {
+
+namespace {
+
+std::string place(const RuleLocation& at) {
+  return fmt::format("{}:{}:{}", at.file, at.line, at.column);
+}
+
+Expected<CompiledPattern> compile_pattern(const Pattern& pattern, Frontend& frontend) {
+  auto g = frontend.pattern(pattern.code);
+  if (!g) return failure(place(pattern.at) + ": " + g.error().message);
+  CompiledPattern out;
+  out.graph = std::move(*g);
+  out.root = out.graph.results.front();
+  out.source = &pattern;
+  return out;
+}
+
+void bound_by(const CompiledPattern& p, std::set<std::string>& names) {
+  for (const graph::Value& v : p.graph.values) {
+    if (v.kind == graph::Kind::hole) names.insert(v.text);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> holes_in(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() &&
+           (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
+      ++end;
+    }
+    out.emplace_back(text.substr(at + 1, end - at - 1));
+  }
+  return out;
+}
+
+Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
+  CompiledRules out;
+  for (const Rule& rule : rules.rules()) {
+    CompiledRule compiled;
+    compiled.rule = &rule;
+    std::set<std::string> bound;
+    for (const auto* names : {&rule.match.call, &rule.match.construct}) {
+      for (const std::string& name : *names) {
+        const Operation* op = rules.catalogue().find(name);
+        if (op == nullptr) {
+          return failure(place(rule.at) + ": the catalogue has no operation `" + name + "`");
+        }
+        compiled.callees.push_back(op);
+        for (const Parameter& p : op->parameters) bound.insert(p.name);
+      }
+    }
+    for (const Pattern& pattern : rule.match.patterns) {
+      auto p = compile_pattern(pattern, frontend);
+      if (!p) return tl::unexpected(p.error());
+      bound_by(*p, bound);
+      for (const auto& [name, text] : pattern.set) bound.insert(name);
+      compiled.patterns.push_back(std::move(*p));
+    }
+    for (const auto& [hole, alternatives] : rule.match.choices) {
+      for (const Pattern& pattern : alternatives) {
+        auto p = compile_pattern(pattern, frontend);
+        if (!p) return tl::unexpected(p.error());
+        bound_by(*p, bound);
+        for (const auto& [name, text] : pattern.set) bound.insert(name);
+        compiled.choices[hole].push_back(std::move(*p));
+      }
+    }
+    if (rule.anchor) {
+      for (const Pattern& pattern : rule.anchor->patterns) {
+        auto p = compile_pattern(pattern, frontend);
+        if (!p) return tl::unexpected(p.error());
+        compiled.anchors.push_back(std::move(*p));
+      }
+    }
+    for (const Rewrite& rewrite : rule.rewrites) {
+      auto t = frontend.rewrite_template(rewrite.with);
+      if (!t) return failure(place(rewrite.at) + ": " + t.error().message);
+      for (const auto& [keyword, text] : t->arguments) {
+        for (const std::string& hole : holes_in(text)) {
+          if (!bound.contains(hole)) {
+            return failure(
+                fmt::format("{}: `${}` in `{}` is bound by no pattern and is no "
+                            "parameter of the callee",
+                            place(rewrite.at), hole, rewrite.with));
+          }
+        }
+      }
+      compiled.rewrites.push_back({&rewrite, std::move(*t)});
+    }
+    size_t index = out.rules.size();
+    for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
+    if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);
+    out.rules.push_back(std::move(compiled));
+  }
+  return out;
+}
+
+}  // namespace refit

@@ -1,0 +1,46 @@
+// Rules made ready to run: patterns as value graphs, rewrites as templates, callees as operations.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/rule/rule.hpp"
+
+namespace refit {
+
+struct CompiledPattern {
+  graph::Graph graph;
+  graph::ValueId root = graph::kNone;
+  const Pattern* source = nullptr;
+};
+
+struct CompiledRewrite {
+  const Rewrite* source = nullptr;
+  Frontend::Template with;
+};
+
+struct CompiledRule {
+  const Rule* rule = nullptr;
+  std::vector<const Operation*> callees;
+  std::vector<CompiledPattern> patterns;
+  std::map<std::string, std::vector<CompiledPattern>> choices;
+  std::vector<CompiledPattern> anchors;
+  std::vector<CompiledRewrite> rewrites;
+};
+
+struct CompiledRules {
+  std::vector<CompiledRule> rules;
+  // By the operation of a call; rules of patterns have none.
+  std::unordered_map<const Operation*, std::vector<size_t>> by_callee;
+  std::vector<size_t> pattern_rules;
+};
+
+Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend);
+
+// Names of the holes in a template text: "$freqs[0]" has `freqs`.
+std::vector<std::string> holes_in(std::string_view text);
+
+}  // namespace refit

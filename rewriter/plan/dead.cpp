@@ -1,0 +1,81 @@
+// Which statements a change leaves without a reader: liveness once more, with the change made.
+#include <algorithm>
+
+#include "rewriter/plan/planner.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::kNone;
+using graph::Statement;
+using graph::StatementId;
+using graph::StatementKind;
+using graph::ValueId;
+
+std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
+                             const std::set<ValueId>& gone, const std::set<StatementId>& dead) {
+  std::vector<bool> live(g.values.size(), false);
+  std::vector<ValueId> work;
+  auto reach = [&](ValueId id) {
+    if (id != kNone && !live[id]) {
+      live[id] = true;
+      work.push_back(id);
+    }
+  };
+  for (StatementId s = 0; s < g.statements.size(); ++s) {
+    if (dead.contains(s)) continue;
+    for (ValueId id : g.statements[s].uses) reach(id);
+  }
+  for (ValueId id : g.sinks) reach(id);
+  while (!work.empty()) {
+    ValueId id = work.back();
+    work.pop_back();
+    if (gone.contains(id)) continue;
+    if (id == root) {
+      for (ValueId k : kept) reach(k);
+      continue;
+    }
+    for (ValueId operand : g[id].operands) reach(operand);
+  }
+  return live;
+}
+
+std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
+                                         const std::vector<ValueId>& kept,
+                                         const std::set<ValueId>& gone) {
+  std::vector<bool> before = g.live();
+  std::set<StatementId> dead;
+  StatementId home = g[root].statement;
+  while (true) {
+    std::vector<bool> after = live_after(g, root, kept, gone, dead);
+    std::set<StatementId> next = dead;
+    for (StatementId s = 0; s < g.statements.size(); ++s) {
+      const Statement& statement = g.statements[s];
+      if (!statement.pure || dead.contains(s)) continue;
+      bool was_live = false, is_live = false, defines = false;
+      for (graph::DefinitionId d : statement.definitions) {
+        ValueId v = g.definitions[d].value;
+        defines = true;
+        was_live = was_live || before[v];
+        is_live = is_live || after[v];
+      }
+      if (statement.kind == StatementKind::assign) {
+        if (s == home && g[root].range.size() != 0) continue;
+        if (defines && was_live && !is_live) next.insert(s);
+      } else if (statement.kind == StatementKind::branch) {
+        // An `if` goes when nothing in it is left and nothing that it joins is read.
+        bool replaced = s == home && g[root].range.size() == 0;
+        bool all = !statement.children.empty();
+        for (StatementId child : statement.children) {
+          all = all && (next.contains(child));
+        }
+        if (all && (replaced || !is_live)) next.insert(s);
+      }
+    }
+    if (next == dead) break;
+    dead = std::move(next);
+  }
+  return {dead.begin(), dead.end()};
+}
+
+}  // namespace refit

@@ -1,0 +1,500 @@
+// The run over all files: prefilter, parse, plan, realise, check, and the calls that are rewritten
+// through a definition. Entry point: run.
+#include "rewriter/plan/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/planner.hpp"
+#include "rewriter/project/prefilter.hpp"
+#include "rewriter/text/disk.hpp"
+
+namespace refit {
+
+namespace {
+
+constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+
+struct CallSite {  // a call to something that the project defines
+  std::string callee;
+  std::string rule;  // that knows this callee, but only outside its own library
+  std::string code, says;
+  Finding finding;
+};
+
+struct FileState {
+  bool scanned = false, parsed = false, relevant = false;
+  std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
+  std::vector<bool> enabled;
+  std::vector<Finding> findings;
+  std::vector<CallSite> calls;
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
+      definitions;                    // qualified -> (FILE:LINE, rule)
+  std::vector<std::string> migrated;  // functions that call the runtime already
+  std::optional<FileResult> changed;
+  std::vector<Problem> problems;
+  std::vector<std::string> notes;
+  bool trains = false, exports = false;
+};
+
+Triggers triggers_of(const CompiledRule& rule) {
+  if (!rule.rule->triggers.empty()) return rule.rule->triggers;
+  std::vector<std::string> names;
+  for (const auto* list : {&rule.rule->match.call, &rule.rule->match.construct}) {
+    for (const std::string& name : *list) names.push_back(name.substr(name.rfind('.') + 1));
+  }
+  for (const Operation* op : rule.callees) {
+    for (const std::string& name : op->names) names.push_back(name.substr(name.rfind('.') + 1));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.empty()) return {};
+  return {names};
+}
+
+class Run {
+ public:
+  Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
+      const EngineOptions& options, python::PythonFrontend& frontend)
+      : rules_(rules),
+        compiled_(compiled),
+        input_(input),
+        options_(options),
+        frontend_(frontend),
+        planner_(compiled, rules.catalogue(), frontend, options),
+        states_(input.files.size()) {}
+
+  RunResult go(const Progress& progress) {
+    std::vector<Triggers> triggers;
+    triggers.reserve(compiled_.rules.size() + 2);
+    for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
+    triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
+    triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
+    Prefilter prefilter(std::move(triggers));
+    for (const CompiledRule& rule : compiled_.rules) {
+      for (const Operation* op : rule.callees) {
+        if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
+      }
+    }
+    each([&](size_t i) { scan(i, prefilter); }, nullptr);
+    std::map<std::string, std::string, std::less<>> patched;
+    for (const FileState& state : states_)
+      patched.insert(state.patched.begin(), state.patched.end());
+    planner_.set_patched(std::move(patched));
+    each([&](size_t i) { file(i); }, progress);
+    through();
+    return collect();
+  }
+
+ private:
+  template <typename Work>
+  void each(Work work, const Progress& progress) {
+    std::atomic<size_t> next{0}, done{0};
+    std::mutex reporting;
+    auto loop = [&] {
+      for (size_t i = next++; i < states_.size(); i = next++) {
+        work(i);
+        size_t n = ++done;
+        if (progress && (n % 16 == 0 || n == states_.size())) {
+          std::lock_guard lock(reporting);
+          progress(n, states_.size());
+        }
+      }
+    };
+    unsigned jobs =
+        options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned t = 1; t < jobs && t < states_.size(); ++t) threads.emplace_back(loop);
+    loop();
+    for (std::thread& t : threads) t.join();
+  }
+
+  std::optional<std::string> read(size_t i) {
+    FileState& state = states_[i];
+    auto bytes = real_disk().read(input_.files[i].path, kReadLimit);
+    if (bytes) return std::move(*bytes);
+    bool vanished = bytes.error().kind == DiskError::Kind::missing;
+    state.problems.push_back(
+        {FileProblem::unreadable, input_.files[i].relative,
+         vanished ? "it was there when the files were listed and is gone now; nothing was changed"
+                  : "it cannot be read: " + bytes.error().message});
+    return std::nullopt;
+  }
+
+  void scan(size_t i, const Prefilter& prefilter) {
+    FileState& state = states_[i];
+    auto bytes = read(i);
+    if (!bytes) return;
+    state.scanned = true;
+    auto hits = prefilter.scan(*bytes);
+    size_t n = compiled_.rules.size();
+    state.trains = hits[n];
+    state.exports = hits[n + 1];
+    state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
+    state.relevant =
+        std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    if (state.relevant) find_patches(*bytes, input_.files[i].relative, state);
+  }
+
+  // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
+  void find_patches(std::string_view bytes, const std::string& name, FileState& state) const {
+    for (const std::string& callee : callee_names_) {
+      std::string dotted = "." + callee;
+      for (size_t at = bytes.find(dotted); at != std::string_view::npos;
+           at = bytes.find(dotted, at + 1)) {
+        size_t after = bytes.find_first_not_of(" \t", at + dotted.size());
+        if (after == std::string_view::npos || bytes[after] != '=' ||
+            (after + 1 < bytes.size() && bytes[after + 1] == '=')) {
+          continue;
+        }
+        auto line =
+            std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+        state.patched.emplace(callee, fmt::format("{}:{}", name, line + 1));
+      }
+    }
+  }
+
+  void file(size_t i) {
+    if (!states_[i].relevant) return;
+    auto bytes = read(i);
+    if (bytes) plan(i, *bytes);
+  }
+
+  std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
+    FileState& state = states_[i];
+    const std::string& name = input_.files[i].relative;
+    if (bytes.size() > options_.size_limit) {
+      state.problems.push_back(
+          {FileProblem::too_large, name,
+           fmt::format("it has {} MiB, more than the {} MiB that are read as source; it stays as "
+                       "it is",
+                       bytes.size() >> 20, options_.size_limit >> 20)});
+      return nullptr;
+    }
+    auto source = Source::decode(name, bytes);
+    if (!source) {
+      state.problems.push_back({FileProblem::undecodable, name, source.error().message});
+      return nullptr;
+    }
+    auto unit = frontend_.load(std::move(*source), name);
+    if (!unit) {
+      state.problems.push_back({FileProblem::syntax, name, unit.error().message});
+      return nullptr;
+    }
+    state.parsed = true;
+    return std::move(*unit);
+  }
+
+  void plan(size_t i, const std::string& bytes) {
+    FileState& state = states_[i];
+    const std::string& name = input_.files[i].relative;
+    auto unit = load(i, bytes);
+    if (!unit) return;
+    UnitPlan plan = planner_.plan(*unit, state.enabled);
+    if (!unit->syntax_errors.empty()) {
+      leave_broken(i, *unit, plan);
+      return;
+    }
+    std::vector<Change> changes;
+    std::vector<PlannedSite*> changing;
+    for (PlannedSite& site : plan.sites) {
+      if (!site.rewritten) continue;
+      changes.push_back(site.change);
+      changing.push_back(&site);
+    }
+    if (!changes.empty()) realise(i, *unit, changes, changing, bytes);
+    std::set<std::pair<uint32_t, uint32_t>> own;
+    for (PlannedSite& site : plan.sites) {
+      site.finding.file = name;
+      own.insert({site.finding.line, site.finding.column});
+      if (site.rewritten && site.definition) {
+        state.definitions.push_back(
+            {site.function, {fmt::format("{}:{}", name, site.finding.line), site.finding.rule}});
+      }
+      state.findings.push_back(std::move(site.finding));
+    }
+    note_calls(*unit, own, state);
+    note_migrated(*unit, state);
+  }
+
+  static void note_migrated(const Unit& unit, FileState& state) {
+    for (const Function& function : unit.functions) {
+      for (const graph::Value& v : function.graph.values) {
+        if (v.op != nullptr && !v.op->targets.empty()) {
+          state.migrated.push_back(function.qualified);
+          break;
+        }
+      }
+    }
+  }
+
+  // A file that does not parse is left whole, its sites said.
+  void leave_broken(size_t i, const Unit& unit, UnitPlan& plan) {
+    FileState& state = states_[i];
+    const std::string& name = input_.files[i].relative;
+    auto at = unit.source().position(unit.syntax_errors.front().begin);
+    for (PlannedSite& site : plan.sites) {
+      site.finding.file = name;
+      site.finding.outcome = Outcome::refused;
+      site.finding.code = "syntax-error";
+      site.finding.message = fmt::format(
+          "the file does not parse at line {}, so it is left whole; mend that and run again",
+          at.line);
+      state.findings.push_back(std::move(site.finding));
+    }
+    bool named = false;
+    for (size_t r = 0; r < state.enabled.size(); ++r) {
+      named = named || (state.enabled[r] && !compiled_.rules[r].callees.empty());
+    }
+    if (!plan.sites.empty() || named) {
+      state.problems.push_back({FileProblem::syntax, name,
+                                fmt::format("it does not parse as Python at line {}, column {}; it "
+                                            "stays as it is",
+                                            at.line, at.column)});
+    }
+  }
+
+  void realise(size_t i, const Unit& unit, const std::vector<Change>& changes,
+               std::vector<PlannedSite*>& sites, const std::string& bytes) {
+    FileState& state = states_[i];
+    const std::string& name = input_.files[i].relative;
+    auto realised = frontend_.realise(unit, changes);
+    auto withhold = [&](const std::string& why) {
+      for (PlannedSite* site : sites) {
+        site->rewritten = false;
+        site->finding.outcome = Outcome::refused;
+        site->finding.code = "withheld";
+        site->finding.message = why;
+      }
+      state.problems.push_back({FileProblem::withheld, name, why});
+    };
+    if (!realised) {
+      withhold("the edits of its sites do not fit together: " + realised.error().message);
+      return;
+    }
+    bool dropped = false;
+    for (size_t c = 0; c < sites.size(); ++c) {
+      if (realised->accepted[c]) {
+        sites[c]->finding.after = realised->after[c];
+        continue;
+      }
+      dropped = dropped || realised->codes[c] == "overlap";
+      sites[c]->rewritten = false;
+      sites[c]->finding.outcome = Outcome::refused;
+      sites[c]->finding.code = realised->codes[c];
+      sites[c]->finding.message = realised->refused[c].message;
+    }
+    for (const std::string& note : realised->notes) state.notes.push_back(note);
+    std::string text = realised->edits.apply(unit.source().text());
+    if (auto error = frontend_.verify(unit, text)) {
+      withhold("self-check: " + *error);
+      return;
+    }
+    auto encoded = unit.source().encode(text);
+    if (!encoded) {
+      withhold("self-check: " + encoded.error().message);
+      return;
+    }
+    if (!dropped && !settled(i, *encoded)) {
+      // The calls may be sound where a recognised computation was not.
+      std::vector<Change> calls;
+      std::vector<PlannedSite*> call_sites;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (changes[c].edit_call) {
+          calls.push_back(changes[c]);
+          call_sites.push_back(sites[c]);
+        } else {
+          sites[c]->rewritten = false;
+          sites[c]->finding.outcome = Outcome::refused;
+          sites[c]->finding.code = "not-settled";
+          sites[c]->finding.message =
+              "rewriting it would leave something that another rule wants to rewrite again; "
+              "simplify it by hand";
+          sites[c]->finding.after.clear();
+        }
+      }
+      if (calls.size() < changes.size()) {
+        if (!calls.empty()) realise(i, unit, calls, call_sites, bytes);
+        return;
+      }
+      withhold("self-check: planning the new text again is not empty, so the result is not final");
+      return;
+    }
+    if (*encoded == bytes) return;
+    state.changed = FileResult{name, bytes, std::move(*encoded)};
+  }
+
+  // Migrating the result again would change nothing.
+  bool settled(size_t i, const std::string& bytes) {
+    auto source = Source::decode(input_.files[i].relative, bytes);
+    if (!source) return false;
+    auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
+    if (!unit) return false;
+    UnitPlan again = planner_.plan(**unit, states_[i].enabled);
+    std::vector<Change> changes;
+    for (const PlannedSite& site : again.sites) {
+      if (site.rewritten) changes.push_back(site.change);
+    }
+    if (changes.empty()) return true;
+    auto realised = frontend_.realise(**unit, changes);
+    return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
+                           realised->accepted.end();
+  }
+
+  void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
+                  FileState& state) {
+    for (const ProjectCall& call : unit.project_calls) {
+      const graph::Value& v = unit.functions[call.function].graph[call.value];
+      auto begin = unit.source().position(v.range.begin);
+      if (own.contains({begin.line, begin.column})) continue;
+      CallSite site;
+      site.callee = call.callee;
+      if (v.op != nullptr) {
+        auto known = compiled_.by_callee.find(v.op);
+        if (known != compiled_.by_callee.end()) {
+          for (size_t r : known->second) {
+            for (const Where& clause : compiled_.rules[r].rule->where) {
+              if (clause.kind != "outside") continue;
+              site.rule = compiled_.rules[r].rule->id;
+              site.code = clause.code;
+              site.says = clause.says;
+            }
+          }
+        }
+      }
+      Finding& f = site.finding;
+      f.file = unit.source().path();
+      f.line = begin.line;
+      f.column = begin.column;
+      f.end_line = unit.source().position(v.range.end).line;
+      f.callee = call.callee;
+      f.outcome = Outcome::rewritten;
+      f.before = f.after = std::string(unit.source().slice(v.range));
+      state.calls.push_back(std::move(site));
+    }
+  }
+
+  // Calls of definitions that were rewritten, also in files that no rule looked at.
+  void through() {
+    std::map<std::string, std::pair<std::string, std::string>> definitions;
+    for (const FileState& state : states_) {
+      for (const auto& [qualified, where] : state.definitions)
+        definitions.emplace(qualified, where);
+    }
+    std::set<std::string> migrated;
+    for (const FileState& state : states_) {
+      migrated.insert(state.migrated.begin(), state.migrated.end());
+    }
+    std::vector<std::string> names;
+    names.reserve(definitions.size());
+    for (const auto& [qualified, where] : definitions) {
+      names.push_back(qualified.substr(qualified.rfind('.') + 1));
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    Prefilter prefilter({{names}});
+    if (!names.empty())
+      each(
+          [&](size_t i) {
+            FileState& state = states_[i];
+            if (!state.scanned || state.parsed || !state.problems.empty()) return;
+            auto bytes = read(i);
+            if (!bytes || !prefilter.scan(*bytes)[0]) return;
+            auto unit = load(i, *bytes);
+            if (unit) note_calls(*unit, {}, state);
+          },
+          nullptr);
+    for (FileState& state : states_) {
+      for (CallSite& call : state.calls) {
+        auto found = definitions.find(call.callee);
+        if (found == definitions.end()) {
+          if (call.rule.empty() || migrated.contains(call.callee)) continue;
+          call.finding.rule = call.rule;
+          call.finding.outcome = Outcome::refused;
+          call.finding.code = call.code;
+          call.finding.message = call.says;
+          call.finding.after.clear();
+          state.findings.push_back(call.finding);
+          continue;
+        }
+        call.finding.through = found->second.first;
+        call.finding.rule = found->second.second;
+        state.findings.push_back(call.finding);
+      }
+    }
+  }
+
+  RunResult collect() {
+    RunResult out;
+    out.files_seen = states_.size();
+    std::vector<std::string> training, exporting;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      FileState& state = states_[i];
+      out.files_scanned += state.scanned;
+      out.files_parsed += state.parsed;
+      std::stable_sort(state.findings.begin(), state.findings.end(),
+                       [](const Finding& a, const Finding& b) {
+                         return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+                       });
+      for (Finding& f : state.findings) out.findings.push_back(std::move(f));
+      if (state.changed) out.changed.push_back(std::move(*state.changed));
+      for (Problem& p : state.problems) out.problems.push_back(std::move(p));
+      for (std::string& n : state.notes) out.notes.push_back(std::move(n));
+      if (state.trains) training.push_back(input_.files[i].relative);
+      if (state.exports) exporting.push_back(input_.files[i].relative);
+    }
+    if (!out.changed.empty()) {
+      for (const std::string& f : training) {
+        out.notes.push_back("training-code: " + f +
+                            " trains; what was migrated runs at inference only");
+      }
+      for (const std::string& f : exporting) {
+        out.notes.push_back("export-code: " + f +
+                            " exports models; exporters do not know the runtime's operators");
+      }
+    }
+    return out;
+  }
+
+  const RuleSet& rules_;
+  const CompiledRules& compiled_;
+  const Input& input_;
+  const EngineOptions& options_;
+  python::PythonFrontend& frontend_;
+  Planner planner_;
+  std::vector<FileState> states_;
+  std::set<std::string> callee_names_;
+};
+
+}  // namespace
+
+Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
+                        const Progress& progress) {
+  // Isomorphisms and patterns are compiled without a project around them; the isomorphisms
+  // themselves without isomorphisms.
+  python::PythonFrontend bare(".", {}, {}, rules.catalogue(), nullptr);
+  Isomorphisms isomorphisms;
+  if (!options.isomorphisms.empty()) {
+    auto loaded = Isomorphisms::load(options.isomorphisms, rules.catalogue(),
+                                     [&](std::string_view code) { return bare.pattern(code); });
+    if (!loaded) return tl::unexpected(loaded.error());
+    isomorphisms = std::move(*loaded);
+  }
+  python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
+  auto compiled = compile(rules, patterns);
+  if (!compiled) return tl::unexpected(compiled.error());
+  std::vector<python::Project::File> files;
+  files.reserve(input.files.size());
+  for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
+  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
+                                  &isomorphisms);
+  return Run(rules, *compiled, input, options, frontend).go(progress);
+}
+
+}  // namespace refit

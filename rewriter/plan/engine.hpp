@@ -1,0 +1,31 @@
+// The engine's door: files in, findings and new file contents out. Nothing is written here.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/plan/finding.hpp"
+#include "rewriter/project/input.hpp"
+#include "rewriter/rule/rule.hpp"
+
+namespace refit {
+
+struct EngineOptions {
+  Target target = Target::cuda;
+  bool strict = false;                // refuse whatever needs an assumption
+  std::set<std::string> assume;       // --assume NAME
+  unsigned jobs = 0;                  // 0: as many as the machine has cores
+  std::string isomorphisms;           // file of spellings that mean the same
+  uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
+};
+
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Plans every file. Deterministic: the result does not depend on `jobs`. Fails when a rule or the
+// isomorphisms do not compile.
+Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
+                        const Progress& progress);
+
+}  // namespace refit

@@ -1,0 +1,58 @@
+// What a run found, in the form that every reporter reads: one Finding a site, one FileResult a
+// file, one RunResult a run. The JSON report's schema (report/report.schema.json) mirrors Finding.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refit {
+
+enum class Outcome { rewritten, refused };
+
+struct Finding {
+  std::string file;                             // relative to the root of the run, with '/'
+  uint32_t line = 0, column = 0, end_line = 0;  // of the site in the file as it was; 1-based
+  std::string rule;                             // id of the rule
+  std::string callee;  // fully qualified name, or the definition's or operation's name
+  Outcome outcome = Outcome::refused;
+  std::optional<std::string> through;  // "FILE:LINE" of the definition that was rewritten instead
+  std::vector<std::string> assumes;
+  std::string code;                  // refused: the reason code; rewritten: empty
+  std::string message;               // refused: why, and what would make the site migratable
+  std::string before, after;         // the site's text; after is empty when refused
+  std::optional<bool> absorbed;      // attention: transposes absorbed; nullopt where not attention
+  uint32_t transposes_absorbed = 0;  // how many transposes the rewrite of this site removed
+};
+
+enum class FileProblem {
+  unreadable,   // could not be opened or read, vanished
+  undecodable,  // bytes not valid in the declared encoding, or the encoding is unknown
+  too_large,
+  syntax,      // the relevant part does not parse
+  withheld,    // the self-check rejected the new text
+  unwritable,  // --write could not replace it
+};
+
+struct Problem {
+  FileProblem kind;
+  std::string file;
+  std::string message;
+};
+
+struct FileResult {
+  std::string file;                      // as in Finding
+  std::string before_bytes;              // only for files with new_bytes
+  std::optional<std::string> new_bytes;  // the whole new content, in the file's own encoding
+};
+
+struct RunResult {
+  std::vector<Finding> findings;  // by file, line, column
+  std::vector<FileResult> changed;
+  std::vector<Problem> problems;
+  std::vector<std::string> notes;  // e.g. training-code warnings; one sentence each
+  uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
+};
+
+}  // namespace refit

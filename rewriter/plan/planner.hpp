@@ -1,0 +1,64 @@
+// Planning of one unit: every site of every rule, with the change that rewrites it or the reason
+// why it stays.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/plan/compiled.hpp"
+#include "rewriter/plan/engine.hpp"
+#include "rewriter/plan/finding.hpp"
+
+namespace refit {
+
+struct PlannedSite {
+  Finding finding;
+  ByteRange range;
+  bool rewritten = false;
+  Change change;                      // when rewritten
+  std::set<graph::ValueId> interior;  // values that the site accounts for
+  bool definition = false;            // the site is what its function computes
+  std::string function;               // qualified name of that function
+};
+
+struct UnitPlan {
+  std::vector<PlannedSite> sites;
+};
+
+class Planner {
+ public:
+  Planner(const CompiledRules& rules, const Catalogue& catalogue, const Frontend& frontend,
+          const EngineOptions& options)
+      : rules_(rules), catalogue_(&catalogue), frontend_(frontend), options_(options) {}
+
+  // Names that some file of the run assigns to as an attribute (`F.sdpa = mine`), and where.
+  void set_patched(std::map<std::string, std::string, std::less<>> patched) {
+    patched_ = std::move(patched);
+  }
+  // `enabled`: by rule, whether the prefilter lets it match in this file.
+  UnitPlan plan(const Unit& unit, const std::vector<bool>& enabled) const;
+
+ private:
+  friend class SitePlanner;
+  const CompiledRules& rules_;
+  std::map<std::string, std::string, std::less<>> patched_;
+  const Catalogue* catalogue_;
+  const Frontend& frontend_;
+  const EngineOptions& options_;
+};
+
+// The statements that only serve values which a change no longer needs.
+// `root` is replaced and reads only `kept`; `gone` values are replaced by text and read nothing.
+std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
+                                                const std::vector<graph::ValueId>& kept,
+                                                const std::set<graph::ValueId>& gone);
+
+// Which values are still needed once the change is made and `dead` statements are gone.
+std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
+                             const std::vector<graph::ValueId>& kept,
+                             const std::set<graph::ValueId>& gone,
+                             const std::set<graph::StatementId>& dead);
+
+}  // namespace refit

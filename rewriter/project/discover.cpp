@@ -1,0 +1,296 @@
+// Discovery over a git work tree or a plain folder. Entry point: discover.
+#include "rewriter/project/discover.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "rewriter/project/git_tree.hpp"
+#include "rewriter/project/glob.hpp"
+
+namespace refit {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool inside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+std::string relative_to(const fs::path& path, const fs::path& root) {
+  const std::string relative = path.lexically_relative(root).generic_string();
+  return relative == "." ? std::string() : relative;
+}
+
+bool is_python(const fs::path& path) { return path.extension() == ".py"; }
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// The folder from which the outermost package that holds `folder` (or is it) is imported.
+fs::path outside_package(fs::path folder, const fs::path& limit) {
+  while (folder != limit && folder.has_relative_path() && is_there(folder / "__init__.py")) {
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
+// One of the PATHs, looked up.
+struct Start {
+  std::string given;  // as the user wrote it
+  fs::path path;      // absolute, without links
+  fs::path folder;    // the path itself, or the folder of a file
+  bool is_folder = false;
+  fs::path root;
+  std::optional<GitTree> git;  // absent: the tree as it lies
+};
+
+class Search {
+ public:
+  explicit Search(const DiscoveryOptions& options) {
+    for (const std::string& glob : options.include) include_.emplace_back(glob);
+    for (const std::string& glob : options.exclude) exclude_.emplace_back(glob);
+  }
+
+  Expected<Start> look_up(const std::string& given) {
+    std::error_code error;
+    Start start;
+    start.given = given;
+    start.path = fs::canonical(given, error);
+    if (error) return failure(fmt::format("cannot read {}: {}", given, error.message()));
+    const fs::file_status status = fs::status(start.path, error);
+    start.is_folder = status.type() == fs::file_type::directory;
+    if (!start.is_folder && (status.type() != fs::file_type::regular || !is_python(start.path))) {
+      return failure(
+          fmt::format("cannot read {}: expected a folder or a Python file (*.py)", given));
+    }
+    start.folder = start.is_folder ? start.path : start.path.parent_path();
+    start.root = outside_package(start.folder, start.folder.root_path());
+
+    auto git = GitTree::open(start.folder.string());
+    if (!git) {
+      notes_.insert(fmt::format(
+          "{}: its git repository could not be read ({}); ignore files were not honoured", given,
+          git.error().message));
+    } else if (git->has_value()) {
+      const fs::path top = (*git)->top();
+      if ((*git)->ignores(relative_to(start.path, top), start.is_folder)) {
+        if (start.is_folder) {
+          notes_.insert(fmt::format(
+              "{}: git ignores this path, so ignore files were not honoured in it", given));
+        }
+      } else {
+        start.root = top;
+        start.git = std::move(**git);
+      }
+    }
+    return start;
+  }
+
+  void list(const Start& start) {
+    root_ = start.root;
+    start_ = start.is_folder ? start.path : start.folder;
+    if (!is_there(start_ / "__init__.py")) module_roots_.insert(relative_to(start_, root_));
+    if (!start.is_folder) {
+      take(start.path);
+    } else if (start.git) {
+      list_git(*start.git);
+    } else {
+      list_plain();
+    }
+  }
+
+  Discovery result() {
+    Discovery found;
+    found.input.root = root_.string();
+    module_roots_.insert("");
+    for (const std::string& relative : files_) {
+      const fs::path path = root_ / relative;
+      found.input.files.push_back({path.string(), relative});
+      const fs::path folder = path.parent_path();
+      // A folder without __init__.py is no package; only a script that lies in it imports from it.
+      if (const fs::path& from = import_folder(folder); from != folder) {
+        module_roots_.insert(relative_to(from, root_));
+      }
+    }
+    found.input.module_roots.assign(module_roots_.begin(), module_roots_.end());
+    for (const auto& [file, message] : problems_) {
+      found.problems.push_back({file.empty() ? "." : file, message});
+    }
+    found.notes.assign(notes_.begin(), notes_.end());
+    return found;
+  }
+
+ private:
+  void take(const fs::path& path) {
+    const std::string relative = relative_to(path, root_);
+    if (!include_.empty() && !any_matches(include_, relative)) return;
+    if (any_matches(exclude_, relative)) return;
+    files_.insert(relative);
+  }
+
+  void list_git(const GitTree& git) {
+    const auto listing = git.list(relative_to(start_, root_));
+    if (!listing) {
+      problems_.emplace(relative_to(start_, root_), listing.error().message);
+      return;
+    }
+    for (const std::string& file : listing->files) {
+      const fs::path path = root_ / file;
+      if (is_python(path) && !in_environment(path.parent_path())) take_regular(path);
+    }
+    for (const std::string& link : listing->links) look_at_link(root_ / link);
+    for (const std::string& repository : listing->repositories) note_repository(repository);
+    for (const std::string& unreadable : listing->unreadable) {
+      problems_.emplace(unreadable, "cannot be read: Permission denied");
+    }
+  }
+
+  void take_regular(const fs::path& path) {
+    std::error_code error;
+    const fs::file_type type = fs::symlink_status(path, error).type();
+    if (type == fs::file_type::regular) {
+      take(path);
+    } else if (type != fs::file_type::not_found) {
+      notes_.insert(relative_to(path, root_) + ": not a regular file; left out");
+    }
+  }
+
+  // By an explicit stack: how deep folders nest is not for the call stack to bear.
+  void list_plain() {
+    std::vector<fs::path> folders{start_};
+    while (!folders.empty()) {
+      const fs::path folder = std::move(folders.back());
+      folders.pop_back();
+      std::error_code error;
+      fs::directory_iterator entries(folder, error);
+      const fs::directory_iterator end;
+      while (!error && entries != end) {
+        visit(entries->path(), folders);
+        entries.increment(error);
+      }
+      if (error) {
+        problems_.emplace(relative_to(folder, root_),
+                          fmt::format("cannot be read: {}", error.message()));
+      }
+    }
+  }
+
+  void visit(const fs::path& path, std::vector<fs::path>& folders) {
+    std::error_code error;
+    const fs::file_type type = fs::symlink_status(path, error).type();
+    if (type == fs::file_type::symlink) {
+      look_at_link(path);
+    } else if (type == fs::file_type::directory) {
+      const fs::path name = path.filename();
+      if (name == ".git" || name == "__pycache__" || is_environment(path)) return;
+      if (any_matches_folder(exclude_, relative_to(path, root_))) return;
+      folders.push_back(path);
+    } else if (is_python(path)) {
+      take_regular(path);
+    }
+  }
+
+  // Every link is left where it is; this says whether the user should hear of it.
+  void look_at_link(const fs::path& link) {
+    const std::string name = relative_to(link, root_);
+    if (any_matches(exclude_, name)) return;
+    std::error_code error;
+    const fs::path target = fs::canonical(link, error);
+    if (error == std::errc::too_many_symbolic_link_levels) {
+      notes_.insert(name + ": a symbolic link that leads back to itself; not followed");
+    } else if (error) {
+      if (is_python(link)) {
+        notes_.insert(fmt::format("{}: a symbolic link that leads nowhere ({}); not followed", name,
+                                  error.message()));
+      }
+    } else if (const bool folder = fs::is_directory(target, error);
+               folder || is_python(link) || is_python(target)) {
+      if (!inside(target, start_)) {
+        // Whether that file may be edited at all is its own tree's affair.
+        if (!inside(start_, target)) {
+          notes_.insert(
+              fmt::format("{}: a symbolic link that leads out of the tree, to {}; not followed",
+                          name, target.string()));
+          return;
+        }
+      }
+      if (inside(link, target)) {
+        notes_.insert(name + ": a symbolic link to a folder above it; not followed");
+      }
+    }
+  }
+
+  void note_repository(const std::string& repository) {
+    const fs::path path = root_ / repository;
+    if (path == start_ || any_matches(exclude_, repository)) return;
+    notes_.insert(repository +
+                  ": a git repository of its own; left out (name it as a PATH to migrate it)");
+  }
+
+  bool is_environment(const fs::path& folder) {
+    const auto [at, fresh] = environments_.emplace(folder, false);
+    if (!fresh) return at->second;
+    if (folder == start_ || !is_there(folder / "pyvenv.cfg")) return false;
+    at->second = true;
+    notes_.insert(relative_to(folder, root_) + ": a virtual environment (pyvenv.cfg); left out");
+    return true;
+  }
+
+  bool in_environment(fs::path folder) {
+    for (; folder != start_ && inside(folder, start_); folder = folder.parent_path()) {
+      if (is_environment(folder)) return true;
+    }
+    return false;
+  }
+
+  const fs::path& import_folder(const fs::path& folder) {
+    const auto [at, fresh] = import_folders_.emplace(folder, fs::path());
+    if (fresh) at->second = outside_package(folder, root_);
+    return at->second;
+  }
+
+  std::vector<Glob> include_, exclude_;
+  fs::path root_;
+  fs::path start_;  // the folder being listed
+  std::set<std::string> files_, notes_, module_roots_;
+  std::set<std::pair<std::string, std::string>> problems_;
+  std::map<fs::path, bool> environments_;
+  std::map<fs::path, fs::path> import_folders_;
+};
+
+}  // namespace
+
+tl::expected<Discovery, DiscoveryFailure> discover(const std::vector<std::string>& paths,
+                                                   const DiscoveryOptions& options) {
+  const auto fail = [](bool usage, std::string message) {
+    return tl::unexpected<DiscoveryFailure>(DiscoveryFailure{usage, std::move(message)});
+  };
+  if (paths.empty()) return fail(true, "expected at least one PATH, found none");
+  Search search(options);
+  std::vector<Start> starts;
+  for (const std::string& path : paths) {
+    auto start = search.look_up(path);
+    if (!start) return fail(false, start.error().message);
+    if (!starts.empty() && starts.front().root != start->root) {
+      return fail(true, fmt::format("the PATHs lie in two trees: {} in {} and {} in {}; run the "
+                                    "command once for each",
+                                    starts.front().given, starts.front().root.string(),
+                                    start->given, start->root.string()));
+    }
+    starts.push_back(std::move(*start));
+  }
+  for (const Start& start : starts) search.list(start);
+  return search.result();
+}
+
+}  // namespace refit

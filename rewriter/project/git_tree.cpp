@@ -1,0 +1,139 @@
+// Listing a git work tree. Entry point: GitTree::list.
+#include "rewriter/project/git_tree.hpp"
+
+#include <fmt/format.h>
+#include <git2.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+namespace refit {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error git_failure(std::string_view step) {
+  const git_error* error = git_error_last();
+  return Error{fmt::format(
+      "{}: {}", step,
+      error != nullptr && error->message != nullptr ? error->message : "no reason given")};
+}
+
+struct FreeDiff {
+  void operator()(git_diff* diff) const { git_diff_free(diff); }
+};
+struct FreeIndex {
+  void operator()(git_index* index) const { git_index_free(index); }
+};
+
+bool under(std::string_view path, std::string_view prefix) {
+  return prefix.empty() ||
+         (path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/'));
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+void GitTree::Free::operator()(git_repository* repository) const {
+  git_repository_free(repository);
+}
+
+Expected<std::optional<GitTree>> GitTree::open(const std::string& folder) {
+  git_libgit2_init();
+  // The owner of a repository matters to git because it may run the repository's hooks and
+  // commands; libgit2 runs none, and a mounted checkout often belongs to someone else.
+  git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+  git_repository* raw = nullptr;
+  const int status =
+      git_repository_open_ext(&raw, folder.c_str(), GIT_REPOSITORY_OPEN_CROSS_FS, nullptr);
+  if (status == GIT_ENOTFOUND) return std::optional<GitTree>();
+  if (status != 0) return tl::unexpected<Error>(git_failure("opening the git repository"));
+  GitTree tree;
+  tree.repository_.reset(raw);
+  const char* top = git_repository_workdir(raw);
+  if (top == nullptr) return std::optional<GitTree>();  // a bare repository has no tree
+  std::error_code error;
+  const fs::path real = fs::canonical(top, error);
+  if (error) {
+    return failure(fmt::format("looking up the work tree {}: {}", top, error.message()));
+  }
+  tree.top_ = without_slash(real.string());
+  return std::optional<GitTree>(std::move(tree));
+}
+
+bool GitTree::ignores(const std::string& relative, bool folder) const {
+  if (relative.empty()) return false;
+  int ignored = 0;
+  const std::string path = folder ? relative + "/" : relative;
+  if (git_ignore_path_is_ignored(&ignored, repository_.get(), path.c_str()) != 0) return false;
+  return ignored == 1;
+}
+
+Expected<GitTree::Listing> GitTree::list(const std::string& prefix) const {
+  Listing listing;
+  git_diff_options options;
+  git_index* raw_index = nullptr;
+  if (git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION) != 0 ||
+      git_index_new(&raw_index) != 0) {
+    return tl::unexpected<Error>(git_failure("listing the git work tree"));
+  }
+  const std::unique_ptr<git_index, FreeIndex> nothing(raw_index);
+
+  // Against an empty index every file is untracked: one walk by git's ignore rules, and no file's
+  // content is compared with anything.
+  options.flags = GIT_DIFF_INCLUDE_UNTRACKED | GIT_DIFF_RECURSE_UNTRACKED_DIRS |
+                  GIT_DIFF_INCLUDE_UNREADABLE | GIT_DIFF_DISABLE_PATHSPEC_MATCH;
+  char* pathspec = const_cast<char*>(prefix.c_str());  // libgit2's type; it does not write there
+  if (!prefix.empty()) options.pathspec = {&pathspec, 1};
+  git_diff* raw_diff = nullptr;
+  if (git_diff_index_to_workdir(&raw_diff, repository_.get(), nothing.get(), &options) != 0) {
+    return tl::unexpected<Error>(git_failure("listing the git work tree"));
+  }
+  const std::unique_ptr<git_diff, FreeDiff> diff(raw_diff);
+  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
+    const git_diff_delta* delta = git_diff_get_delta(diff.get(), i);
+    const std::string path = without_slash(delta->new_file.path);
+    if (delta->status == GIT_DELTA_UNREADABLE) {
+      listing.unreadable.push_back(path);
+    } else if (delta->new_file.mode == GIT_FILEMODE_COMMIT ||
+               delta->new_file.mode == GIT_FILEMODE_TREE) {
+      listing.repositories.push_back(path);
+    } else if (delta->new_file.mode == GIT_FILEMODE_LINK) {
+      listing.links.push_back(path);
+    } else {
+      listing.files.push_back(path);
+    }
+  }
+
+  // Tracked files count even where an ignore rule names them.
+  if (git_repository_index(&raw_index, repository_.get()) != 0) {
+    return tl::unexpected<Error>(git_failure("reading the git index"));
+  }
+  const std::unique_ptr<git_index, FreeIndex> index(raw_index);
+  std::sort(listing.files.begin(), listing.files.end());
+  const std::size_t seen = listing.files.size();
+  for (std::size_t i = 0; i < git_index_entrycount(index.get()); ++i) {
+    const git_index_entry* entry = git_index_get_byindex(index.get(), i);
+    const std::string path = entry->path;
+    if (entry->mode == GIT_FILEMODE_COMMIT || entry->mode == GIT_FILEMODE_LINK ||
+        !under(path, prefix) ||
+        std::binary_search(listing.files.begin(),
+                           listing.files.begin() + static_cast<std::ptrdiff_t>(seen), path)) {
+      continue;
+    }
+    std::error_code error;
+    if (fs::symlink_status(fs::path(top_) / path, error).type() == fs::file_type::regular) {
+      listing.files.push_back(path);
+    }
+  }
+  std::sort(listing.files.begin(), listing.files.end());
+  listing.files.erase(std::unique(listing.files.begin(), listing.files.end()), listing.files.end());
+  return listing;
+}
+
+}  // namespace refit

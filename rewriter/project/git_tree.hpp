@@ -1,0 +1,44 @@
+// A git work tree through libgit2. Entry point: GitTree::open.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/text/expected.hpp"
+
+struct git_repository;
+
+namespace refit {
+
+class GitTree {
+ public:
+  struct Listing {
+    std::vector<std::string> files;         // regular files, relative to the top
+    std::vector<std::string> links;         // symbolic links
+    std::vector<std::string> repositories;  // submodules and other repositories inside
+    std::vector<std::string> unreadable;    // folders and files that git could not read
+  };
+
+  // The work tree that `folder` lies in; nothing where there is none; an error where there is one
+  // that libgit2 cannot read.
+  static Expected<std::optional<GitTree>> open(const std::string& folder);
+
+  const std::string& top() const { return top_; }  // absolute, without a final '/' or links
+  bool ignores(const std::string& relative, bool folder) const;
+
+  // What lies under `prefix` (relative to the top; "" for all): tracked, or untracked and not
+  // ignored.
+  Expected<Listing> list(const std::string& prefix) const;
+
+ private:
+  struct Free {
+    void operator()(git_repository* repository) const;
+  };
+
+  std::unique_ptr<git_repository, Free> repository_;
+  std::string top_;
+};
+
+}  // namespace refit

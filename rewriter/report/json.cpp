@@ -1,0 +1,117 @@
+// Writing the JSON report. Entry point: to_json.
+#include "rewriter/report/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "rewriter/report/summary.hpp"
+
+namespace refit {
+namespace {
+
+// Keys keep the order in which they are written here, which is the order a person reads them in.
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json site(const Finding& finding) {
+  return {
+      {"file", finding.file},
+      {"line", finding.line},
+      {"column", finding.column},
+      {"end_line", finding.end_line},
+      {"rule", finding.rule},
+      {"callee", finding.callee},
+      {"outcome", to_string(finding.outcome)},
+      {"through", or_null(finding.through)},
+      {"assumes", finding.assumes},
+      {"code", finding.code},
+      {"message", finding.message},
+      {"before", finding.before},
+      {"after", finding.after},
+      {"absorbed", or_null(finding.absorbed)},
+  };
+}
+
+Json counts(const RuleSummary& rule) {
+  Json by_code = Json::object();
+  for (const auto& [code, count] : rule.refused_by_code) by_code[code] = count;
+  Json json = Json::object();
+  if (!rule.rule.empty()) json["rule"] = rule.rule;
+  json["found"] = rule.found;
+  json["rewritten"] = rule.rewritten;
+  json["assumed"] = rule.assumed;
+  json["through"] = rule.through;
+  json["refused"] = rule.refused;
+  json["refused_by_code"] = by_code;
+  json["transposes_absorbed"] = rule.transposes_absorbed;
+  return json;
+}
+
+}  // namespace
+
+std::string to_string(Target target) { return target == Target::cuda ? "cuda" : "ascend"; }
+
+std::string to_string(Outcome outcome) {
+  return outcome == Outcome::rewritten ? "rewritten" : "refused";
+}
+
+std::string to_string(FileProblem problem) {
+  switch (problem) {
+    case FileProblem::unreadable:
+      return "unreadable";
+    case FileProblem::undecodable:
+      return "undecodable";
+    case FileProblem::too_large:
+      return "too-large";
+    case FileProblem::syntax:
+      return "syntax";
+    case FileProblem::withheld:
+      return "withheld";
+    case FileProblem::unwritable:
+      return "unwritable";
+  }
+  return "unreadable";
+}
+
+std::string to_json(const RunResult& result, const ReportContext& context) {
+  const std::vector<RuleSummary> rules = summarise(result.findings);
+  Json by_rule = Json::array();
+  for (const RuleSummary& rule : rules) by_rule.push_back(counts(rule));
+  Json changed = Json::array();
+  for (const FileResult& file : result.changed) changed.push_back(file.file);
+  Json problems = Json::array();
+  for (const Problem& problem : result.problems) {
+    problems.push_back(
+        {{"kind", to_string(problem.kind)}, {"file", problem.file}, {"message", problem.message}});
+  }
+  Json sites = Json::array();
+  for (const Finding& finding : result.findings) sites.push_back(site(finding));
+
+  const Json report = {
+      {"schema", kSchema},
+      {"tool", {{"name", "refit"}, {"version", context.version}}},
+      {"target", to_string(context.target)},
+      {"strict", context.strict},
+      {"assume", context.assume},
+      {"root", context.root},
+      {"files",
+       {{"seen", result.files_seen},
+        {"scanned", result.files_scanned},
+        {"parsed", result.files_parsed},
+        {"changed", changed},
+        {"written", context.written}}},
+      {"summary", {{"total", counts(total(rules))}, {"rules", by_rule}}},
+      {"sites", sites},
+      {"problems", problems},
+      {"notes", result.notes},
+  };
+  // Replacing what is not UTF-8 is what keeps dump() from throwing.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace refit

@@ -1,0 +1,32 @@
+// The JSON report, for other tools. Its form is report.schema.json beside this file; both change
+// together, with the number in "schema". Entry point: to_json.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/plan/engine.hpp"
+#include "rewriter/plan/finding.hpp"
+
+namespace refit {
+
+// What a report says beside the result: how the run was asked for, and what was done with it.
+struct ReportContext {
+  std::string version;  // of refit
+  Target target = Target::cuda;
+  bool strict = false;
+  std::set<std::string> assume;
+  std::string root;                  // absolute; the folder that file names are relative to
+  std::vector<std::string> written;  // the changed files that were written
+};
+
+std::string to_string(Target target);
+std::string to_string(Outcome outcome);
+std::string to_string(FileProblem problem);
+
+// The whole report, indented, with a final newline. Bytes that are not UTF-8, as file names may
+// hold, become U+FFFD.
+std::string to_json(const RunResult& result, const ReportContext& context);
+
+}  // namespace refit

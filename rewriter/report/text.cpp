@@ -1,0 +1,148 @@
+// The report for a person. Entry points: findings_text, problems_text, summary_text.
+#include "rewriter/report/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "rewriter/report/summary.hpp"
+
+namespace refit {
+namespace {
+
+constexpr std::string_view kBold = "1", kRed = "31", kGreen = "32", kYellow = "33";
+
+std::string paint(std::string_view text, std::string_view colour, bool on) {
+  return on ? fmt::format("\x1b[{}m{}\x1b[m", colour, text) : std::string(text);
+}
+
+std::string place(const Finding& finding) {
+  return fmt::format("{}:{}:{}", printable(finding.file), finding.line, finding.column);
+}
+
+std::string refused_line(const Finding& finding, bool colour) {
+  return fmt::format("{}: {} [{}] {}: {}\n", place(finding), paint("refused", kYellow, colour),
+                     finding.rule, finding.code, printable(finding.message));
+}
+
+std::string rewritten_line(const Finding& finding, bool colour) {
+  std::string line =
+      fmt::format("{}: {} [{}] {}", place(finding), paint("rewritten", kGreen, colour),
+                  finding.rule, printable(finding.callee));
+  if (!finding.assumes.empty()) {
+    line += fmt::format(" (assumes {})",
+                        printable(fmt::format("{}", fmt::join(finding.assumes, "; "))));
+  }
+  return line + "\n";
+}
+
+std::string count_of(uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Rows of cells: the first and the last column to the left, those between to the right.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = fmt::format("{:<{}}", row.front(), widths.front());
+    for (std::size_t i = 1; i + 1 < row.size(); ++i) {
+      line += fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    if (!row.back().empty()) line += "  " + row.back();
+    text += line + "\n";
+  }
+  return text;
+}
+
+// "rank-unknown 2, splatted-arguments 1": the most frequent first.
+std::string by_code(const RuleSummary& rule) {
+  std::vector<std::pair<std::string, uint64_t>> codes(rule.refused_by_code.begin(),
+                                                      rule.refused_by_code.end());
+  std::stable_sort(codes.begin(), codes.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> words;
+  for (const auto& [code, count] : codes) words.push_back(fmt::format("{} {}", code, count));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n' || c == '\r' || c == '\t') {
+      result += ' ';
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string findings_text(const RunResult& result, const FindingsStyle& style) {
+  std::string text;
+  std::map<std::pair<std::string, std::string>, uint64_t> through;  // by definition and rule
+  for (const Finding& finding : result.findings) {
+    if (finding.outcome == Outcome::refused) {
+      text += refused_line(finding, style.colour);
+    } else if (finding.through) {
+      ++through[{*finding.through, finding.rule}];
+    } else if (style.rewritten || !finding.assumes.empty()) {
+      text += rewritten_line(finding, style.colour);
+    }
+  }
+  for (const auto& [definition, count] : through) {
+    text += fmt::format("{}: {} [{}] {} through this definition\n", printable(definition.first),
+                        paint("rewritten", kGreen, style.colour), definition.second,
+                        count_of(count, "call"));
+  }
+  return text;
+}
+
+std::string problems_text(const RunResult& result, bool colour) {
+  std::string text;
+  for (const Problem& problem : result.problems) {
+    text += fmt::format("{} {}: {}\n", paint("error:", kRed, colour), printable(problem.file),
+                        printable(problem.message));
+  }
+  return text;
+}
+
+std::string notes_text(const RunResult& result) {
+  std::string text;
+  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", printable(note));
+  return text;
+}
+
+std::string summary_text(const RunResult& result, bool colour) {
+  const std::vector<RuleSummary> rules = summarise(result.findings);
+  if (rules.empty()) return {};
+  std::vector<std::vector<std::string>> rows = {
+      {"rule", "found", "rewritten", "assuming", "through", "refused", "by code"}};
+  const auto add = [&](const std::string& name, const RuleSummary& rule) {
+    rows.push_back({name, std::to_string(rule.found), std::to_string(rule.rewritten),
+                    std::to_string(rule.assumed), std::to_string(rule.through),
+                    std::to_string(rule.refused), by_code(rule)});
+  };
+  for (const RuleSummary& rule : rules) add(rule.rule, rule);
+  const RuleSummary sum = total(rules);
+  if (rules.size() > 1) add("total", sum);
+  std::string text = table(rows);
+  text = paint(text.substr(0, text.find('\n')), kBold, colour) + text.substr(text.find('\n'));
+  if (sum.transposes_absorbed > 0) {
+    text += fmt::format("{} absorbed\n", count_of(sum.transposes_absorbed, "transpose"));
+  }
+  return text;
+}
+
+}  // namespace refit

@@ -1,0 +1,33 @@
+// What a run says to a person: findings, problems, notes, the summary by rule. Entry points: the
+// functions below, each of which gives whole lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rewriter/plan/finding.hpp"
+
+namespace refit {
+
+// Text from outside as it may be shown on a terminal: control characters, which could move the
+// cursor or hide what follows, become \xNN; line ends become spaces.
+std::string printable(std::string_view text);
+
+struct FindingsStyle {
+  bool colour = false;
+  // Also list sites rewritten without assumptions; a diff already shows those.
+  bool rewritten = false;
+};
+
+// One line a site, by place; calls rewritten through a definition are one line a definition.
+std::string findings_text(const RunResult& result, const FindingsStyle& style);
+
+// One line a problem ("error: FILE: …"), one a note ("note: …").
+std::string problems_text(const RunResult& result, bool colour);
+std::string notes_text(const RunResult& result);
+
+// A table with one row a rule that found anything: found, rewritten, rewritten under assumptions,
+// rewritten through a definition, refused and by which codes; empty where nothing was found.
+std::string summary_text(const RunResult& result, bool colour);
+
+}  // namespace refit

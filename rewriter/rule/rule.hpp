@@ -1,0 +1,133 @@
+// Rules as data: what rules/*.yaml say, validated. Patterns and rewrite texts are kept as source
+// text here; match/ and plan/ compile them when an engine is made, through the front end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/text/expected.hpp"
+
+namespace refit {
+
+enum class Target { cuda, ascend };
+
+struct RuleLocation {
+  std::string file;
+  int line = 0, column = 0;  // 1-based
+};
+
+// One clause of `where`. `kind` is one of the names in rule.schema.json:
+//   is           every argument of `of` is provably one of `values`
+//   is_not       no argument of `of` can be one of `values` as far as literals show
+//   rank         every argument of `of` is shown to be a tensor of `number` dimensions
+//   dtype        every argument of `of` is shown to have element type values[0] (a symbol)
+//   inference_zero  zero, or zero whenever the module is not training
+//   absent       no argument of `of` was passed
+//   present      every argument of `of` was passed
+//   simple       reading the argument twice costs and changes nothing (a name, an attribute chain)
+//   outside      the call does not stand in the package named by values[0]
+//   literal      the argument is written as a literal
+//   last_dim     the argument denotes the last dimension
+//   attribute    the argument is an attribute of an object (a module's parameter)
+//   number       the argument is a number: a literal, an attribute, a parameter that defaults to
+//   one not_within   the site does not stand inside a `with` on a call of one of `values`
+//   unread       of the results, only the one numbered `number` is read
+struct Where {
+  std::string kind;
+  std::vector<std::string> of;
+  std::vector<Literal> values;
+  int number = 0;
+  std::string code;                      // reason code of a refusal
+  std::string says;                      // why, and what would make the site migratable
+  std::optional<std::string> or_assume;  // instead of refusing: state this assumption
+  RuleLocation at;
+};
+
+struct Pattern {
+  std::string code;  // statements in Python with $holes, ending in `return EXPRESSION`
+  std::map<std::string, std::string>
+      set;  // names bound when this alternative matched: template text
+  std::vector<Where> where;
+  RuleLocation at;
+};
+
+struct Match {
+  std::vector<std::string> call;       // qualified names; empty for pattern rules
+  std::vector<std::string> construct;  // qualified names of classes whose instantiation is meant
+  std::vector<Pattern> patterns;       // alternatives, tried in order
+  // Alternatives for a hole of the patterns whose value may differ by branch.
+  std::map<std::string, std::vector<Pattern>> choices;
+};
+
+// The telltale that is weaker than the pattern: each value that meets it is reported.
+struct Anchor {
+  std::vector<Pattern> patterns;
+  std::string code = "no-pattern";  // refusal code where no pattern matched
+  std::string says;
+};
+
+struct Layout {
+  std::map<std::string, std::string> operands;  // argument -> axis letters, e.g. BNSD
+  std::string result;
+  std::string target;                            // layout that the rewritten call takes and gives
+  std::map<std::string, std::string> otherwise;  // keyword -> literal, for the fallback
+};
+
+struct Rewrite {
+  std::vector<Target> targets;  // empty: every target
+  std::vector<Where> where;  // further clauses; the first rewrite whose clauses all hold is taken
+  std::string with;          // expression with $holes
+  std::vector<std::string> assumes;  // stated whenever this rewrite is taken
+  RuleLocation at;
+};
+
+struct RuleTest {
+  std::string name;
+  std::string before;
+  std::optional<std::string> after;  // absent: the site is refused
+  std::string code;                  // the refusal's code
+  Target target = Target::cuda;
+  RuleLocation at;
+};
+
+struct Rule {
+  std::string id;
+  std::string summary;
+  std::string subject;     // attention | rotary | norm | softmax | ...: groups the summary
+  bool attention = false;  // findings carry `absorbed`
+  Match match;
+  std::optional<Anchor> anchor;
+  std::vector<Where> where;
+  std::optional<Layout> layout;
+  std::vector<Rewrite> rewrites;
+  // A file is read further only if, for every inner list, it contains one of its strings.
+  // For call and construct rules it follows from the callee's last name component.
+  std::vector<std::vector<std::string>> triggers;
+  std::vector<RuleTest> tests;
+  RuleLocation at;
+};
+
+class RuleSet {
+ public:
+  // Reads rule files and folders of them (*.yaml, recursively; catalogue/ and targets/ folders and
+  // isomorphisms.yaml are not rules). A typo is an error that names file, line, column and the
+  // nearest valid key; two rules of one id are an error that names both places.
+  static Expected<RuleSet> load(const std::vector<std::string>& paths,
+                                const std::string& catalogue_directory);
+
+  const std::vector<Rule>& rules() const { return rules_; }
+  const Catalogue& catalogue() const { return catalogue_; }
+  // Keeps the rules whose id matches a selected glob (all when none) and no ignored one. A glob
+  // that matches no rule is an error.
+  Expected<void> select(const std::vector<std::string>& select,
+                        const std::vector<std::string>& ignore);
+
+ private:
+  std::vector<Rule> rules_;
+  Catalogue catalogue_;
+};
+
+}  // namespace refit

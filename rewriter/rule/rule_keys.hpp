@@ -1,0 +1,74 @@
+// The keys of a rule file, one table for each mapping. rules/rule.schema.json says the same to
+// editors under $defs; a test holds the two together. docs/rules.md describes each key.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace refit {
+
+inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
+
+inline constexpr std::array<std::string_view, 12> kRuleKeys{
+    "id",    "summary", "subject", "attention", "match",    "anchor",
+    "where", "layout",  "rewrite", "rewrites",  "triggers", "tests"};
+
+inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
+                                                            "patterns", "choices"};
+
+inline constexpr std::array<std::string_view, 3> kPatternKeys{"code", "set", "where"};
+
+inline constexpr std::array<std::string_view, 4> kAnchorKeys{"pattern", "patterns", "code", "says"};
+
+inline constexpr std::array<std::string_view, 4> kLayoutKeys{"operands", "result", "target",
+                                                             "otherwise"};
+
+inline constexpr std::array<std::string_view, 4> kRewriteKeys{"target", "where", "with", "assumes"};
+
+inline constexpr std::array<std::string_view, 5> kTestKeys{"name", "before", "after", "refused",
+                                                           "target"};
+
+// A clause of `where` holds exactly one kind and these.
+inline constexpr std::array<std::string_view, 3> kClauseKeys{"code", "says", "or_assume"};
+
+// What stands under a kind.
+enum class WhereForm {
+  values,     // {of, value} or {of, values}
+  number,     // {of, is}: a whole number
+  symbol,     // {of, is}: a dotted name
+  names,      // a name or a list of names
+  qualified,  // a qualified name or a list of them
+  package,    // a package's name
+  result,     // {except}: the number of a result, from 0
+};
+
+struct WhereKind {
+  std::string_view name;
+  WhereForm form;
+};
+
+inline constexpr std::array<WhereKind, 15> kWhereKinds{{
+    {"is", WhereForm::values},
+    {"is_not", WhereForm::values},
+    {"rank", WhereForm::number},
+    {"dtype", WhereForm::symbol},
+    {"inference_zero", WhereForm::names},
+    {"absent", WhereForm::names},
+    {"present", WhereForm::names},
+    {"simple", WhereForm::names},
+    {"literal", WhereForm::names},
+    {"last_dim", WhereForm::names},
+    {"attribute", WhereForm::names},
+    {"number", WhereForm::names},
+    {"not_within", WhereForm::qualified},
+    {"outside", WhereForm::package},
+    {"unread", WhereForm::result},
+}};
+
+inline constexpr std::array<std::string_view, 3> kWhereValuesKeys{"of", "value", "values"};
+inline constexpr std::array<std::string_view, 2> kWhereIsKeys{"of", "is"};
+inline constexpr std::array<std::string_view, 1> kWhereResultKeys{"except"};
+
+inline constexpr std::array<std::string_view, 2> kTargetNames{"cuda", "ascend"};
+
+}  // namespace refit

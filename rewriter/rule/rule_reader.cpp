@@ -1,0 +1,505 @@
+// RuleReader::read and the readers of each key, in the order of docs/rules.md. The checks against
+// the catalogue are in rule_check.cpp.
+#include "rewriter/rule/rule_reader.hpp"
+
+#include <algorithm>
+
+namespace refit {
+namespace {
+
+bool is_identifier(std::string_view text) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9');
+  });
+}
+
+// Ids and reason codes: words of small letters and digits, joined by hyphens.
+bool is_code(std::string_view text) {
+  if (text.empty() || text.front() == '-' || text.back() == '-') return false;
+  char before = '-';
+  for (const char c : text) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!word && (c != '-' || before == '-')) return false;
+    before = c;
+  }
+  return text.front() >= 'a' && text.front() <= 'z';
+}
+
+bool is_axes(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] < 'A' || text[i] > 'Z' || text.find(text[i], i + 1) != std::string_view::npos) {
+      return false;
+    }
+  }
+  return !text.empty();
+}
+
+}  // namespace
+
+RuleLocation RuleReader::at(const YAML::Node& node) const {
+  const YamlPlace place = file_.place(node);
+  return {file_.path(), place.line, place.column};
+}
+
+std::string RuleReader::read_code(const YAML::Node& node, std::string_view what) {
+  auto text = file_.text(node, what);
+  if (text && !is_code(*text)) {
+    file_.report(node, "expected small letters, digits and hyphens for `" + std::string(what) +
+                           "`, found `" + *text + "`");
+  }
+  return text.value_or("");
+}
+
+std::optional<Rule> RuleReader::read(const YAML::Node& node) {
+  auto keys = file_.mapping(node, "a rule", kRuleKeys);
+  if (!keys) return std::nullopt;
+  callees_.clear();
+  Rule rule;
+  rule.at = at(node);
+  if (const YAML::Node* id = keys->require("id")) {
+    rule.id = read_code(*id, "id");
+    rule.at = at(*id);
+  }
+  if (const YAML::Node* summary = keys->require("summary")) {
+    rule.summary = file_.text(*summary, "summary").value_or("");
+  }
+  if (const YAML::Node* subject = keys->require("subject")) {
+    rule.subject = read_code(*subject, "subject");
+  }
+  if (const YAML::Node* attention = keys->find("attention")) {
+    rule.attention = file_.boolean(*attention, "attention").value_or(false);
+  }
+  if (const YAML::Node* match = keys->require("match")) read_match(*match, rule);
+  if (const YAML::Node* anchor = keys->find("anchor")) read_anchor(*anchor, rule);
+  if (const YAML::Node* where = keys->find("where")) rule.where = read_where(*where, true);
+  if (const YAML::Node* layout = keys->find("layout")) read_layout(*layout, rule);
+  read_rewrites(*keys, rule);
+  if (const YAML::Node* triggers = keys->find("triggers")) {
+    read_triggers(*triggers, rule);
+  } else {
+    derive_triggers(rule);
+  }
+  if (const YAML::Node* tests = keys->find("tests")) read_tests(*tests, rule);
+  if (rule.id.empty()) return std::nullopt;
+  return rule;
+}
+
+void RuleReader::read_match(const YAML::Node& node, Rule& rule) {
+  auto keys = file_.mapping(node, "`match`", kMatchKeys);
+  if (!keys) return;
+  const YAML::Node* call = keys->find("call");
+  const YAML::Node* construct = keys->find("construct");
+  const bool by_pattern = keys->find("pattern") || keys->find("patterns");
+  const bool misspelt = std::any_of(kMatchKeys.begin(), kMatchKeys.end(),
+                                    [&](std::string_view key) { return keys->misspelt(key); });
+  const int given = (call != nullptr) + (construct != nullptr) + by_pattern;
+  if (given > 1 || (given == 0 && !misspelt)) {
+    file_.report(node,
+                 "expected exactly one of `call`, `construct` and `pattern` (or `patterns`) "
+                 "in `match`");
+  }
+  if (call) rule.match.call = read_callees(*call, "call");
+  if (construct) rule.match.construct = read_callees(*construct, "construct");
+  if (by_pattern) rule.match.patterns = read_pattern_keys(*keys, true);
+  if (const YAML::Node* choices = keys->find("choices")) {
+    if (!by_pattern) file_.report(*choices, "`choices` needs a `pattern`, whose holes it fills");
+    auto holes = file_.mapping(*choices, "`choices`, from holes to patterns", {});
+    if (!holes) return;
+    for (const auto& [hole, patterns] : holes->entries()) {
+      if (!is_identifier(hole)) {
+        file_.report(holes->key_node(hole),
+                     "expected a hole's name without `$`, found `" + hole + "`");
+      }
+      rule.match.choices[hole] = read_patterns(patterns, "choices", false);
+    }
+  }
+}
+
+void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
+  auto keys = file_.mapping(node, "`anchor`", kAnchorKeys);
+  if (!keys) return;
+  Anchor anchor;
+  anchor.patterns = read_pattern_keys(*keys, true);
+  if (const YAML::Node* code = keys->find("code")) {
+    anchor.code = read_code(*code, "code");
+  }
+  if (const YAML::Node* says = keys->require("says")) {
+    anchor.says = file_.text(*says, "says").value_or("");
+  }
+  rule.anchor = std::move(anchor);
+}
+
+std::vector<Pattern> RuleReader::read_pattern_keys(const YamlFile::Mapping& keys, bool required) {
+  const YAML::Node* one = keys.find("pattern");
+  const YAML::Node* several = keys.find("patterns");
+  if (one && several) {
+    file_.report(keys.key_node("pattern"), "expected `pattern` or `patterns`, found both");
+  }
+  if (several) return read_patterns(*several, "patterns", true);
+  if (!one) {
+    if (required && !keys.misspelt("pattern") && !keys.misspelt("patterns"))
+      file_.report(keys.node(), "expected `pattern` or `patterns`, found neither");
+    return {};
+  }
+  Pattern pattern;
+  pattern.at = at(*one);
+  pattern.code = file_.text(*one, "pattern").value_or("");
+  return {pattern};
+}
+
+std::vector<Pattern> RuleReader::read_patterns(const YAML::Node& node, std::string_view what,
+                                               bool code_required) {
+  std::vector<Pattern> patterns;
+  if (!node.IsSequence() || node.size() == 0) {
+    file_.report(node, "expected a list of patterns for `" + std::string(what) + "`");
+    return patterns;
+  }
+  for (const YAML::Node& item : node) {
+    Pattern pattern;
+    pattern.at = at(item);
+    if (item.IsScalar()) {
+      pattern.code = file_.text(item, what).value_or("");
+      patterns.push_back(std::move(pattern));
+      continue;
+    }
+    auto keys = file_.mapping(item, "a pattern", kPatternKeys);
+    if (!keys) continue;
+    // An alternative of `choices` without code is the one where nothing more needs to match.
+    const YAML::Node* code = code_required ? keys->require("code") : keys->find("code");
+    if (code) {
+      pattern.code = file_.text(*code, "code").value_or("");
+      pattern.at = at(*code);
+    }
+    if (const YAML::Node* set = keys->find("set")) {
+      if (auto names = file_.mapping(*set, "`set`, from names to code", {})) {
+        for (const auto& [name, value] : names->entries()) {
+          if (!is_identifier(name)) {
+            file_.report(names->key_node(name),
+                         "expected a name without `$` in `set`, found `" + name + "`");
+          }
+          if (auto text = file_.text(value, name)) pattern.set[name] = *text;
+        }
+      }
+    }
+    if (const YAML::Node* where = keys->find("where")) pattern.where = read_where(*where, false);
+    patterns.push_back(std::move(pattern));
+  }
+  return patterns;
+}
+
+std::vector<Where> RuleReader::read_where(const YAML::Node& node, bool refuses) {
+  std::vector<Where> clauses;
+  if (!node.IsSequence()) {
+    file_.report(node, "expected a list of clauses for `where`, each led by a hyphen");
+    return clauses;
+  }
+  for (const YAML::Node& item : node) {
+    if (auto clause = read_clause(item, refuses)) clauses.push_back(std::move(*clause));
+  }
+  return clauses;
+}
+
+std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuses) {
+  std::vector<std::string_view> allowed;
+  allowed.reserve(kWhereKinds.size() + kClauseKeys.size());
+  for (const WhereKind& kind : kWhereKinds) allowed.push_back(kind.name);
+  allowed.insert(allowed.end(), kClauseKeys.begin(), kClauseKeys.end());
+  auto keys = file_.mapping(node, "a clause of `where`", allowed);
+  if (!keys) return std::nullopt;
+  Where where;
+  where.at = at(node);
+  bool misspelt_kind = false;
+  for (const WhereKind& kind : kWhereKinds) {
+    misspelt_kind = misspelt_kind || keys->misspelt(kind.name);
+    const YAML::Node* value = keys->find(kind.name);
+    if (!value) continue;
+    if (!where.kind.empty()) {
+      file_.report(keys->key_node(kind.name), "expected one kind in a clause, found `" +
+                                                  where.kind + "` and `" + std::string(kind.name) +
+                                                  "`");
+      continue;
+    }
+    where.kind = kind.name;
+    read_where_kind(kind, *value, where);
+  }
+  if (where.kind.empty() && !misspelt_kind) {
+    file_.report(node, "a clause of `where` needs a kind, such as `is` or `absent`");
+  }
+  const YAML::Node* code = refuses ? keys->require("code") : keys->find("code");
+  if (code) where.code = read_code(*code, "code");
+  if (const YAML::Node* says = refuses ? keys->require("says") : keys->find("says")) {
+    where.says = file_.text(*says, "says").value_or("");
+  }
+  if (const YAML::Node* assume = keys->find("or_assume")) {
+    where.or_assume = file_.text(*assume, "or_assume");
+  }
+  return where;
+}
+
+void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, Where& where) {
+  const std::string name(kind.name);
+  auto of = [&](const YamlFile::Mapping& keys) {
+    if (const YAML::Node* names = keys.require("of")) where.of = read_names(*names, "of");
+  };
+  switch (kind.form) {
+    case WhereForm::values: {
+      auto keys = file_.mapping(node, "`" + name + "`", kWhereValuesKeys);
+      if (!keys) return;
+      of(*keys);
+      const YAML::Node* value = keys->find("value");
+      const YAML::Node* values = keys->find("values");
+      if ((value != nullptr) == (values != nullptr)) {
+        file_.report(node, "expected `value` or `values` in `" + name + "`, found " +
+                               (value ? "both" : "neither"));
+      } else if (value) {
+        if (auto literal = file_.literal(*value, "value")) where.values = {*literal};
+      } else if (!values->IsSequence() || values->size() == 0) {
+        file_.report(*values, "expected a list of literals for `values`");
+      } else {
+        for (const YAML::Node& item : *values) {
+          if (auto literal = file_.literal(item, "values")) where.values.push_back(*literal);
+        }
+      }
+      return;
+    }
+    case WhereForm::number:
+    case WhereForm::symbol: {
+      auto keys = file_.mapping(node, "`" + name + "`", kWhereIsKeys);
+      if (!keys) return;
+      of(*keys);
+      const YAML::Node* is = keys->require("is");
+      if (!is) return;
+      if (kind.form == WhereForm::number) {
+        where.number = file_.integer(*is, "is").value_or(0);
+        return;
+      }
+      auto literal = file_.literal(*is, "is");
+      if (literal && literal->kind != Literal::Kind::symbol) {
+        file_.report(*is, "expected an element type such as torch.float32 for `is`, found " +
+                              to_string(*literal));
+      } else if (literal) {
+        where.values = {*literal};
+      }
+      return;
+    }
+    case WhereForm::names:
+      where.of = read_names(node, name);
+      return;
+    case WhereForm::qualified:
+      for (const std::string& text : file_.texts(node, name)) {
+        Literal literal;
+        literal.kind = Literal::Kind::symbol;
+        literal.text = text;
+        where.values.push_back(std::move(literal));
+      }
+      return;
+    case WhereForm::package: {
+      auto package = file_.text(node, name);
+      if (!package) return;
+      Literal literal;
+      literal.kind = Literal::Kind::symbol;
+      literal.text = *package;
+      where.values = {literal};
+      return;
+    }
+    case WhereForm::result: {
+      auto keys = file_.mapping(node, "`" + name + "`", kWhereResultKeys);
+      if (!keys) return;
+      const YAML::Node* except = keys->require("except");
+      if (!except) return;
+      where.number = file_.integer(*except, "except").value_or(0);
+      if (where.number < 0)
+        file_.report(*except, "expected a result's number, from 0, for `except`");
+      return;
+    }
+  }
+}
+
+std::vector<std::string> RuleReader::read_names(const YAML::Node& node, std::string_view what) {
+  std::vector<std::string> names = file_.texts(node, what);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const YAML::Node item = node.IsSequence() && i < node.size() ? node[i] : node;
+    if (!is_identifier(names[i])) {
+      file_.report(item, "expected the name of an argument or a hole without `$` for `" +
+                             std::string(what) + "`, found `" + names[i] + "`");
+    } else {
+      check_argument(item, names[i]);
+    }
+  }
+  return names;
+}
+
+void RuleReader::read_layout(const YAML::Node& node, Rule& rule) {
+  auto keys = file_.mapping(node, "`layout`", kLayoutKeys);
+  if (!keys) return;
+  Layout layout;
+  const YAML::Node* target = keys->require("target");
+  if (target) layout.target = file_.text(*target, "target").value_or("");
+  std::string sorted_target = layout.target;
+  std::sort(sorted_target.begin(), sorted_target.end());
+  auto axes = [&](const YAML::Node& value, std::string_view what) {
+    auto text = file_.text(value, what);
+    if (!text) return std::string();
+    std::string sorted = *text;
+    std::sort(sorted.begin(), sorted.end());
+    if (!is_axes(*text)) {
+      file_.report(value, "expected axes as distinct capital letters, such as BNSD, for `" +
+                              std::string(what) + "`, found `" + *text + "`");
+    } else if (!layout.target.empty() && sorted != sorted_target) {
+      file_.report(value, "expected the axes of `target`, " + layout.target +
+                              ", in some order for `" + std::string(what) + "`, found `" + *text +
+                              "`");
+    }
+    return *text;
+  };
+  if (target && !layout.target.empty()) axes(*target, "target");
+  if (const YAML::Node* operands = keys->require("operands")) {
+    if (auto names = file_.mapping(*operands, "`operands`, from arguments to axes", {})) {
+      for (const auto& [name, value] : names->entries()) {
+        check_argument(names->key_node(name), name);
+        layout.operands[name] = axes(value, name);
+      }
+    }
+  }
+  if (const YAML::Node* result = keys->require("result")) layout.result = axes(*result, "result");
+  if (const YAML::Node* otherwise = keys->find("otherwise")) {
+    if (auto words = file_.mapping(*otherwise, "`otherwise`, from keywords to literals", {})) {
+      for (const auto& [keyword, value] : words->entries()) {
+        if (auto literal = file_.literal(value, keyword)) {
+          layout.otherwise[keyword] = to_string(*literal);
+        }
+      }
+    }
+  }
+  rule.layout = std::move(layout);
+}
+
+std::optional<Target> RuleReader::read_target(const YAML::Node& node) {
+  auto text = file_.text(node, "target");
+  if (!text) return std::nullopt;
+  if (*text == "cuda") return Target::cuda;
+  if (*text == "ascend") return Target::ascend;
+  const auto suggestion =
+      nearest(*text, std::vector<std::string>(kTargetNames.begin(), kTargetNames.end()));
+  file_.report(node,
+               "unknown target `" + *text + "`" +
+                   (suggestion ? did_you_mean(suggestion) : "; the targets are cuda, ascend"));
+  return std::nullopt;
+}
+
+void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
+  const YAML::Node* one = keys.find("rewrite");
+  const YAML::Node* several = keys.find("rewrites");
+  if ((one != nullptr) == (several != nullptr)) {
+    if (one || !(keys.misspelt("rewrite") || keys.misspelt("rewrites"))) {
+      file_.report(keys.node(), std::string("expected `rewrite` or `rewrites` in a rule, found ") +
+                                    (one ? "both" : "neither"));
+    }
+    return;
+  }
+  if (one) {
+    Rewrite rewrite;
+    rewrite.at = at(*one);
+    rewrite.with = file_.text(*one, "rewrite").value_or("");
+    check_rewrite(*one, rewrite);
+    rule.rewrites.push_back(std::move(rewrite));
+    return;
+  }
+  if (!several->IsSequence() || several->size() == 0) {
+    file_.report(*several, "expected a list of rewrites");
+    return;
+  }
+  for (const YAML::Node& item : *several) {
+    auto entry = file_.mapping(item, "a rewrite", kRewriteKeys);
+    if (!entry) continue;
+    Rewrite rewrite;
+    rewrite.at = at(item);
+    if (const YAML::Node* target = entry->find("target")) {
+      if (target->IsSequence()) {
+        if (target->size() == 0) {
+          file_.report(*target, "expected at least one entry in `target`, found none");
+        }
+        for (const YAML::Node& name : *target) {
+          if (auto value = read_target(name)) rewrite.targets.push_back(*value);
+        }
+      } else if (auto value = read_target(*target)) {
+        rewrite.targets.push_back(*value);
+      }
+    }
+    if (const YAML::Node* where = entry->find("where")) rewrite.where = read_where(*where, false);
+    if (const YAML::Node* assumes = entry->find("assumes")) {
+      rewrite.assumes = file_.texts(*assumes, "assumes");
+    }
+    if (const YAML::Node* with = entry->require("with")) {
+      rewrite.with = file_.text(*with, "with").value_or("");
+      check_rewrite(*with, rewrite);
+    }
+    for (const Rewrite& earlier : rule.rewrites) {
+      const bool covers =
+          earlier.targets.empty() ||
+          (!rewrite.targets.empty() &&
+           std::all_of(rewrite.targets.begin(), rewrite.targets.end(), [&](Target target) {
+             return std::find(earlier.targets.begin(), earlier.targets.end(), target) !=
+                    earlier.targets.end();
+           }));
+      if (covers && earlier.where.empty()) {
+        file_.report(item, "this rewrite is never taken: the one at line " +
+                               std::to_string(earlier.at.line) +
+                               " takes every site, because it has no `where`");
+        break;
+      }
+    }
+    rule.rewrites.push_back(std::move(rewrite));
+  }
+}
+
+void RuleReader::read_triggers(const YAML::Node& node, Rule& rule) {
+  if (!node.IsSequence() || node.size() == 0) {
+    file_.report(node, "expected a list of lists of texts for `triggers`");
+    return;
+  }
+  for (const YAML::Node& item : node) rule.triggers.push_back(file_.texts(item, "triggers"));
+}
+
+void RuleReader::read_tests(const YAML::Node& node, Rule& rule) {
+  if (!node.IsSequence()) {
+    file_.report(node, "expected a list of tests for `tests`");
+    return;
+  }
+  for (const YAML::Node& item : node) {
+    auto keys = file_.mapping(item, "a test", kTestKeys);
+    if (!keys) continue;
+    RuleTest test;
+    test.at = at(item);
+    if (const YAML::Node* name = keys->require("name")) {
+      test.name = file_.text(*name, "name").value_or("");
+      for (const RuleTest& other : rule.tests) {
+        if (other.name == test.name) {
+          file_.report(*name, "the test `" + test.name + "` exists already, at line " +
+                                  std::to_string(other.at.line));
+        }
+      }
+    }
+    if (const YAML::Node* before = keys->require("before")) {
+      test.before = file_.text(*before, "before").value_or("");
+    }
+    const YAML::Node* after = keys->find("after");
+    const YAML::Node* refused = keys->find("refused");
+    if ((after != nullptr) == (refused != nullptr)) {
+      if (!after && (keys->misspelt("after") || keys->misspelt("refused"))) continue;
+      file_.report(item, std::string("expected `after` or `refused` in a test, found ") +
+                             (after ? "both" : "neither"));
+    } else if (after) {
+      test.after = file_.text(*after, "after");
+    } else {
+      test.code = read_code(*refused, "refused");
+    }
+    if (const YAML::Node* target = keys->find("target")) {
+      test.target = read_target(*target).value_or(Target::cuda);
+    }
+    rule.tests.push_back(std::move(test));
+  }
+}
+
+}  // namespace refit

@@ -1,0 +1,52 @@
+// One rule out of YAML: RuleReader turns a mapping into a Rule and reports every mistake it sees to
+// the YamlFile. What can be checked against the catalogue is checked here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/catalogue/yaml_file.hpp"
+#include "rewriter/rule/rule.hpp"
+#include "rewriter/rule/rule_keys.hpp"
+
+namespace refit {
+
+class RuleReader {
+ public:
+  RuleReader(YamlFile& file, const Catalogue& catalogue) : file_(file), catalogue_(catalogue) {}
+
+  // A rule as far as it could be read; absent when `node` is no mapping or has no usable id.
+  std::optional<Rule> read(const YAML::Node& node);
+
+ private:
+  RuleLocation at(const YAML::Node& node) const;
+  std::string read_code(const YAML::Node& node, std::string_view what);
+  void read_match(const YAML::Node& node, Rule& rule);
+  std::vector<std::string> read_callees(const YAML::Node& node, std::string_view key);
+  void read_anchor(const YAML::Node& node, Rule& rule);
+  std::vector<Pattern> read_patterns(const YAML::Node& node, std::string_view what,
+                                     bool code_required);
+  // `pattern` or `patterns` of `keys`; both or neither is a mistake where `required`.
+  std::vector<Pattern> read_pattern_keys(const YamlFile::Mapping& keys, bool required);
+  std::vector<Where> read_where(const YAML::Node& node, bool refuses);
+  std::optional<Where> read_clause(const YAML::Node& node, bool refuses);
+  void read_where_kind(const WhereKind& kind, const YAML::Node& node, Where& where);
+  std::vector<std::string> read_names(const YAML::Node& node, std::string_view what);
+  void read_layout(const YAML::Node& node, Rule& rule);
+  void read_rewrites(const YamlFile::Mapping& keys, Rule& rule);
+  std::optional<Target> read_target(const YAML::Node& node);
+  void read_triggers(const YAML::Node& node, Rule& rule);
+  void read_tests(const YAML::Node& node, Rule& rule);
+  void derive_triggers(Rule& rule) const;
+
+  // Checks of a text or a name of the rule against its callees' signatures and the catalogue.
+  void check_argument(const YAML::Node& node, const std::string& name);
+  void check_rewrite(const YAML::Node& node, const Rewrite& rewrite);
+
+  YamlFile& file_;
+  const Catalogue& catalogue_;
+  std::vector<const Operation*> callees_;  // of the rule being read; empty for pattern rules
+};
+
+}  // namespace refit

@@ -1,0 +1,87 @@
+// Edits kept sorted and disjoint, and their application. Entry points: EditSet::add,
+// EditSet::apply.
+#include "rewriter/text/edit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace refit {
+namespace {
+
+bool before(const Edit& a, const Edit& b) {
+  return std::tie(a.range.begin, a.range.end) < std::tie(b.range.begin, b.range.end);
+}
+
+// An insertion at either end of a replaced range has one meaning and is no clash; one inside it, or
+// a second one at the same place, has none.
+bool clash(const Edit& a, const Edit& b) {
+  if (a == b) return false;
+  if (a.range.size() == 0 && b.range.size() == 0) return a.range.begin == b.range.begin;
+  return a.range.overlaps(b.range);
+}
+
+// The edit of `edits` that clashes with `edit`, or the end. Only neighbours can: those from the
+// last that begins before `edit` to the last that begins before its end.
+std::vector<Edit>::const_iterator find_clash(const std::vector<Edit>& edits, const Edit& edit) {
+  auto at = std::lower_bound(edits.begin(), edits.end(), edit, before);
+  if (at != edits.begin()) --at;
+  // Step over insertions at that place, back to a range that may reach into this one.
+  while (at != edits.begin() && at->range.size() == 0) --at;
+  for (; at != edits.end() && at->range.begin <= edit.range.end; ++at) {
+    if (clash(*at, edit)) return at;
+  }
+  return edits.end();
+}
+
+}  // namespace
+
+Expected<void> EditSet::add(Edit edit) {
+  if (edit.range.begin > edit.range.end) {
+    return failure(fmt::format("an edit's range must not end before it begins: [{}, {})",
+                               edit.range.begin, edit.range.end));
+  }
+  const auto other = find_clash(edits_, edit);
+  if (other != edits_.end()) {
+    return failure(fmt::format("the edits of [{}, {}) and [{}, {}) overlap", other->range.begin,
+                               other->range.end, edit.range.begin, edit.range.end));
+  }
+  const auto at = std::lower_bound(edits_.begin(), edits_.end(), edit, before);
+  if (at != edits_.end() && *at == edit) return {};
+  edits_.insert(at, std::move(edit));
+  return {};
+}
+
+Expected<void> EditSet::add_all(const EditSet& other) {
+  if (conflicts(other)) {
+    return failure("the two sets of edits overlap; neither was changed");
+  }
+  for (const Edit& edit : other.edits_) {
+    const auto at = std::lower_bound(edits_.begin(), edits_.end(), edit, before);
+    if (at == edits_.end() || !(*at == edit)) edits_.insert(at, edit);
+  }
+  return {};
+}
+
+bool EditSet::conflicts(const EditSet& other) const {
+  return std::any_of(other.edits_.begin(), other.edits_.end(),
+                     [&](const Edit& edit) { return find_clash(edits_, edit) != edits_.end(); });
+}
+
+std::string EditSet::apply(std::string_view text) const {
+  std::string result;
+  std::size_t at = 0;
+  for (const Edit& edit : edits_) {
+    const std::size_t begin = std::min<std::size_t>(edit.range.begin, text.size());
+    const std::size_t end = std::min<std::size_t>(edit.range.end, text.size());
+    result.append(text.substr(at, begin - at));
+    result.append(edit.replacement);
+    at = end;
+  }
+  result.append(text.substr(at));
+  return result;
+}
+
+}  // namespace refit

@@ -1,0 +1,155 @@
+"""The command line of ./dev. Entry point: main.
+
+A verb is a function over its arguments that gives the exit status; its docstring's first line is
+its line in `./dev help`.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+
+from devtool import bench, build, debian, lint, sources, testing, tree, venv
+from devtool.steps import Stop, alone_in_tree, say
+
+# What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
+EVERYTHING = {"REFIT_BUILD_TESTS": "ON", "REFIT_BUILD_BENCH": "ON"}
+GROUPS = ["build", "test", "bench", "lint"]
+
+
+def _build_tool() -> None:
+    with alone_in_tree():
+        debian.ensure(["build"])
+        sources.ensure()
+        build.build(["refit"])
+
+
+def setup(arguments: list[str]) -> int:
+    """install what building and testing need and is missing"""
+    _refuse("setup", arguments)
+    with alone_in_tree():
+        debian.ensure(GROUPS)
+        sources.ensure()
+        venv.ensure_test_packages()
+    return 0
+
+
+def build_all(arguments: list[str]) -> int:
+    """build build/bin/refit and build/lib/libmindiesd.so"""
+    _refuse("build", arguments)
+    with alone_in_tree():
+        debian.ensure(["build"])
+        sources.ensure()
+        build.build(["refit", "mindiesd"])
+    return 0
+
+
+def migrate(arguments: list[str]) -> int:
+    """build the tool and show what it would change: migrate PATH [options of refit]"""
+    _build_tool()
+    os.execv(tree.REFIT, [str(tree.REFIT), "migrate", *arguments])
+
+
+def test(arguments: list[str]) -> int:
+    """build, lint and run every test; `test cpp ...`, `test py ...` runs one part"""
+    part, rest = (arguments[0], arguments[1:]) if arguments else ("all", [])
+    if part not in ("all", "cpp", "py"):
+        raise Stop(f"./dev test takes cpp or py, with that runner's arguments, and found {part!r}.")
+    with alone_in_tree():
+        debian.ensure(GROUPS)
+        sources.ensure()
+        if part != "cpp":
+            venv.ensure_test_packages()
+        build.build(["all"], EVERYTHING)
+    complaints = lint.check() if part == "all" else []
+    total = testing.Count()
+    if part != "py":
+        total += testing.ctest(rest)
+    if part != "cpp":
+        total += testing.pytest(rest)
+    return testing.report(total, complaints)
+
+
+def run_bench(arguments: list[str]) -> int:
+    """build and run the benchmarks, or those whose name contains the argument"""
+    with alone_in_tree():
+        debian.ensure(["build", "bench"])
+        sources.ensure()
+        venv.ensure_test_packages()
+        build.build(["refit", "runtime_bench"], {"REFIT_BUILD_BENCH": "ON"})
+    return bench.run(arguments)
+
+
+def fmt(arguments: list[str]) -> int:
+    """format the C++ sources in place"""
+    _refuse("fmt", arguments)
+    debian.ensure(["lint"])
+    return lint.fmt()
+
+
+def run_lint(arguments: list[str]) -> int:
+    """check the format and run clang-tidy"""
+    _refuse("lint", arguments)
+    with alone_in_tree():
+        debian.ensure(GROUPS)
+        sources.ensure()
+        build.build(["all"], EVERYTHING)
+    complaints = lint.check()
+    for complaint in complaints:
+        say(complaint)
+    return 1 if complaints else 0
+
+
+def clean(arguments: list[str]) -> int:
+    """remove what builds made; keeps .venv, .deps and the caches"""
+    _refuse("clean", arguments)
+    for folder in tree.ROOT.glob("build*"):
+        if (folder / "CMakeCache.txt").exists() or folder == tree.BUILD:
+            shutil.rmtree(folder)
+    return 0
+
+
+def show_help(arguments: list[str]) -> int:
+    """print this"""
+    del arguments
+    print("usage: ./dev VERB [arguments]\n")
+    for name, verb in VERBS.items():
+        print(f"  {name:<8} {(verb.__doc__ or '').splitlines()[0]}")
+    return 0
+
+
+VERBS: dict[str, Callable[[list[str]], int]] = {
+    "setup": setup,
+    "build": build_all,
+    "migrate": migrate,
+    "test": test,
+    "bench": run_bench,
+    "fmt": fmt,
+    "lint": run_lint,
+    "clean": clean,
+    "help": show_help,
+}
+
+
+def _refuse(verb: str, arguments: list[str]) -> None:
+    if arguments:
+        raise Stop(f"./dev {verb} takes no arguments and found {' '.join(arguments)!r}.")
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        return show_help([])
+    verb = VERBS.get(arguments[0])
+    try:
+        if verb is None:
+            raise Stop(f"./dev knows no verb {arguments[0]!r}; its verbs are {', '.join(VERBS)}.")
+        return verb(arguments[1:])
+    except Stop as stop:
+        say(str(stop))
+        return stop.status
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

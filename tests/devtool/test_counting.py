@@ -1,0 +1,68 @@
+"""The closing line of ./dev test: what counts as passed, failed and skipped."""
+
+import sys
+
+import pytest
+from devtool import testing
+from devtool.testing import Count
+
+CTEST = """<testsuite tests="4">
+  <testcase name="a" status="run"/>
+  <testcase name="b" status="fail"><failure message=""/></testcase>
+  <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+  <testcase name="d" status="disabled"/>
+</testsuite>"""
+PYTEST = """<testsuites><testsuite name="pytest">
+  <testcase name="a"/>
+  <testcase name="b"><properties/></testcase>
+  <testcase name="c"><skipped type="pytest.skip" message="why"/></testcase>
+  <testcase name="d"><error message="set-up"/></testcase>
+</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "total"), [(CTEST, Count(1, 1, 2)), (PYTEST, Count(2, 1, 1)), ("<testsuite/>", Count())]
+)
+def test_count(tmp_path, text, total):
+    results = tmp_path / "results.xml"
+    results.write_text(text)
+    assert testing.count(results) == total
+
+
+def runner(results, text, status):
+    script = f"import sys; open({str(results)!r}, 'w').write({text!r}); sys.exit({status})"
+    return [sys.executable, "-c", script]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "total", "said"),
+    [
+        ("<testsuite><testcase name='a'/></testsuite>", 0, Count(1), ""),
+        ("<testsuite><testcase name='a'/></testsuite>", 3, Count(1, 1), "status 3 although no test"),
+        (CTEST, 8, Count(1, 1, 2), ""),
+        ("<testsuite/>", 0, Count(0, 1), "ran no test"),
+        ("", 0, Count(0, 1), "left no results"),
+        ("<testsuite>", 0, Count(0, 1), "left no results"),
+    ],
+)
+def test_run(tmp_path, capsys, text, status, total, said):
+    results = tmp_path / "results.xml"
+    assert testing._run("it", runner(results, text, status), results, {}) == total
+    assert said in capsys.readouterr().err
+
+
+def test_results_of_an_earlier_run_do_not_count(tmp_path):
+    results = tmp_path / "results.xml"
+    results.write_text("<testsuite><testcase name='a'/></testsuite>")
+    assert testing._run("it", [sys.executable, "-c", ""], results, {}) == Count(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("total", "complaints", "status"),
+    [(Count(3, 0, 1), [], 0), (Count(3, 1, 0), [], 1), (Count(3), ["not formatted"], 1)],
+)
+def test_report_ends_with_the_sum(capsys, total, complaints, status):
+    assert testing.report(total, complaints) == status
+    written = capsys.readouterr()
+    assert written.out == f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped\n"
+    assert all(complaint in written.err for complaint in complaints)
