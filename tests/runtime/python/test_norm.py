@@ -117,10 +117,8 @@ def test_float64_computes_in_float64():
     x, weight = torch.randn(3, 64, dtype=torch.float64), torch.randn(64, dtype=torch.float64)
     for result_type in ORIGINALS:
         result = ext.rms_norm(x, weight, EPS, result_type=result_type)
-        assert result.dtype == (torch.float32 if result_type == "float32" else torch.float64)
-        bound = 1e-6 if result_type == "float32" else 1e-13
-        expected = formulas.rms(x, EPS) * weight
-        assert (result.double() - expected).abs().max() < bound
+        assert result.dtype == torch.float64
+        assert (result - formulas.rms(x, EPS) * weight).abs().max() < 1e-13
 
 
 def test_strides(backend):
@@ -167,6 +165,40 @@ def test_nan_and_infinity(backend):
 def test_large_values_do_not_overflow_in_half(backend):
     x = torch.full((2, 512), 60000.0, dtype=torch.float16)
     torch.testing.assert_close(ext.rms_norm(x), torch.ones_like(x))
+
+
+class TestModule:
+    """mindiesd.ext.RMSNorm stands where torch.nn.RMSNorm stood."""
+
+    def pair(self, *args, **kwargs):
+        ours, theirs = ext.RMSNorm(*args, **kwargs), torch.nn.RMSNorm(*args, **kwargs)
+        if ours.weight is not None:
+            ours.weight.copy_(torch.randn(ours.weight.shape))
+        theirs.load_state_dict(ours.state_dict())
+        assert isinstance(ours, torch.nn.RMSNorm)
+        return ours, theirs
+
+    @pytest.mark.parametrize("affine", [True, False])
+    @pytest.mark.parametrize("eps", [None, 1e-5])
+    @pytest.mark.parametrize("dtype", [torch.float64, *FLOATS])
+    def test_is_torchs(self, affine, eps, dtype):
+        ours, theirs = self.pair(64, eps=eps, elementwise_affine=affine, dtype=dtype)
+        x = torch.randn(3, 5, 64).to(dtype)
+        assert_accurate(ours(x), theirs(x), theirs.double()(x.double()))
+
+    def test_more_dimensions_and_gradients_are_left_to_torch(self):
+        ours, theirs = self.pair((5, 64))
+        x = torch.randn(3, 5, 64)
+        assert torch.equal(ours(x), theirs(x))
+        ours, theirs = self.pair(64)
+        with torch.enable_grad():
+            ours(x).sum().backward()
+            theirs(x).sum().backward()
+        assert torch.equal(ours.weight.grad, theirs.weight.grad)
+
+    def test_wrong_width(self):
+        with pytest.raises(RuntimeError, match="expected the last dimension to be 64"):
+            ext.RMSNorm(64)(torch.randn(3, 63))
 
 
 BAD = {

@@ -133,6 +133,35 @@ def test_nan_stays_in_its_pair(backend):
     assert result.nonzero().tolist() == [[1, 2], [1, 3]]
 
 
+ANGLES = [
+    # x, angles, arguments
+    ((2, 3, 7, 16), (7, 16), {}),
+    ((2, 3, 7, 16), (7, 6), dict(start_index=4)),
+    ((2, 3, 7, 16), (9, 6), {}),
+    ((2, 7, 3, 16), (7, 16), dict(scale=0.5)),
+    ((7, 16), (7, 16), {}),
+    ((3, 7, 16), (7, 8), dict(start_index=8)),
+]
+
+
+@pytest.mark.parametrize("shape, angles, kwargs", ANGLES)
+def test_angles_are_rotary_embedding_torchs(shape, angles, kwargs):
+    from rotary_embedding_torch import apply_rotary_emb
+
+    x, freqs = torch.randn(shape), torch.randn(angles)
+    dim = -3 if shape == (2, 7, 3, 16) else -2
+    if dim == -3:
+        freqs = freqs[:, None]
+    expected = apply_rotary_emb(freqs, x, seq_dim=dim, **kwargs)
+    result = ext.rotary_angles(x, freqs, sequence_dim=dim, **kwargs)
+    torch.testing.assert_close(result, expected)
+
+
+def test_too_many_angles():
+    with pytest.raises(ParametersInvalid, match="but x has only 8"):
+        ext.rotary_angles(torch.randn(3, 8), torch.randn(3, 6), start_index=4)
+
+
 BAD = {
     "not a tensor": (dict(cos=1.0), "cos must be a torch.Tensor"),
     "mode": (dict(rotated_mode="half"), "rotated_mode must be one of"),
