@@ -47,6 +47,7 @@ struct Value {
   Literal literal;
   std::vector<ValueId> operands;
   std::vector<std::string> keywords;  // call: one an argument, "" for a positional one
+  bool inlined = false;               // stands in another function's text, seen through a call
   int index = 0;  // of an element; of the overload that an op's arguments bound to
   int count = 0;
   ByteRange range;                // the expression in the source; empty for joins

@@ -25,6 +25,11 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
   for (StatementId s = 0; s < g.statements.size(); ++s) {
     if (dead.contains(s)) continue;
     for (ValueId id : g.statements[s].uses) reach(id);
+    // A statement that stays runs, also where nobody reads what it defines.
+    for (graph::DefinitionId d : g.statements[s].definitions) {
+      if (!g.definitions[d].join && !g.live()[g.definitions[d].value])
+        reach(g.definitions[d].value);
+    }
   }
   for (ValueId id : g.sinks) reach(id);
   while (!work.empty()) {

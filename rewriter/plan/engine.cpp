@@ -19,6 +19,7 @@ namespace refit {
 
 namespace {
 
+constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -302,32 +303,53 @@ class Run {
       return;
     }
     if (!dropped && !settled(i, *encoded)) {
-      // The calls may be sound where a recognised computation was not.
-      std::vector<Change> calls;
-      std::vector<PlannedSite*> call_sites;
-      for (size_t c = 0; c < sites.size(); ++c) {
-        if (changes[c].edit_call) {
-          calls.push_back(changes[c]);
-          call_sites.push_back(sites[c]);
-        } else {
-          sites[c]->rewritten = false;
-          sites[c]->finding.outcome = Outcome::refused;
-          sites[c]->finding.code = "not-settled";
-          sites[c]->finding.message =
-              "rewriting it would leave something that another rule wants to rewrite again; "
-              "simplify it by hand";
-          sites[c]->finding.after.clear();
-        }
-      }
-      if (calls.size() < changes.size()) {
-        if (!calls.empty()) realise(i, unit, calls, call_sites, bytes);
-        return;
-      }
+      if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }
     if (*encoded == bytes) return;
     state.changed = FileResult{name, bytes, std::move(*encoded)};
+  }
+
+  // The calls may be sound where a recognised computation was not: those are taken up one by one,
+  // and one that would leave something to rewrite again stays out.
+  bool retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
+             const std::vector<PlannedSite*>& sites, const std::string& bytes) {
+    std::vector<Change> kept;
+    std::vector<PlannedSite*> kept_sites;
+    auto settles = [&](const std::vector<Change>& some) {
+      auto realised = frontend_.realise(unit, some);
+      if (!realised) return false;
+      auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
+      return encoded && settled(i, *encoded);
+    };
+    size_t tried = 0;
+    for (int regions = 0; regions < 2; ++regions) {
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (changes[c].edit_call != (regions == 0)) continue;
+        bool take = regions == 0;
+        if (!take && ++tried <= kRetries) {
+          kept.push_back(changes[c]);
+          take = settles(kept);
+          kept.pop_back();
+        }
+        if (take) {
+          kept.push_back(changes[c]);
+          kept_sites.push_back(sites[c]);
+          continue;
+        }
+        sites[c]->rewritten = false;
+        sites[c]->finding.outcome = Outcome::refused;
+        sites[c]->finding.code = "not-settled";
+        sites[c]->finding.message =
+            "rewriting it would leave something that a rule wants to rewrite again; simplify it "
+            "by hand";
+        sites[c]->finding.after.clear();
+      }
+    }
+    if (kept.size() == changes.size()) return false;
+    if (!kept.empty()) realise(i, unit, kept, kept_sites, bytes);
+    return true;
   }
 
   // Migrating the result again would change nothing.

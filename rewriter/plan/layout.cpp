@@ -99,7 +99,7 @@ class Absorber {
 
   bool fixed_axes_only(ValueId shape) const {
     for (ValueId user : g_.users(shape)) {
-      if (!g_.live()[user]) continue;
+      if (unwritten(user)) continue;
       const Value& u = g_[user];
       if (u.kind != Kind::index) return false;
       auto l = literal_of(g_, u.operands[1]);
@@ -110,13 +110,38 @@ class Absorber {
     return true;
   }
 
+  // A value that only the graph knows. One that is written out runs, whether it is read or not.
+  bool unwritten(ValueId id) const { return !g_.live()[id] && g_[id].range.size() == 0; }
+
   bool only_serves(ValueId id, ValueId reader) {
     if (g_.used_by_statement(id)) return no("is also used by another statement");
     for (ValueId user : g_.users(id)) {
-      if (user == reader || !g_.live()[user] || path_.contains(user) || neutral(user, id)) continue;
+      if (user == reader || unwritten(user) || path_.contains(user) || neutral(user, id)) continue;
       return no("is also read by something else");
     }
     return true;
+  }
+
+  // Whether a call between the copy and the attention takes what the copy was made of.
+  bool written_between(ValueId source, ValueId copy) const {
+    std::set<ValueId> storage;
+    for (ValueId at = source; at != kNone && storage.insert(at).second;) {
+      const Value& v = g_[at];
+      bool follows = v.kind == Kind::index || v.kind == Kind::element ||
+                     v.kind == Kind::attribute || (v.kind == Kind::op && v.op->view);
+      at = follows && !v.operands.empty() ? v.operands[0] : kNone;
+    }
+    for (ValueId id = copy; id < call_; ++id) {
+      if (g_[id].kind != Kind::call) continue;
+      for (ValueId operand : g_[id].operands) {
+        if (storage.contains(operand)) return true;
+        if (operand != kNone && g_[operand].kind == Kind::attribute &&
+            storage.contains(g_.owner(operand))) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   // From an operand up to its transposes.
@@ -132,6 +157,8 @@ class Absorber {
       return true;
     }
     if (v.kind == Kind::op && v.op->axes == AxisKind::contiguous) {
+      if (written_between(v.operands[0], id))
+        return no("is a copy of what a later call may change");
       path_.insert(id);
       gone_.insert(id);
       return up(v.operands[0], id, depth + 1);
@@ -153,7 +180,7 @@ class Absorber {
     if (g_.used_by_statement(id)) return no("is used as it is");
     bool any = false;
     for (ValueId user : g_.users(id)) {
-      if (!g_.live()[user] || neutral(user, id)) continue;
+      if (unwritten(user) || neutral(user, id)) continue;
       const Value& u = g_[user];
       if (u.kind == Kind::op && is_swap(user) && u.operands[0] == id) {
         if (gone_.insert(user).second) ++transposes_;
@@ -175,7 +202,7 @@ class Absorber {
   void drop_copy(ValueId transpose) {
     std::vector<ValueId> readers;
     for (ValueId user : g_.users(transpose)) {
-      if (g_.live()[user]) readers.push_back(user);
+      if (!unwritten(user)) readers.push_back(user);
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
         g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous) {

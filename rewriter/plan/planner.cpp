@@ -18,7 +18,8 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     if (v.kind == Kind::op || v.kind == Kind::call) {
       auto found =
           v.op == nullptr ? planner_.rules_.by_callee.end() : planner_.rules_.by_callee.find(v.op);
-      if (found != planner_.rules_.by_callee.end() && v.syntax != kNone && v.range.size() != 0) {
+      if (found != planner_.rules_.by_callee.end() && v.syntax != kNone && v.range.size() != 0 &&
+          !v.inlined) {
         for (size_t rule : found->second) {
           if (!enabled[rule] || defined_here(planner_.rules_.rules[rule])) continue;
           out.push_back(call_site(planner_.rules_.rules[rule], id));
@@ -26,7 +27,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
       }
     }
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
-    if (!live[id]) continue;
+    if (!live[id] || v.inlined) continue;
     for (size_t rule : planner_.rules_.pattern_rules) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
@@ -172,7 +173,7 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
     const CompiledRule& rule = planner_.rules_.rules[index];
     if (!enabled[index] || !rule.rule->anchor) continue;
     for (ValueId id = 0; id < g_.values.size(); ++id) {
-      if (!live[id] || taken.contains(id)) continue;
+      if (!live[id] || g_[id].inlined || taken.contains(id)) continue;
       for (const CompiledPattern& anchor : rule.anchors) {
         const Value& want = anchor.graph[anchor.root];
         if (want.kind != g_[id].kind || want.op != g_[id].op) continue;

@@ -170,6 +170,13 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     argument.text = *filled;
     if (skipped && argument.keyword.empty())
       argument.keyword = target_name(change.callee, position);
+    // What the callee takes anyway need not be said.
+    auto fallback = target_default(target_operation(change.callee), argument.keyword, position);
+    if (fallback && holes_in(text).size() == 1 && set.contains(holes_in(text)[0]) &&
+        argument.text == spell_literal(*fallback)) {
+      skipped = true;
+      continue;
+    }
     change.arguments.push_back(std::move(argument));
   }
   site.definition = is_result(change.root);
@@ -224,7 +231,8 @@ std::string SitePlanner::disturbed(const PlannedSite& site,
     bool calls = v.kind == Kind::call;
     if (!writes && !calls) continue;
     for (ValueId operand : v.operands) {
-      if (std::find(kept.begin(), kept.end(), operand) != kept.end()) {
+      if (std::find(kept.begin(), kept.end(), operand) != kept.end() ||
+          site.interior.contains(operand)) {
         return "a call between its parts could change what they read";
       }
     }

@@ -185,7 +185,7 @@ TEST(Attention, LayoutsTypesAndOddSizes) {
 
 TEST(Attention, RandomCombinations) {
   for_each_isa([](const cpu::Launchers& launchers) {
-    for (unsigned seed = 0; seed < 80; ++seed) {
+    for (unsigned seed = 0; seed < 40; ++seed) {
       SCOPED_TRACE(seed);
       Random random(seed);
       const std::int64_t key_heads = random.pick(1, 3);

@@ -68,6 +68,7 @@ TEST(Schema, HasTheKindsOfClause) {
         expected = "#/$defs/where_is";
         break;
       case WhereForm::names:
+      case WhereForm::qualified:
         expected = "#/$defs/names";
         break;
       case WhereForm::package:

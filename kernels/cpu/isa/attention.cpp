@@ -50,23 +50,28 @@ class Block {
   }
 
   bool allocate() {
-    const int64_t sizes[] = {p_.head_dim * padded_queries_,     // query_t_
-                             kKeyBlock * padded_queries_,       // scores_
-                             kKeyBlock * p_.head_dim,           // keys_
-                             kKeyBlock * padded_values_,        // values_
-                             padded_queries_ * padded_values_,  // sums_
-                             padded_queries_ * 4,
-                             kKeyBlock,
-                             max_of(p_.head_dim, 1)};
-    float** const places[] = {&query_t_, &scores_, &keys_, &values_,
-                              &sums_,    &stats_,  &row_,  &query_row_};
+    const int64_t width = padded_queries_;
+    const struct {
+      float** place;
+      int64_t floats;
+    } parts[] = {
+        {&query_t_, p_.head_dim * width},
+        {&scores_, kKeyBlock * width},
+        {&keys_, kKeyBlock * p_.head_dim},
+        {&values_, kKeyBlock * padded_values_},
+        {&sums_, width * padded_values_},
+        {&stats_, 6 * width},
+        {&row_, kKeyBlock},
+        {&query_row_, p_.head_dim},
+        {&mask_t_, p_.mask == nullptr ? 0 : kKeyBlock * width},
+    };
     int64_t total = 0;
-    for (const int64_t size : sizes) total += round_up(size, 16);
+    for (const auto& part : parts) total += round_up(part.floats, 16);
     float* memory = scratch(ScratchSlot::kKernel, static_cast<size_t>(total));
     if (memory == nullptr) return false;
-    for (int i = 0; i < 8; ++i) {
-      *places[i] = memory;
-      memory += round_up(sizes[i], 16);
+    for (const auto& part : parts) {
+      *part.place = memory;
+      memory += round_up(part.floats, 16);
     }
     return true;
   }
@@ -74,9 +79,9 @@ class Block {
   void run() {
     load_queries();
     float* largest = stats_;
-    float* total = stats_ + padded_queries_;
+    double* total = reinterpret_cast<double*>(stats_ + 4 * padded_queries_);
     for (int64_t r = 0; r < padded_queries_; ++r) largest[r] = -kInfinity;
-    for (int64_t r = 0; r < padded_queries_; ++r) total[r] = 0.0F;
+    for (int64_t r = 0; r < padded_queries_; ++r) total[r] = 0.0;
     for (int64_t i = 0; i < padded_queries_ * padded_values_; ++i) sums_[i] = 0.0F;
 
     const int64_t begin = max_of(0, first_ + band_.lower);
@@ -103,7 +108,7 @@ class Block {
                  p_.type, 1, p_.head_dim);
       }
       for (int64_t d = 0; d < p_.head_dim; ++d) {
-        query_t_[d * padded_queries_ + r] = r < queries_ ? query_row_[d] * p_.scale : 0.0F;
+        query_t_[d * padded_queries_ + r] = r < queries_ ? query_row_[d] : 0.0F;
       }
     }
   }
@@ -125,15 +130,28 @@ class Block {
     multiply({rows, row_stride, 1, query_t_, padded_queries_, scores_, padded_queries_, p_.head_dim,
               false},
              keys, padded_queries_);
+    // The scale waits for the first step that can fuse it with an addition, so that scores are
+    // rounded once less. It must not wait where it could turn -inf into something else.
+    pending_scale_ = p_.scale;
+    if (!(p_.scale > 0.0F)) apply_scale(keys);
+  }
+
+  void apply_scale(int64_t keys) {
+    const int64_t count = keys * padded_queries_;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) scores_[i] *= pending_scale_;
+    pending_scale_ = 1.0F;
   }
 
   void cap(int64_t keys) {
+    apply_scale(keys);
     for (int64_t i = 0; i < keys * padded_queries_; ++i) {
       scores_[i] = p_.softcap * __builtin_tanhf(scores_[i] / p_.softcap);
     }
   }
 
   void add_alibi(int64_t start, int64_t keys) {
+    apply_scale(keys);
     const float slope = p_.alibi_slopes[batch_ * p_.alibi_strides[0] + head_ * p_.alibi_strides[1]];
     const int64_t aligned = p_.key_length - p_.query_length;
     for (int64_t j = 0; j < keys; ++j) {
@@ -146,25 +164,36 @@ class Block {
   }
 
   void apply_mask(int64_t start, int64_t keys) {
-    const bool boolean = p_.mask_type == DataType::kBool;
-    const bool same_for_all = p_.mask_strides[2] == 0;
+    const int64_t width = padded_queries_;
     const int64_t offset = batch_ * p_.mask_strides[0] + head_ * p_.mask_strides[1] +
                            first_ * p_.mask_strides[2] + start * p_.mask_strides[3];
-    const int64_t rows = same_for_all ? min_of(1, queries_) : queries_;
+    const bool same_for_all = p_.mask_strides[2] == 0;
+    const int64_t rows = same_for_all ? 1 : queries_;
+    // Transposed like the scores; the columns of padding hold zeros.
     for (int64_t r = 0; r < rows; ++r) {
       load_row(row_, at(p_.mask, p_.mask_type, offset + r * p_.mask_strides[2]), p_.mask_type,
                p_.mask_strides[3], keys);
-      const int64_t last = same_for_all ? queries_ : r + 1;
-      for (int64_t j = 0; j < keys; ++j) {
-        float* scores = scores_ + j * padded_queries_;
-        if (boolean) {
-          if (row_[j] != 0.0F) continue;
-          for (int64_t i = r; i < last; ++i) scores[i] = -kInfinity;
-        } else {
-          for (int64_t i = r; i < last; ++i) scores[i] += row_[j];
-        }
+      if (same_for_all) break;
+      for (int64_t j = 0; j < keys; ++j) mask_t_[j * width + r] = row_[j];
+    }
+    for (int64_t j = 0; j < keys; ++j) {
+      float* mask = mask_t_ + j * width;
+      if (same_for_all) {
+        for (int64_t r = 0; r < width; ++r) mask[r] = row_[j];
+      } else {
+        for (int64_t r = queries_; r < width; ++r) mask[r] = 0.0F;
+      }
+      float* scores = scores_ + j * width;
+      if (p_.mask_type == DataType::kBool) {
+#pragma omp simd
+        for (int64_t r = 0; r < width; ++r) scores[r] = mask[r] != 0.0F ? scores[r] : -kInfinity;
+      } else {
+        const float scale = pending_scale_;
+#pragma omp simd
+        for (int64_t r = 0; r < width; ++r) scores[r] = scores[r] * scale + mask[r];
       }
     }
+    if (p_.mask_type != DataType::kBool) pending_scale_ = 1.0F;
   }
 
   void apply_band(int64_t start, int64_t keys) {
@@ -180,14 +209,20 @@ class Block {
 
   // Scores become weights relative to the largest score so far; what was summed before is rescaled.
   // A NaN loses every comparison for the maximum and comes back through the exponential.
-  void exponentiate(int64_t keys, float* largest, float* total) {
+  void exponentiate(int64_t keys, float* largest, double* total) {
     const int64_t width = padded_queries_;
-    float* shift = stats_ + 2 * width;
-    for (int64_t r = 0; r < width; ++r) shift[r] = largest[r];
+    const float scale = pending_scale_;  // positive, so that it keeps the order of scores
+    float* shift = stats_ + width;
+    for (int64_t r = 0; r < width; ++r) shift[r] = -kInfinity;
     for (int64_t j = 0; j < keys; ++j) {
       const float* scores = scores_ + j * width;
 #pragma omp simd
       for (int64_t r = 0; r < width; ++r) shift[r] = scores[r] > shift[r] ? scores[r] : shift[r];
+    }
+#pragma omp simd
+    for (int64_t r = 0; r < width; ++r) {
+      const float now = shift[r] * scale;
+      shift[r] = now > largest[r] ? now : largest[r];
     }
     for (int64_t r = 0; r < width; ++r) {
       const float now = shift[r];
@@ -195,23 +230,23 @@ class Block {
       const float factor = largest[r] == shift[r] ? 1.0F : exp_of(largest[r] - shift[r]);
       largest[r] = now;
       if (factor == 1.0F) continue;
-      total[r] *= factor;
+      total[r] *= static_cast<double>(factor);
       float* sums = sums_ + r * padded_values_;
       for (int64_t d = 0; d < padded_values_; ++d) sums[d] *= factor;
     }
-    // Sums of sixteen before the long sum, for the reason given in gemm.h.
-    float* part = stats_ + 3 * width;
+    // Sums of sixteen in float32, the long one in double: every value of the row shares its error.
+    float* part = stats_ + 2 * width;
     for (int64_t group = 0; group < keys; group += 16) {
       for (int64_t r = 0; r < width; ++r) part[r] = 0.0F;
       for (int64_t j = group; j < min_of(keys, group + 16); ++j) {
         float* scores = scores_ + j * width;
 #pragma omp simd
         for (int64_t r = 0; r < width; ++r) {
-          scores[r] = exp_of(scores[r] - shift[r]);
+          scores[r] = exp_of(scores[r] * scale - shift[r]);
           part[r] += scores[r];
         }
       }
-      for (int64_t r = 0; r < width; ++r) total[r] += part[r];
+      for (int64_t r = 0; r < width; ++r) total[r] += static_cast<double>(part[r]);
     }
   }
 
@@ -234,14 +269,15 @@ class Block {
              queries_, padded_values_);
   }
 
-  void store(const float* total) {
+  void store(const double* total) {
     const int64_t offset = batch_ * p_.output_strides[0] + head_ * p_.output_strides[1];
     for (int64_t r = 0; r < queries_; ++r) {
       float* sums = sums_ + r * padded_values_;
-      if (total[r] == 0.0F) {  // no key
+      const auto divisor = static_cast<float>(total[r]);
+      if (divisor == 0.0F) {  // no key
         for (int64_t d = 0; d < p_.value_dim; ++d) sums[d] = 0.0F;
       } else {
-        for (int64_t d = 0; d < p_.value_dim; ++d) sums[d] /= total[r];
+        for (int64_t d = 0; d < p_.value_dim; ++d) sums[d] /= divisor;
       }
       store_row(at(p_.output, p_.type, offset + (first_ + r) * p_.output_strides[2]), sums, p_.type,
                 1, p_.value_dim);
@@ -254,7 +290,8 @@ class Block {
   const void* key_;
   const void* value_;
   Band band_;
-  float *query_t_, *scores_, *keys_, *values_, *sums_, *stats_, *row_, *query_row_;
+  float *query_t_, *scores_, *keys_, *values_, *sums_, *stats_, *row_, *query_row_, *mask_t_;
+  float pending_scale_ = 1.0F;
 };
 
 int64_t blocks_of(int64_t query_length) { return (query_length + kQueryBlock - 1) / kQueryBlock; }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kTileRows = kLanes == 16 ? 12 : 6;
 
-constexpr int64_t kDepthBlock = 32;
+constexpr int64_t kDepthBlock = 16;
 
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 

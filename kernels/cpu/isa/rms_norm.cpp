@@ -8,18 +8,15 @@
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 namespace {
 
-float sum_of_squares(const float* row, int64_t width) {
-  // Blocks bound the error of a long float32 sum: partial sums of 512 values are added in double.
+// In double: the whole row shares the error of this sum.
+double sum_of_squares(const float* row, int64_t width) {
   double total = 0.0;
-  for (int64_t start = 0; start < width; start += 512) {
-    const int64_t count = min_of(512, width - start);
-    const float* block = row + start;
-    float sum = 0.0F;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < count; ++i) sum += block[i] * block[i];
-    total += static_cast<double>(sum);
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = 0; i < width; ++i) {
+    const auto value = static_cast<double>(row[i]);
+    total += value * value;
   }
-  return static_cast<float>(total);
+  return total;
 }
 
 }  // namespace
@@ -44,16 +41,23 @@ LaunchStatus rms_norm(const RmsNorm& problem) {
     for (int64_t r = begin; r < end; ++r, walk.next()) {
       load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
                problem.input.step, width);
-      const float mean = sum_of_squares(row, width) / static_cast<float>(width);
-      const float factor = 1.0F / __builtin_sqrtf(mean + problem.eps);
+      // One square root and one division a row are cheap in double. The factor stays exact as the
+      // sum of two floats: x * factor + x * rest rounds once where the machine has a fused
+      // multiply-add.
+      const double mean = sum_of_squares(row, width) / static_cast<double>(width);
+      const double exact = 1.0 / __builtin_sqrt(mean + static_cast<double>(problem.eps));
+      const auto factor = static_cast<float>(exact);
+      const float rest = __builtin_isfinite(factor)
+                             ? static_cast<float>(exact - static_cast<double>(factor))
+                             : 0.0F;
       const bool plain = problem.normalized == DataType::kFloat32 &&
                          problem.product == DataType::kFloat32 && problem.bias == nullptr;
       if (plain && problem.weight != nullptr) {
 #pragma omp simd
-        for (int64_t i = 0; i < width; ++i) row[i] = row[i] * factor * weight[i];
+        for (int64_t i = 0; i < width; ++i) row[i] = (row[i] * factor + row[i] * rest) * weight[i];
       } else {
 #pragma omp simd
-        for (int64_t i = 0; i < width; ++i) row[i] *= factor;
+        for (int64_t i = 0; i < width; ++i) row[i] = row[i] * factor + row[i] * rest;
         round_row(row, problem.normalized, width);
         if (problem.weight != nullptr) {
 #pragma omp simd

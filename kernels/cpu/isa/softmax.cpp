@@ -48,12 +48,12 @@ LaunchStatus global_maximum(const Softmax& problem, float* result) {
 
 void softmax_row(float* row, int64_t width) {
   const float largest = maximum(row, width);
-  float sum = 0.0F;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < width; ++i) {
-    row[i] = exp_of(row[i] - largest);
-    sum += row[i];
-  }
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) row[i] = exp_of(row[i] - largest);
+  double total = 0.0;  // the whole row shares the error of this sum
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = 0; i < width; ++i) total += static_cast<double>(row[i]);
+  const auto sum = static_cast<float>(total);
 #pragma omp simd
   for (int64_t i = 0; i < width; ++i) row[i] /= sum;
 }

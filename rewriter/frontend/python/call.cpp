@@ -110,6 +110,137 @@ void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
   }
 }
 
+namespace {
+
+constexpr size_t kSeenStatements = 8;  // a helper longer than this is no mere spelling
+
+}  // namespace
+
+// The statements of a helper: names bound to pure values, then `return`.
+bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
+  auto statements = statements_of(body);
+  if (statements.size() > kSeenStatements) return false;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    TSNode s = statements[i];
+    if (is(s, "return_statement")) {
+      auto value = children_of(s);
+      if (value.size() != 1 || is(value[0], "expression_list")) return false;
+      *result = expression(value[0]);
+      return i + 1 == statements.size();
+    }
+    auto inside = children_of(s);
+    if (!is(s, "expression_statement") || inside.size() != 1) return false;
+    if (is(inside[0], "string") && i == 0) continue;
+    TSNode left = field(inside[0], "left"), right = field(inside[0], "right");
+    if (!is(inside[0], "assignment") || !present(right) || is(right, "assignment")) return false;
+    ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
+    std::vector<TSNode> targets{left};
+    if (is(left, "pattern_list")) targets = children_of(left);
+    for (size_t t = 0; t < targets.size(); ++t) {
+      if (!is(targets[t], "identifier")) return false;
+      ValueId bound = value;
+      if (is(left, "pattern_list")) {
+        const Value& whole = g()[value];
+        if (whole.kind == Kind::tuple && whole.operands.size() == targets.size()) {
+          bound = whole.operands[t];
+        } else {
+          Value part;
+          part.kind = Kind::element;
+          part.operands = {value};
+          part.index = static_cast<int>(t);
+          part.count = static_cast<int>(targets.size());
+          part.statement = current_;
+          bound = g().add(std::move(part));
+        }
+      }
+      overlays_.back()[std::string(text(targets[t]))] = bound;
+    }
+  }
+  return false;
+}
+
+std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
+                                                     const std::vector<Argument>& arguments,
+                                                     TSNode node) {
+  const Value& c = g()[callee];
+  TSNode definition{};
+  if (c.kind == Kind::function) {
+    auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
+    if (found != shared_.definitions.end()) definition = found->second;
+  } else if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
+    auto found = shared_.top_level.find(c.text.substr(unit_.module.size() + 1));
+    if (found != shared_.top_level.end()) definition = found->second;
+  }
+  if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
+    return std::nullopt;
+  }
+  if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
+  std::map<std::string, ValueId, std::less<>> bound;
+  auto parameters = children_of(field(definition, "parameters"));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    TSNode name = parameters[i];
+    if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
+    if (!is(name, "identifier")) return std::nullopt;  // no defaults, no stars
+    ValueId value = kNone;
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      if (arguments[a].stars != 0) return std::nullopt;
+      if (arguments[a].keyword.empty() ? a == i : arguments[a].keyword == text(name)) {
+        value = arguments[a].value;
+      }
+    }
+    if (value == kNone) return std::nullopt;
+    bound[std::string(text(name))] = value;
+  }
+  if (bound.size() != arguments.size()) return std::nullopt;
+
+  // On trial: whatever turns out to have an effect is taken back.
+  size_t values = g().values.size(), sinks = g().sinks.size();
+  size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
+  size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
+  bool outer_impure = impure_;
+  impure_ = false;
+  auto outer_scope = scope_;
+  auto outer_overlays = std::move(overlays_);
+  auto outer_names = std::move(outer_);
+  scope_ = std::make_shared<Scope>();
+  scope_->function = index_;
+  overlays_.clear();
+  overlays_.push_back(std::move(bound));
+  overlays_.emplace_back();
+  outer_.clear();
+  ValueId result = kNone;
+  bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  scope_ = outer_scope;
+  overlays_ = std::move(outer_overlays);
+  outer_ = std::move(outer_names);
+  impure_ = outer_impure;
+  size_t uses_now = current_ == kNone ? 0 : g().statements[current_].uses.size();
+  ok = ok && uses_now == uses && g().sinks.size() == sinks && result != kNone && result >= values &&
+       g()[result].kind == Kind::op;
+  unit_.project_calls.resize(calls);
+  unit_.unresolved.resize(unresolved);
+  unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
+                        unit_.arguments.lower_bound({index_ + 1, 0}));
+  if (!ok) {
+    g().values.resize(values);
+    g().sinks.resize(sinks);
+    if (current_ != kNone) g().statements[current_].uses.resize(uses);
+    return std::nullopt;
+  }
+  for (size_t id = values; id < g().values.size(); ++id) {
+    Value& v = g().values[id];
+    v.inlined = true;
+    v.range = {};
+    v.syntax = kNone;
+    v.statement = current_;
+  }
+  g()[result].range = range_of(node);
+  g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
+  unit_.nodes.push_back(node);
+  note_project_call(result, callee);
+  return result;
+}
+
 ValueId FunctionLowering::call(TSNode node) {
   TSNode function = without_parentheses(field(node, "function"));
   ValueId receiver = kNone;
@@ -178,6 +309,9 @@ ValueId FunctionLowering::call(TSNode node) {
     }
     v.text = why;
     if (receiver != kNone) v.op = nullptr;  // some other object's method of that name
+  }
+  if (op == nullptr) {
+    if (auto seen = see_through(callee, arguments, node)) return *seen;
   }
   v.kind = Kind::call;
   v.operands.push_back(callee);

@@ -388,6 +388,7 @@ void FunctionLowering::define_function(TSNode node) {
   inner.range = range_of(node);
   unit_.functions.push_back(std::move(inner));
   shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
+  shared_.definitions.emplace(index, node);
   Value v;
   v.kind = Kind::function;
   v.text = unit_.functions[index].qualified;
@@ -459,9 +460,17 @@ void FunctionLowering::define_class(TSNode node) {
 }
 
 void lower_unit(PythonUnit& unit, const LoweringContext& context) {
-  UnitLowering shared{unit, context, {}};
+  UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
+  for (TSNode s : statements_of(unit.tree.root())) {
+    if (!is(s, "function_definition")) continue;
+    std::string name(text_of(unit.text(), field(s, "name")));
+    auto bound = unit.names.names.bindings.find(name);
+    if (bound != unit.names.names.bindings.end() && bound->second.size() == 1) {
+      shared.top_level.emplace(std::move(name), s);
+    }
+  }
   FunctionLowering(shared, 0, std::make_shared<Scope>()).run_module(unit.tree.root());
   std::vector<std::shared_ptr<Scope>> scopes;
   while (!shared.pending.empty()) {

@@ -22,6 +22,8 @@ struct UnitLowering {
   PythonUnit& unit;
   const LoweringContext& context;
   std::deque<Pending> pending;
+  std::map<std::string, TSNode, std::less<>> top_level;  // functions of the module, by name
+  std::map<uint32_t, TSNode> definitions;                // functions of the unit, by number
 };
 
 class FunctionLowering {
@@ -107,6 +109,10 @@ class FunctionLowering {
   bool fresh(ValueId id) const;
   bool escaped(ValueId id) const;
   void note_project_call(ValueId value, ValueId callee);
+  // The value that a call of a short pure function of this file gives, seen through.
+  std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
+                                     TSNode node);
+  bool see_statements(TSNode body, ValueId* result);
   void capture(std::string_view name);
 
   std::string_view text(TSNode node) const { return text_of(unit_.text(), node); }

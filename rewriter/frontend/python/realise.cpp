@@ -63,7 +63,13 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range) {
   }
   std::sort(found.begin(), found.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-  for (ByteRange r : found) out.emplace_back(unit.source().slice(r));
+  for (ByteRange r : found) {
+    std::string_view comment = unit.source().slice(r);
+    while (!comment.empty() && (comment.back() == '\r' || comment.back() == ' ')) {
+      comment.remove_suffix(1);
+    }
+    out.emplace_back(comment);
+  }
   return out;
 }
 
@@ -124,9 +130,9 @@ class Realiser {
     if (!present(inner)) return failure("the operand to keep has no text of its own");
     std::string kept(text_of(text_, inner));
     TSNode parent = ts_node_parent(node);
-    if (is(parent, "assignment") && v.statement != kNone &&
-        ts_node_eq(field(parent, "right"), node) && text_of(text_, field(parent, "left")) == kept &&
-        !present(field(parent, "type"))) {
+    if (is(parent, "assignment") && is(ts_node_parent(parent), "expression_statement") &&
+        v.statement != kNone && ts_node_eq(field(parent, "right"), node) &&
+        text_of(text_, field(parent, "left")) == kept && !present(field(parent, "type"))) {
       dead.insert(v.statement);
       return {};
     }
@@ -381,12 +387,24 @@ class Realiser {
     }
     if (present(next)) {
       uint32_t to = ts_node_start_byte(next);
+      auto between = comments_in(unit_, {begin, to});
+      if (!between.empty()) {
+        std::string kept;
+        for (const std::string& comment : between) {
+          kept +=
+              comment + std::string(unit_.source().newline()) + std::string(indentation(text_, to));
+        }
+        return edits_.add({{begin, to}, kept});
+      }
       if (comments_in(unit_, {comma_end, to}).empty() &&
           text_.substr(begin, to - begin).find('\n') == std::string_view::npos) {
         return edits_.add({{begin, to}, ""});
       }
       uint32_t stop = comma_end;
       while (stop < to && text_[stop] == ' ') ++stop;
+      if (!begins_line(begin) && stop < to && (text_[stop] == '\n' || text_[stop] == '\r')) {
+        while (begin > 0 && text_[begin - 1] == ' ') --begin;  // no blank at the line's end
+      }
       return edits_.add({{begin, stop}, ""});
     }
     if (present(previous)) {
@@ -396,7 +414,8 @@ class Realiser {
         kept += "  " + comment + std::string(unit_.source().newline()) +
                 std::string(indentation(text_, begin));
       }
-      if (!kept.empty()) return edits_.add({{from, end}, "," + kept});
+      // A comma that stood behind the last one would stand alone where a comment follows another.
+      if (!kept.empty()) return edits_.add({{from, comma_end}, "," + kept});
       return edits_.add({{from, end}, ""});
     }
     return edits_.add({{begin, comma_end}, ""});

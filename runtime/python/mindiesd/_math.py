@@ -19,7 +19,7 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
         group = heads // key.shape[1]
         key = key.repeat_interleave(group, dim=1)
         value = value.repeat_interleave(group, dim=1)
-    scores = torch.matmul(query.to(dtype) * scale, key.to(dtype).transpose(-1, -2))
+    scores = torch.matmul(query.to(dtype), key.to(dtype).transpose(-1, -2)) * scale
     if softcap > 0.0:
         scores = softcap * torch.tanh(scores / softcap)
     query_length, key_length = scores.shape[-2:]

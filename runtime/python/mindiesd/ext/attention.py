@@ -1,13 +1,9 @@
-"""What goes beyond the published API: the general forms that migrated code calls.
-
-Inference only. Bad arguments raise ``mindiesd.utils.ParametersInvalid``. Arithmetic is float32 at
-least, whatever the operands' types.
-"""
+"""Attention in its general form: ``attention_forward`` and ``attention_forward_varlen``."""
 
 import torch
 
-from . import _ops
-from ._checks import (
+from .. import _ops
+from .._checks import (
     autocast_tensor,
     autocast_type,
     expect_bool,
@@ -16,22 +12,10 @@ from ._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
-    number,
 )
-from .utils import ParametersInvalid
-
-__all__ = [
-    "attention_forward",
-    "attention_forward_varlen",
-    "rms_norm",
-    "rotary_complex",
-    "rotary_position_embedding",
-    "softmax",
-]
+from ..utils import ParametersInvalid
 
 _CAUSAL = {"top_left": _ops.CAUSAL_TOP_LEFT, "bottom_right": _ops.CAUSAL_BOTTOM_RIGHT}
-_SUBTRACT = {None: _ops.SUBTRACT_NONE, "row": _ops.SUBTRACT_ROW, "global": _ops.SUBTRACT_GLOBAL}
-_HALF = (torch.float16, torch.bfloat16)
 
 
 def _window(window_size):
@@ -113,7 +97,7 @@ def _broadcast_heads(query_heads, key_heads, value_heads):
     shared = _broadcast_size("heads", key_heads, value_heads)
     if query_heads == 1:
         return shared, shared
-    if shared == 0 or query_heads % shared:
+    if query_heads % shared if shared else query_heads:
         raise ParametersInvalid(
             "query's heads must be a multiple of key's and value's, but query has "
             f"{query_heads}, key {key_heads} and value {value_heads}."
@@ -309,7 +293,7 @@ def _plain_4d(query, key, value, mask, head_first):
     if key.shape[0] not in (1, batch) or value.shape[0] not in (1, batch):
         return False
     if value.shape[head] != key_heads or key_heads == 0 or heads % key_heads:
-        return False
+        return False  # _broadcast_heads decides, or refuses
     if mask is None:
         return True
     if mask.dim() > 4:
@@ -396,296 +380,3 @@ def attention_forward_varlen(
         _softcap(softcap),
         _slopes(alibi_slopes, q, heads, cu_seqlens_q.shape[0] - 1),
     )
-
-
-def _rotary_type(result_type, x, cos, sin):
-    if result_type == "input":
-        return x.dtype
-    if result_type == "promoted":
-        return torch.promote_types(torch.promote_types(x.dtype, cos.dtype), sin.dtype)
-    return torch.float32
-
-
-def _rotary(x, cos, sin, interleaved, result_type):
-    width = x.shape[-1]
-    if width % 2:
-        raise ParametersInvalid(
-            f"x must have an even last dimension, but has shape {list(x.shape)}."
-        )
-    if cos.device != x.device:
-        cos = cos.to(x.device)
-    if sin.device != x.device:
-        sin = sin.to(x.device)
-    if cos.shape[-1] == 1 and sin.shape[-1] == 1 and width > 2:  # one angle for the whole row
-        cos, sin = cos.expand(*cos.shape[:-1], width), sin.expand(*sin.shape[:-1], width)
-    if cos.shape[-1] != sin.shape[-1] or cos.shape[-1] not in (width, width // 2):
-        raise ParametersInvalid(
-            f"cos and sin must both have {width} or both {width // 2} columns for x of shape "
-            f"{list(x.shape)}, but have shapes {list(cos.shape)} and {list(sin.shape)}."
-        )
-    try:
-        rows = torch.broadcast_shapes(x.shape[:-1], cos.shape[:-1], sin.shape[:-1])
-    except RuntimeError:
-        raise ParametersInvalid(
-            f"cos and sin must broadcast against x by trailing dimensions, but x has shape "
-            f"{list(x.shape)}, cos {list(cos.shape)} and sin {list(sin.shape)}."
-        ) from None
-    if rows != x.shape[:-1]:
-        x = x.expand(*rows, width)
-    return _ops.rotary_position_embedding(
-        x, cos, sin, interleaved, _rotary_type(result_type, x, cos, sin)
-    )
-
-
-def rotary_position_embedding(
-    x, cos, sin, rotated_mode="rotated_half", *, result_type="input"
-):
-    """x * cos + rotate(x) * sin along the last dimension.
-
-    Args:
-        x: [..., D], D even.
-        cos, sin: broadcast against x by trailing dimensions; the last is D, or D/2 with one value for
-            each pair. Tables on another device are moved.
-        rotated_mode: ``"rotated_half"``: pairs (x[j], x[j + D/2]); ``"rotated_interleaved"``: pairs
-            (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``.
-
-    Returns:
-        A tensor of the broadcast shape, in the stride order of x.
-
-    Raises:
-        ParametersInvalid: an argument has the wrong type, shape or value.
-    """
-    expect_tensor("x", x)
-    expect_tensor("cos", cos)
-    expect_tensor("sin", sin)
-    expect_inference(x, cos, sin)
-    expect_choice("rotated_mode", rotated_mode, ("rotated_half", "rotated_interleaved"))
-    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
-    for name, tensor in (("x", x), ("cos", cos), ("sin", sin)):
-        if tensor.dim() == 0 or not tensor.is_floating_point():
-            raise ParametersInvalid(
-                f"{name} must be a floating tensor with at least one dimension, but is "
-                f"{tensor.dtype} of shape {list(tensor.shape)}."
-            )
-    return _rotary(x, cos, sin, rotated_mode == "rotated_interleaved", result_type)
-
-
-def rotary_complex(x, freqs_cis, *, result_type="input"):
-    """Neighbours (x[2j], x[2j + 1]) as complex numbers, times ``freqs_cis``.
-
-    Args:
-        x: [..., D], D even, real.
-        freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device.
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
-            ``"float32"``.
-
-    Returns:
-        A real tensor [..., D].
-
-    Raises:
-        ParametersInvalid: an argument has the wrong type, shape or value.
-    """
-    expect_tensor("x", x)
-    expect_tensor("freqs_cis", freqs_cis)
-    expect_inference(x, freqs_cis)
-    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
-    if x.dim() == 0 or not x.is_floating_point():
-        raise ParametersInvalid(
-            f"x must be a floating tensor with at least one dimension, but is {x.dtype} of shape "
-            f"{list(x.shape)}."
-        )
-    if freqs_cis.dim() == 0 or not freqs_cis.is_complex():
-        raise ParametersInvalid(
-            "freqs_cis must be a complex tensor with at least one dimension, but is "
-            f"{freqs_cis.dtype} of shape {list(freqs_cis.shape)}."
-        )
-    parts = torch.view_as_real(freqs_cis.resolve_conj())
-    cos, sin = parts[..., 0], parts[..., 1]
-    half = x.shape[-1] // 2
-    if cos.shape[-1] == 1 and half != 1:
-        cos, sin = cos.expand(*cos.shape[:-1], half), sin.expand(*sin.shape[:-1], half)
-    if cos.shape[-1] != half:
-        raise ParametersInvalid(
-            f"freqs_cis must have {half} columns, half of x's, but has shape "
-            f"{list(freqs_cis.shape)}."
-        )
-    return _rotary(x, cos, sin, True, result_type)
-
-
-def _norm_types(result_type, x, weight, bias):
-    """(result, type that y is rounded to, type that weight * y is rounded to); float32: no rounding.
-
-    With a bias the sum has the type that torch's promotion gives it, as in diffusers' RMSNorm.
-    """
-    unrounded = torch.float64 if x == torch.float64 else torch.float32
-    if result_type == "float32":
-        return unrounded, unrounded, unrounded
-    if result_type == "input" or weight is None and bias is None:
-        return x, torch.float32, torch.float32
-    if result_type == "promoted" or weight is None:
-        normalized = x
-        product = x if weight is None else torch.promote_types(x, weight)
-    else:
-        normalized = weight if weight in _HALF else unrounded
-        product = torch.promote_types(normalized, weight) if weight in _HALF else weight
-    result = product if bias is None else torch.promote_types(product, bias)
-    return result, normalized, product
-
-
-def _norm_vector(name, vector, x):
-    """weight or bias as [D] where it is that, possibly under leading ones or as one value."""
-    if vector is None:
-        return None
-    expect_tensor(name, vector)
-    expect_same_device(name, vector, "hidden_states", x)
-    width = x.shape[-1]
-    if vector.shape == (width,):
-        return vector
-    if vector.numel() == width and vector.dim() > 1 and vector.shape[-1] == width:
-        return vector.reshape(width)
-    try:
-        fits = torch.broadcast_shapes(vector.shape, x.shape) == x.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ParametersInvalid(
-            f"{name} must have shape [{width}], or broadcast against hidden_states of shape "
-            f"{list(x.shape)}, but has {list(vector.shape)}."
-        )
-    return vector.expand(width) if vector.numel() == 1 else vector
-
-
-def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="promoted"):
-    """y = x / sqrt(mean(x²) + eps) over the last dimension, then weight * y + bias.
-
-    Args:
-        hidden_states: [..., D].
-        weight, bias: None, or [D] of a type of their own.
-        eps: a finite number, or None: the machine epsilon of the computing type (float32 for half
-            precisions), as ``torch.nn.RMSNorm(eps=None)``.
-        result_type: how the steps are rounded and what the result's type is.
-            ``"promoted"``: y rounded to x's type, times weight in the promoted type (Llama, Wan).
-            ``"input"``: weight * y + bias in float32, rounded once to x's type (F.rms_norm, Mochi).
-            ``"weight"``: y rounded to weight's type where that is half precision and kept in float32
-            otherwise; the result has weight's type (T5, diffusers' RMSNorm).
-            ``"float32"``: never rounded.
-            Without weight the first three give x's type.
-            In ``"promoted"`` and ``"weight"`` weight * y is rounded before bias is added, and the sum
-            has the type of torch's promotion, as in diffusers.models.normalization.RMSNorm.
-
-    Returns:
-        A tensor of x's shape: contiguous for ``"input"``, as torch's rms_norm gives it, else in the
-        stride order of x. Under ``torch.autocast``, ``"input"`` follows torch's rule for rms_norm.
-
-    Raises:
-        ParametersInvalid: an argument has the wrong type, shape, device or value.
-    """
-    x = hidden_states
-    expect_tensor("hidden_states", x)
-    expect_choice("result_type", result_type, ("promoted", "input", "weight", "float32"))
-    if x.dim() == 0 or not x.is_floating_point():
-        raise ParametersInvalid(
-            "hidden_states must be a floating tensor with at least one dimension, but is "
-            f"{x.dtype} of shape {list(x.shape)}."
-        )
-    weight = _norm_vector("weight", weight, x)
-    bias = _norm_vector("bias", bias, x)
-    expect_inference(x, weight, bias)
-    if result_type == "input" and autocast_type(x, "aten::rms_norm") is not None:
-        x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
-    if eps is None:
-        eps = torch.finfo(torch.float64 if x.dtype == torch.float64 else torch.float32).eps
-    else:
-        eps = finite_number("eps", eps)
-        if eps < 0.0:
-            raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
-    types = _norm_types(
-        result_type, x.dtype, weight.dtype if weight is not None else None,
-        bias.dtype if bias is not None else None,
-    )  # fmt: skip
-    return _ops.rms_norm(x, weight, bias, eps, *types, result_type == "input")
-
-
-def softmax(
-    input,
-    dim=-1,
-    *,
-    subtract=None,
-    clamp_min=None,
-    clamp_max=None,
-    mask=None,
-    mask_value=None,
-    dtype=None,
-):
-    """Softmax along ``dim`` after guards, in this order: subtract, clamp, mask, softmax.
-
-    Args:
-        input: a floating tensor.
-        subtract: None, ``"row"`` (the maximum along dim) or ``"global"`` (the maximum of all).
-        clamp_min, clamp_max: numbers or None.
-        mask: None or broadcastable to input. Boolean: where False, mask_value. Floating: added.
-        mask_value: a number; default -inf. Only with a boolean mask.
-        dtype: the result's type; default that of input, or of input + mask for a floating mask.
-
-    Returns:
-        A contiguous tensor of input's shape, computed in float32 at least. A row that is -inf
-        throughout gives NaN, as in torch. Under ``torch.autocast`` the type follows torch's rule for
-        softmax.
-
-    Raises:
-        ParametersInvalid: an argument has the wrong type, shape, device or value.
-    """
-    expect_tensor("input", input)
-    expect_tensor("mask", mask, optional=True)
-    expect_inference(input, mask)
-    if not input.is_floating_point():
-        raise ParametersInvalid(f"input must be a floating tensor, but is {input.dtype}.")
-    expect_choice("subtract", subtract, tuple(_SUBTRACT))
-    clamp_min = number("clamp_min", clamp_min, optional=True)
-    clamp_max = number("clamp_max", clamp_max, optional=True)
-    if isinstance(dim, bool) or not isinstance(dim, int):
-        raise ParametersInvalid(f"dim must be an int, but is {dim!r}.")
-    if not -max(input.dim(), 1) <= dim < max(input.dim(), 1):
-        raise ParametersInvalid(
-            f"dim must lie in {-max(input.dim(), 1)} to {max(input.dim(), 1) - 1}, but is {dim}."
-        )
-    if mask is not None:
-        expect_same_device("mask", mask, "input", input)
-        if mask.dtype != torch.bool and not mask.is_floating_point():
-            raise ParametersInvalid(
-                f"mask must be boolean (True keeps) or floating (added), but is {mask.dtype}."
-            )
-        try:
-            fits = torch.broadcast_shapes(mask.shape, input.shape) == input.shape
-        except RuntimeError:
-            fits = False
-        if not fits:
-            raise ParametersInvalid(
-                f"mask must broadcast to input's shape {list(input.shape)}, but has "
-                f"{list(mask.shape)}."
-            )
-    if mask_value is not None and (mask is None or mask.dtype != torch.bool):
-        raise ParametersInvalid("mask_value needs a boolean mask.")
-    mask_value = float("-inf") if mask_value is None else number("mask_value", mask_value)
-    if dtype is None:
-        dtype = input.dtype
-        if mask is not None and mask.dtype != torch.bool:
-            dtype = torch.result_type(input, mask)
-        if dtype != torch.float64 and autocast_type(input, "aten::softmax.int") is not None:
-            dtype = torch.float32
-    elif not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise ParametersInvalid(f"dtype must be a floating torch.dtype, but is {dtype!r}.")
-    if input.dim() == 0:
-        one = softmax(
-            input.reshape(1), subtract=subtract, clamp_min=clamp_min, clamp_max=clamp_max, dtype=dtype,
-            mask=None if mask is None else mask.reshape(1),
-            mask_value=None if mask is None or mask.dtype != torch.bool else mask_value,
-        )  # fmt: skip
-        return one.reshape(())
-    return _ops.softmax(
-        input, dim, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
-    )
-
-
-from ._drop_in import RMSNorm, rotary_angles  # noqa: E402, F401  (they call back into this module)

@@ -1,0 +1,91 @@
+"""Softmax with guards."""
+
+import torch
+
+from .. import _ops
+from .._checks import autocast_type, expect_choice, expect_inference, expect_same_device
+from .._checks import expect_tensor, number
+from ..utils import ParametersInvalid
+
+_SUBTRACT = {None: _ops.SUBTRACT_NONE, "row": _ops.SUBTRACT_ROW, "global": _ops.SUBTRACT_GLOBAL}
+
+
+def softmax(
+    input,
+    dim=-1,
+    *,
+    subtract=None,
+    clamp_min=None,
+    clamp_max=None,
+    mask=None,
+    mask_value=None,
+    dtype=None,
+):
+    """Softmax along ``dim`` after guards, in this order: subtract, clamp, mask, softmax.
+
+    Args:
+        input: a floating tensor.
+        subtract: None, ``"row"`` (the maximum along dim) or ``"global"`` (the maximum of all).
+        clamp_min, clamp_max: numbers or None.
+        mask: None or broadcastable to input. Boolean: where False, mask_value. Floating: added.
+        mask_value: a number; default -inf. Only with a boolean mask.
+        dtype: the result's type; default that of input, or of input + mask for a floating mask.
+
+    Returns:
+        A contiguous tensor of input's shape, computed in float32 at least. A row that is -inf
+        throughout gives NaN, as in torch. Under ``torch.autocast`` the type follows torch's rule for
+        softmax.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    expect_tensor("input", input)
+    expect_tensor("mask", mask, optional=True)
+    expect_inference(input, mask)
+    if not input.is_floating_point():
+        raise ParametersInvalid(f"input must be a floating tensor, but is {input.dtype}.")
+    expect_choice("subtract", subtract, tuple(_SUBTRACT))
+    clamp_min = number("clamp_min", clamp_min, optional=True)
+    clamp_max = number("clamp_max", clamp_max, optional=True)
+    if isinstance(dim, bool) or not isinstance(dim, int):
+        raise ParametersInvalid(f"dim must be an int, but is {dim!r}.")
+    if not -max(input.dim(), 1) <= dim < max(input.dim(), 1):
+        raise ParametersInvalid(
+            f"dim must lie in {-max(input.dim(), 1)} to {max(input.dim(), 1) - 1}, but is {dim}."
+        )
+    if mask is not None:
+        expect_same_device("mask", mask, "input", input)
+        if mask.dtype != torch.bool and not mask.is_floating_point():
+            raise ParametersInvalid(
+                f"mask must be boolean (True keeps) or floating (added), but is {mask.dtype}."
+            )
+        try:
+            fits = torch.broadcast_shapes(mask.shape, input.shape) == input.shape
+        except RuntimeError:
+            fits = False
+        if not fits:
+            raise ParametersInvalid(
+                f"mask must broadcast to input's shape {list(input.shape)}, but has "
+                f"{list(mask.shape)}."
+            )
+    if mask_value is not None and (mask is None or mask.dtype != torch.bool):
+        raise ParametersInvalid("mask_value needs a boolean mask.")
+    mask_value = float("-inf") if mask_value is None else number("mask_value", mask_value)
+    if dtype is None:
+        dtype = input.dtype
+        if mask is not None and mask.dtype != torch.bool:
+            dtype = torch.result_type(input, mask)
+        if dtype != torch.float64 and autocast_type(input, "aten::softmax.int") is not None:
+            dtype = torch.float32
+    elif not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise ParametersInvalid(f"dtype must be a floating torch.dtype, but is {dtype!r}.")
+    if input.dim() == 0:
+        one = softmax(
+            input.reshape(1), subtract=subtract, clamp_min=clamp_min, clamp_max=clamp_max, dtype=dtype,
+            mask=None if mask is None else mask.reshape(1),
+            mask_value=None if mask is None or mask.dtype != torch.bool else mask_value,
+        )  # fmt: skip
+        return one.reshape(())
+    return _ops.softmax(
+        input, dim, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
+    )

@@ -1,0 +1,39 @@
+"""Fixtures: the package from the source tree where it is not installed, and the two back ends."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+if importlib.util.find_spec("mindiesd") is None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "runtime" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+
+@pytest.fixture(autouse=True)
+def _inference():
+    # One thread: on a busy machine torch's OpenMP threads wait for each other for milliseconds in every
+    # small operator. What needs several threads takes the fixture below.
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture
+def several_threads(_inference):
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(params=["kernels", "math"])
+def backend(request, monkeypatch):
+    """Runs a test with the library's kernels and with the plain-math back end."""
+    if request.param == "math":
+        from mindiesd import _ops
+
+        monkeypatch.setattr(_ops, "backend", lambda *tensors: "math")
+    return request.param
