@@ -3,11 +3,15 @@ import torch
 
 
 def outputs():
-    x, weight = torch.randn(2, 5, 24), torch.randn(24)
+    model = norms.Norms(24)
+    model.weight.data.normal_()
+    x = torch.randn(2, 5, 24)
     return [
-        norms.with_power(x, weight, 1e-2),
-        norms.with_square_root(x, weight),
-        norms.with_exponent(x.half(), weight),
+        model.with_power(x),
+        model.with_square_root(x),
+        model.with_exponent(x),
         norms.plain(x),
-        norms.centred(x, weight),
+        norms.centred(x),
+        norms.offset(x, torch.randn(24)),
+        norms.scaled(x, torch.randn(2, 1, 24)),
     ]

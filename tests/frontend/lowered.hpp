@@ -13,6 +13,13 @@
 
 namespace refit {
 
+// The value, or an exception with the error's text, which ends the test.
+template <typename T>
+T must(Expected<T>&& result) {
+  if (!result.has_value()) throw std::runtime_error(result.error().message);
+  return std::move(result).value();
+}
+
 // What is expensive to load, once a process.
 struct Shipped {
   Catalogue catalogue;
@@ -27,15 +34,11 @@ struct Shipped {
   static std::unique_ptr<Shipped> load() {
     const std::string rules = REFIT_RULES_DIR;
     auto out = std::make_unique<Shipped>();
-    auto catalogue = Catalogue::load(rules + "/catalogue");
-    if (!catalogue) throw std::runtime_error(catalogue.error().message);
-    out->catalogue = std::move(*catalogue);
+    out->catalogue = must(Catalogue::load(rules + "/catalogue"));
     python::PythonFrontend bare(".", {}, {}, out->catalogue, nullptr);
-    auto isomorphisms =
-        Isomorphisms::load(rules + "/isomorphisms.yaml", out->catalogue,
-                           [&](std::string_view code) { return bare.pattern(code); });
-    if (!isomorphisms) throw std::runtime_error(isomorphisms.error().message);
-    out->isomorphisms = std::move(*isomorphisms);
+    out->isomorphisms =
+        must(Isomorphisms::load(rules + "/isomorphisms.yaml", out->catalogue,
+                                [&](std::string_view code) { return bare.pattern(code); }));
     return out;
   }
 };
@@ -47,11 +50,7 @@ class Lowered {
                    const std::string& root = ".",
                    const std::vector<python::Project::File>& files = {})
       : frontend(root, files, {""}, Shipped::get().catalogue, &Shipped::get().isomorphisms) {
-    auto source = Source::decode(name, text);
-    if (!source) throw std::runtime_error(source.error().message);
-    auto loaded = frontend.load(std::move(*source), name);
-    if (!loaded) throw std::runtime_error(loaded.error().message);
-    unit = std::move(*loaded);
+    unit = must(frontend.load(must(Source::decode(name, text)), name));
   }
 
   // The function of that name; the last one where several have it.

@@ -3,6 +3,7 @@
 
 #include "tests/catalogue/scratch_folder.hpp"
 #include "tests/frontend/lowered.hpp"
+#include "tests/frontend/row_name.hpp"
 
 namespace refit {
 namespace {
@@ -15,8 +16,6 @@ struct Row {
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
-std::string row_name(const testing::TestParamInfo<Row>& info) { return info.param.name; }
-
 class OneFile : public testing::TestWithParam<Row> {};
 
 TEST_P(OneFile, GivesTheDump) {
@@ -25,25 +24,24 @@ TEST_P(OneFile, GivesTheDump) {
 }
 
 const Row kImports[] = {
-    {"module", "import torch\ndef f(a):\n  return torch.rsqrt(a)\n", "torch.rsqrt(a)"},
-    {"alias", "import torch as t\ndef f(a):\n  return t.rsqrt(a)\n", "torch.rsqrt(a)"},
+    {"module", "import torch\ndef f(a):\n  return torch.rsqrt(a)\n", "torch.rsqrt(a, -)"},
+    {"alias", "import torch as t\ndef f(a):\n  return t.rsqrt(a)\n", "torch.rsqrt(a, -)"},
     {"submodule", "import torch.nn.functional\ndef f(a):\n  return torch.rsqrt(a)\n",
-     "torch.rsqrt(a)"},
-    {"name", "from torch import rsqrt\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a)"},
-    {"name_alias", "from torch import rsqrt as r\ndef f(a):\n  return r(a)\n", "torch.rsqrt(a)"},
-    {"star", "from torch import *\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a)"},
-    {"inside", "def f(a):\n  from torch import rsqrt\n  return rsqrt(a)\n", "torch.rsqrt(a)"},
+     "torch.rsqrt(a, -)"},
+    {"name", "from torch import rsqrt\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a, -)"},
+    {"name_alias", "from torch import rsqrt as r\ndef f(a):\n  return r(a)\n", "torch.rsqrt(a, -)"},
+    {"star", "from torch import *\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a, -)"},
+    {"inside", "def f(a):\n  from torch import rsqrt\n  return rsqrt(a)\n", "torch.rsqrt(a, -)"},
     {"of_the_enclosing",
      "def g():\n  from torch import rsqrt\n  def f(a):\n    return rsqrt(a)\n  return f\n",
-     "torch.rsqrt(a)"},
+     "torch.rsqrt(a, -)"},
     {"under_try",
      "try:\n  from torch import rsqrt\nexcept ImportError:\n  rsqrt = None\ndef f(a):\n"
      "  return rsqrt(a)\n",
-     "torch.rsqrt(a)"},
-    {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n",
-     "torch.rsqrt(a)"},
+     "torch.rsqrt(a, -)"},
+    {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n", "torch.rsqrt(a, -)"},
     {"local_alias", "import torch\ndef f(a):\n  r = torch.rsqrt\n  return r(a)\n",
-     "torch.rsqrt(a)"},
+     "torch.rsqrt(a, -)"},
     {"from_two_places",
      "import os\nif os.name:\n  from torch import rsqrt\nelse:\n  from other import rsqrt\n"
      "def f(a):\n  return rsqrt(a)\n",
@@ -55,7 +53,7 @@ const Row kShadowing[] = {
     {"parameter", "from torch import rsqrt\ndef f(a, rsqrt):\n  return rsqrt(a)\n",
      "call rsqrt(a)"},
     {"local", "from torch import rsqrt\ndef f(a, t):\n  rsqrt = t['r']\n  return rsqrt(a)\n",
-     "call t['r'](a)"},
+     "call t[\"r\"](a)"},
     {"local_later", "from torch import rsqrt\ndef f(a):\n  b = rsqrt(a)\n  rsqrt = a\n  return b\n",
      "call ?rsqrt(a)"},
     {"local_in_a_loop",
@@ -68,7 +66,7 @@ const Row kShadowing[] = {
      "call ?rsqrt(a)"},
     {"class_scope_is_not_seen",
      "from torch import rsqrt\nclass C:\n  rsqrt = None\n  def f(self, a):\n    return rsqrt(a)\n",
-     "torch.rsqrt(a)"},
+     "torch.rsqrt(a, -)"},
     {"global", "import torch\ndef f(a):\n  global torch\n  torch = a\n  return torch.rsqrt(a)\n",
      "call ?torch.rsqrt(a)"},
     {"comprehension", "from torch import rsqrt\ndef f(x):\n  return [rsqrt(1) for rsqrt in x]\n",
@@ -78,8 +76,8 @@ const Row kShadowing[] = {
      "call ?rsqrt(a)"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Imports, OneFile, testing::ValuesIn(kImports), row_name);
-INSTANTIATE_TEST_SUITE_P(Shadowing, OneFile, testing::ValuesIn(kShadowing), row_name);
+INSTANTIATE_TEST_SUITE_P(Imports, OneFile, testing::ValuesIn(kImports), RowName());
+INSTANTIATE_TEST_SUITE_P(Shadowing, OneFile, testing::ValuesIn(kShadowing), RowName());
 
 // A project of several files; `main` is lowered.
 struct Tree {
@@ -109,31 +107,44 @@ TEST_P(OverFiles, GivesTheDump) {
 }
 
 const Tree kTrees[] = {
-    {"other_file", {{"ops.py", "from torch import rsqrt\n"}}, "m.py",
-     "from ops import rsqrt\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a)"},
-    {"renamed_on_the_way", {{"ops.py", "from torch import rsqrt as r\n"}}, "m.py",
-     "import ops\ndef f(a):\n  return ops.r(a)\n", "torch.rsqrt(a)"},
+    {"other_file",
+     {{"ops.py", "from torch import rsqrt\n"}},
+     "m.py",
+     "from ops import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
+    {"renamed_on_the_way",
+     {{"ops.py", "from torch import rsqrt as r\n"}},
+     "m.py",
+     "import ops\ndef f(a):\n  return ops.r(a)\n",
+     "torch.rsqrt(a, -)"},
     {"through_a_package",
      {{"p/__init__.py", "from .ops import *\n"}, {"p/ops.py", "from torch import rsqrt\n"}},
-     "p/m.py", "from . import rsqrt\ndef f(a):\n  return rsqrt(a)\n", "torch.rsqrt(a)"},
+     "p/m.py",
+     "from . import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
     {"relative_module",
      {{"p/__init__.py", ""}, {"p/ops.py", "import torch\nr = torch.rsqrt\n"}},
-     "p/q/m.py", "from ..ops import r\ndef f(a):\n  return r(a)\n", "torch.rsqrt(a)"},
-    {"own_definition", {{"ops.py", "def rsqrt(a):\n  return a\n"}}, "m.py",
-     "from ops import rsqrt\ndef f(a):\n  return rsqrt(a)\n", "call ops.rsqrt(a)"},
+     "p/q/m.py",
+     "from ..ops import r\ndef f(a):\n  return r(a)\n",
+     "torch.rsqrt(a, -)"},
+    {"own_definition",
+     {{"ops.py", "def rsqrt(a):\n  return a\n"}},
+     "m.py",
+     "from ops import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
+     "call ops.rsqrt(a)"},
     {"import_in_a_circle",
-     {{"a.py", "from b import x\n"}, {"b.py", "from a import x\n"}}, "m.py",
-     "from a import x\ndef f(a):\n  return x(a)\n", "call ?x(a)"},
-    {"own_module_of_the_library's_name", {{"torch/__init__.py", "def rsqrt(a):\n  return a\n"}},
-     "m.py", "import torch\ndef f(a):\n  return torch.rsqrt(a)\n", "torch.rsqrt(a)"},
+     {{"a.py", "from b import x\n"}, {"b.py", "from a import x\n"}},
+     "m.py",
+     "from a import x\ndef f(a):\n  return x(a)\n",
+     "call ?x(a)"},
+    {"own_module_named_like_the_library",
+     {{"torch/__init__.py", "def rsqrt(a):\n  return a\n"}},
+     "m.py",
+     "import torch\ndef f(a):\n  return torch.rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Projects, OverFiles, testing::ValuesIn(kTrees),
-                         [](const testing::TestParamInfo<Tree>& info) {
-                           std::string name = info.param.name;
-                           std::erase(name, '\'');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Projects, OverFiles, testing::ValuesIn(kTrees), RowName());
 
 }  // namespace
 }  // namespace refit

@@ -5,6 +5,7 @@
 
 #include "rewriter/graph/unify.hpp"
 #include "tests/frontend/lowered.hpp"
+#include "tests/frontend/row_name.hpp"
 
 namespace refit {
 namespace {
@@ -39,7 +40,8 @@ const Spellings kSame[] = {
      {"x.transpose(1, 2)", "torch.transpose(x, 1, 2)", "x.permute(0, 2, 1, 3)",
       "x.permute((0, 2, 1, 3))", "x.permute([0, 2, 1, 3])", "torch.permute(x, (0, 2, 1, 3))",
       "x.swapaxes(1, 2)", "x.transpose(2, 1)", "torch.swapdims(x, 1, 2)"}},
-    {"float32", {"x.float()", "x.to(torch.float32)", "x.to(dtype=torch.float32)", "x.to(torch.float)"}},
+    {"float32",
+     {"x.float()", "x.to(torch.float32)", "x.to(dtype=torch.float32)", "x.to(torch.float)"}},
     {"float16", {"x.half()", "x.to(torch.float16)", "x.to(torch.half)"}},
     {"type_of_another", {"x.to(y.dtype)", "x.type_as(y)", "x.to(dtype=y.dtype)"}},
     {"square", {"x * x", "x ** 2", "x.pow(2)", "torch.square(x)", "torch.pow(x, 2)", "x.square()"}},
@@ -49,15 +51,13 @@ const Spellings kSame[] = {
     {"softmax",
      {"F.softmax(x, -1)", "F.softmax(x, dim=-1)", "x.softmax(-1)", "x.softmax(dim=-1)",
       "torch.softmax(x, -1)", "torch.softmax(x, axis=-1)"}},
-    {"clamp_below", {"torch.clamp(x, min=0.5)", "x.clamp(min=0.5)", "x.clip(min=0.5)", "x.clamp_min(0.5)"}},
+    {"clamp_below",
+     {"torch.clamp(x, min=0.5)", "x.clamp(min=0.5)", "x.clip(min=0.5)", "x.clamp_min(0.5)"}},
     {"product", {"x @ y", "torch.matmul(x, y)", "x.matmul(y)", "torch.bmm(x, y)"}},
     {"sum", {"x + y", "torch.add(x, y)", "x.add(y)"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(Graph, Isomorphic, testing::ValuesIn(kSame),
-                         [](const testing::TestParamInfo<Spellings>& info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Graph, Isomorphic, testing::ValuesIn(kSame), RowName());
 
 // Spellings that look alike and are other computations.
 struct Pair {
@@ -88,10 +88,7 @@ const Pair kDifferent[] = {
     {"device_is_no_type", "x.to(y.device)", "x.to(y.dtype)"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Graph, Different, testing::ValuesIn(kDifferent),
-                         [](const testing::TestParamInfo<Pair>& info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Graph, Different, testing::ValuesIn(kDifferent), RowName());
 
 // f returns two values: are they the same computation?
 struct Equality {
@@ -130,10 +127,7 @@ const Equality kEqual[] = {
     {"one_and_true", "return 1, True", false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Graph, Same, testing::ValuesIn(kEqual),
-                         [](const testing::TestParamInfo<Equality>& info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Graph, Same, testing::ValuesIn(kEqual), RowName());
 
 // A pattern against the value that f returns: the dump of each hole, or "no".
 struct Match {
@@ -169,8 +163,8 @@ const Match kMatches[] = {
     {"hole", "return torch.rsqrt($a)", "return (x + y).rsqrt()", "a=operator.add(x, y)"},
     {"hole_twice", "return $a * torch.rsqrt($a)", "return x * x.rsqrt()", "a=x"},
     {"hole_twice_with_two_values", "return $a * torch.rsqrt($a)", "return x * y.rsqrt()", "no"},
-    {"hole_twice_with_equal_values", "return $a * torch.rsqrt($a)",
-     "return x[0] * x[0].rsqrt()", "a=x[0]"},
+    {"hole_twice_with_equal_values", "return $a * torch.rsqrt($a)", "return x[0] * x[0].rsqrt()",
+     "a=x[0]"},
     {"any_value", "return torch.clamp($a, min=$_)", "return x.clamp(min=y)", "a=x"},
     {"commuted", "return torch.rsqrt($a) * $b", "return x * y.rsqrt()", "a=y, b=x"},
     {"not_commuted", "return torch.rsqrt($a) - $b", "return x - y.rsqrt()", "no"},
@@ -184,18 +178,13 @@ const Match kMatches[] = {
      "if c is not None:\n    x = x * c\n  return x", "c=c, x=x"},
     {"branch_the_other_way_round", "n = $x\nif $c is not None:\n    n = n * $c\nreturn n",
      "if c is None:\n    x = x * c\n  return x", "no"},
-    {"stores",
-     "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
+    {"stores", "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
      "o = torch.empty_like(x); o[..., 0::2] = y; return o", "a=y, x=x"},
-    {"other_store",
-     "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
+    {"other_store", "out = torch.empty_like($x)\nout[..., 0::2] = $a\nreturn out",
      "o = torch.empty_like(x); o[..., 1::2] = y; return o", "no"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Graph, Unify, testing::ValuesIn(kMatches),
-                         [](const testing::TestParamInfo<Match>& info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Graph, Unify, testing::ValuesIn(kMatches), RowName());
 
 TEST(GraphUsers, HoldLiveReadersOnly) {
   const Lowered lowered("def f(x):\n  a = x + 1\n  unread = a * 2\n  return a\n");

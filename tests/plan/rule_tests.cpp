@@ -43,10 +43,9 @@ class RuleTestCase : public testing::Test {
       ASSERT_EQ(result->changed.size(), 1U) << place(test_) << ": nothing changes\n"
                                             << findings(*result);
       EXPECT_EQ(*result->changed.front().new_bytes, *test_.after) << place(test_);
-      EXPECT_TRUE(std::any_of(result->findings.begin(), result->findings.end(),
-                              [&](const Finding& f) {
-                                return f.rule == rule_.id && f.outcome == Outcome::rewritten;
-                              }))
+      EXPECT_TRUE(std::any_of(
+          result->findings.begin(), result->findings.end(),
+          [&](const Finding& f) { return f.rule == rule_.id && f.outcome == Outcome::rewritten; }))
           << place(test_) << ": another rule did it\n"
           << findings(*result);
       return;
@@ -80,9 +79,9 @@ void register_all() {
     for (const RuleTest& test : rule.tests) {
       std::string name = test.name;
       std::replace(name.begin(), name.end(), ' ', '_');
-      testing::RegisterTest(rule.id.c_str(), name.c_str(), nullptr, nullptr, test.at.file.c_str(),
-                            test.at.line,
-                            [&rule, &test]() -> testing::Test* { return new RuleTestCase(rule, test); });
+      testing::RegisterTest(
+          rule.id.c_str(), name.c_str(), nullptr, nullptr, test.at.file.c_str(), test.at.line,
+          [&rule, &test]() -> testing::Test* { return new RuleTestCase(rule, test); });
     }
   }
 }

@@ -25,13 +25,13 @@ def attend(q, k, v, heads, mask=None):
     return x.reshape(b, n, c)
 
 
-def normalise(x, weight, eps=1e-6):
+def normalise(self, x):
     # in float32
     # of the last axis
     # no mean is taken off
     return mindiesd.ext.rms_norm(
         x,
-        weight,
-        eps,
+        self.weight,
+        self.eps,
         result_type="promoted",
     )  # the weight comes last

@@ -25,10 +25,10 @@ def attend(q, k, v, heads, mask=None):
     return x.reshape(b, n, c)
 
 
-def normalise(x, weight, eps=1e-6):
+def normalise(self, x):
     # in float32
     h = x.float()
     variance = h.pow(2).mean(-1, keepdim=True)  # of the last axis
     # no mean is taken off
-    h = h * torch.rsqrt(variance + eps)
-    return weight * h.to(x.dtype)  # the weight comes last
+    h = h * torch.rsqrt(variance + self.eps)
+    return self.weight * h.to(x.dtype)  # the weight comes last

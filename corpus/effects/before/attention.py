@@ -4,18 +4,18 @@ import torch
 import torch.nn.functional as F
 
 
-def called_between(x, weight, eps, hook):
+def called_between(self, x, hook):
     h = x.float()
     variance = h.pow(2).mean(-1, keepdim=True)
     hook(h)
-    return weight * (h * torch.rsqrt(variance + eps)).to(x.dtype)
+    return self.weight * (h * torch.rsqrt(variance + self.eps)).to(x.dtype)
 
 
-def written_between(x, weight, eps):
+def written_between(self, x):
     h = x.float()
     variance = h.pow(2).mean(-1, keepdim=True)
     x.zero_()
-    return weight * (h * torch.rsqrt(variance + eps)).to(x.dtype)
+    return self.weight * (h * torch.rsqrt(variance + self.eps)).to(x.dtype)
 
 
 def dropped_argument(q, k, v, random):

@@ -1,11 +1,11 @@
 import torch
 
 
-def shared_root(x, weight, eps):
+def shared_root(self, x):
     """The inverse root is given out besides."""
     h = x.float()
-    inverse = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
-    return weight * (h * inverse).to(x.dtype), inverse
+    inverse = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+    return self.weight * (h * inverse).to(x.dtype), inverse
 
 
 def branch_with_more(self, x, counts):

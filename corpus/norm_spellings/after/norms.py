@@ -1,23 +1,43 @@
 import mindiesd.ext
+import torch
+from torch import nn
 
 
-def with_power(x, weight, eps):
-    return mindiesd.ext.rms_norm(x, weight, eps, result_type="promoted")
+class Norms(nn.Module):
+    def __init__(self, width, eps=1e-2):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps = eps
 
+    def with_power(self, x):
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="promoted")
 
-def with_square_root(x, weight, eps=1e-6):
-    return mindiesd.ext.rms_norm(x, weight, eps, result_type="input")
+    def with_square_root(self, x):
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="input")
 
-
-def with_exponent(x, weight, eps=1e-6):
-    return mindiesd.ext.rms_norm(x, weight, eps, result_type="input")
+    def with_exponent(self, x):
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="input")
 
 
 def plain(x):
     return mindiesd.ext.rms_norm(x, eps=1e-6, result_type="input")
 
 
-def centred(x, weight, eps=1e-6):
+def centred(x, eps: float = 1e-6):
     """A layer norm by hand: an RMS norm once the mean is off."""
     h = x.float() - x.float().mean(-1, keepdim=True)
-    return weight * (mindiesd.ext.rms_norm(h, eps=eps, result_type="input")).to(x.dtype)
+    h = mindiesd.ext.rms_norm(h, eps=eps, result_type="input")
+    return h.to(x.dtype)
+
+
+def offset(x, weight, eps=1e-6):
+    """Gemma's: the weight is stored as its distance from one; it stays outside."""
+    h = x.float()
+    h = mindiesd.ext.rms_norm(h, eps=eps, result_type="input")
+    return (h * (1.0 + weight.float())).type_as(x)
+
+
+def scaled(x, weight, eps=1e-6):
+    """The weight may have any shape, so it stays outside."""
+    h = mindiesd.ext.rms_norm(x, eps=eps, result_type="input")
+    return weight * h

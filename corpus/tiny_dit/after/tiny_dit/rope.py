@@ -13,4 +13,9 @@ def rope_tables(length: int, width: int, theta: float = 10000.0, device=None):
 
 def apply_rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """Rotates x of shape [batch, length, heads, head_dim]."""
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, rotated_mode="rotated_interleaved")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_interleaved",
+    )

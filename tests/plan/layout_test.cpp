@@ -1,0 +1,187 @@
+// Layout propagation and the evidence it rests on: which transposes around an attention call go,
+// and why the others stay; the rank that the code shows; zero at inference.
+#include <gtest/gtest.h>
+
+#include "rewriter/match/facts.hpp"
+#include "rewriter/plan/layout.hpp"
+#include "tests/frontend/lowered.hpp"
+#include "tests/frontend/row_name.hpp"
+
+namespace refit {
+namespace {
+
+using graph::kNone;
+using graph::ValueId;
+
+constexpr const char* kHead =
+    "import torch\nimport torch.nn.functional as F\n"
+    "from torch.nn.functional import scaled_dot_product_attention as sdpa\n";
+
+ValueId attention_call(const graph::Graph& g) {
+  for (ValueId id = 0; id < g.values.size(); ++id) {
+    if (g[id].op != nullptr && g[id].op->id.ends_with(".scaled_dot_product_attention")) return id;
+  }
+  return kNone;
+}
+
+struct Row {
+  const char* name;
+  const char* body;      // of f(q, k, v, m, c), four dimensions each, [batch, sequence, heads, dim]
+  const char* expected;  // how many transposes went, or why none did
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class Absorb : public testing::TestWithParam<Row> {};
+
+TEST_P(Absorb, AsExpected) {
+  const Lowered lowered(std::string(kHead) + "def f(q, k, v, m, c):\n" + GetParam().body);
+  const graph::Graph& g = lowered.graph();
+  const ValueId call = attention_call(g);
+  ASSERT_NE(call, kNone);
+  Layout layout;
+  layout.operands = {{"query", "BNSD"}, {"key", "BNSD"}, {"value", "BNSD"}};
+  layout.result = "BNSD";
+  layout.target = "BSND";
+  const Absorption result = absorb(g, call, layout);
+  EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
+            GetParam().expected);
+  EXPECT_EQ(result.absorbed, !result.forwarded.empty());
+}
+
+const Row kLayouts[] = {
+    {"inline_everywhere",
+     "  return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "4"},
+    {"one_tensor_for_all", "  q = q.transpose(1, 2)\n  return sdpa(q, q, q).transpose(1, 2)\n",
+     "2"},
+    {"negative_axes",
+     "  return sdpa(q.transpose(-2, -3), k.transpose(-3, 2), v.transpose(2, 1)).transpose(1, -2)\n",
+     "4"},
+    {"casts_between",
+     "  q = q.transpose(1, 2).to(v.dtype)\n"
+     "  x = sdpa(q, k.transpose(1, 2).half(), v.transpose(1, 2)).to(q.dtype)\n"
+     "  return x.transpose(1, 2)\n",
+     "4"},
+    {"contiguous_between",
+     "  q, k, v = (q.transpose(1, 2).contiguous(), k.transpose(1, 2).contiguous(),\n"
+     "             v.transpose(1, 2).contiguous())\n"
+     "  return sdpa(q, k, v).transpose(1, 2).contiguous()\n",
+     "4"},
+    {"of_calls_of_modules",
+     "  q = m.q(q).transpose(1, 2)\n  k = m.k(k).transpose(1, 2)\n"
+     "  v = m.v(v).transpose(1, 2)\n  return sdpa(q, k, v).transpose(1, 2)\n",
+     "4"},
+    {"both_branches",
+     "  q = q.transpose(1, 2)\n  v = v.transpose(1, 2)\n"
+     "  if c:\n    k = m.transpose(1, 2)\n  else:\n    k = k.transpose(1, 2)\n"
+     "  return sdpa(q, k, v).transpose(1, 2)\n",
+     "5"},
+    {"shape_of_other_axes_read",
+     "  q = q.transpose(1, 2)\n  d = q.shape[-1] + q.size(0)\n"
+     "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=d)\n  return x.transpose(1, 2)\n",
+     "4"},
+    {"one_branch",
+     "  q = q.transpose(1, 2)\n  v = v.transpose(1, 2)\n"
+     "  if c:\n    k = m\n  else:\n    k = k.transpose(1, 2)\n"
+     "  return sdpa(q, k, v).transpose(1, 2)\n",
+     "`key` does not come straight from a transpose"},
+    {"moved_axis_read",
+     "  q = q.transpose(1, 2)\n  d = q.shape[2]\n"
+     "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=d)\n  return x.transpose(1, 2)\n",
+     "`query` is also read by something else"},
+    {"also_returned",
+     "  k = k.transpose(1, 2)\n"
+     "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2), k\n",
+     "`key` is also read by something else"},
+    {"also_given_away",
+     "  k = k.transpose(1, 2)\n  c.append(k)\n"
+     "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "`key` is also read by something else"},
+    {"not_transposed_back",
+     "  return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n",
+     "the result is used as it is"},
+    {"transposed_back_and_read",
+     "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
+     "  return x.transpose(1, 2) + x.sum()\n",
+     "the result is not only transposed back"},
+    {"other_axes_back",
+     "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
+     "  return x.transpose(2, 3)\n",
+     "the result is not only transposed back"},
+    {"axis_not_literal",
+     "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Layout, Absorb, testing::ValuesIn(kLayouts), RowName());
+
+// Rank of the value that f returns: a number, or "-".
+class Rank : public testing::TestWithParam<Row> {};
+
+TEST_P(Rank, AsTheCodeShows) {
+  const Lowered lowered(std::string(kHead) + "def f(q, k, v, m, c):\n" + GetParam().body);
+  const graph::Graph& g = lowered.graph();
+  const auto rank = rank_of(g, g.results.front());
+  EXPECT_EQ(rank ? std::to_string(*rank) : "-", GetParam().expected);
+}
+
+const Row kRanks[] = {
+    {"nothing", "  return q\n", "-"},
+    {"view", "  return q.view(2, -1, m, 8)\n", "4"},
+    {"view_of_a_tuple", "  return q.view((2, -1, m))\n", "3"},
+    {"view_of_an_unknown_shape", "  return q.view(m)\n", "-"},
+    {"view_with_a_splat", "  return q.view(*q.shape[:-1], 2, -1)\n", "-"},
+    {"reshape", "  return torch.reshape(q, (2, 3))\n", "2"},
+    {"unpacked_shape", "  b, n, h, d = q.shape\n  return q\n", "4"},
+    {"unpacked_size", "  b, n, _ = q.size()\n  return q\n", "3"},
+    {"unpacked_and_read", "  b, n, h, d = q.shape\n  return q * b\n", "-"},
+    {"transposed", "  return q.view(1, 2, 3, 4).transpose(1, 2)\n", "4"},
+    {"permuted", "  return q.permute(0, 2, 3, 1)\n", "4"},
+    {"cast", "  return q.view(1, 2, 3).float()\n", "3"},
+    {"unflattened", "  return q.view(1, 2, 3).unflatten(-1, (4, -1))\n", "4"},
+    {"unbound", "  a, b = q.view(1, 2, 3, 4, 5).unbind(2)\n  return a\n", "4"},
+    {"split_in_two", "  a, b = q.view(1, 2, 3, 4).chunk(2, dim=-1)\n  return b\n", "4"},
+    {"indexed", "  return q.view(1, 2, 3, 4)[0]\n", "3"},
+    {"indexed_with_none", "  return q.view(1, 2)[:, None, None, :]\n", "4"},
+    {"indexed_by_a_variable", "  return q.view(1, 2, 3)[m]\n", "-"},
+    {"joined", "  return torch.cat([q, k.view(1, 2, 3, 4)], dim=1)\n", "4"},
+    {"sum_of_known", "  return q.view(1, 2, 3) + k.view(2, 3)\n", "3"},
+    {"sum_of_one_known", "  return q.view(1, 2, 3) + k\n", "-"},
+    {"branches_agree",
+     "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = k.view(3, 2, 1)\n  return x\n", "3"},
+    {"branches_differ",
+     "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = k.view(3, 2)\n  return x\n", "-"},
+    {"sibling_branch_speaks", "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = m\n  return x\n",
+     "3"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Facts, Rank, testing::ValuesIn(kRanks), RowName());
+
+// Whether the value that f returns is zero at inference.
+class ZeroAtInference : public testing::TestWithParam<Row> {};
+
+TEST_P(ZeroAtInference, AsTheCodeShows) {
+  const Lowered lowered(std::string("def f(self, p):\n") + GetParam().body);
+  const graph::Graph& g = lowered.graph();
+  EXPECT_EQ(zero_at_inference(g, g.results.front()) ? "yes" : "no", GetParam().expected);
+}
+
+const Row kZeros[] = {
+    {"zero", "  return 0\n", "yes"},
+    {"real_zero", "  return 0.0\n", "yes"},
+    {"none", "  return None\n", "no"},
+    {"half", "  return 0.5\n", "no"},
+    {"variable", "  return p\n", "no"},
+    {"training_only", "  return p if self.training else 0.0\n", "yes"},
+    {"inference_only", "  return 0.0 if not self.training else p\n", "yes"},
+    {"training_only_wrong_way", "  return 0.0 if self.training else p\n", "no"},
+    {"statement", "  if self.training:\n    x = p\n  else:\n    x = 0\n  return x\n", "yes"},
+    {"other_condition", "  return p if self.enabled else 0.0\n", "no"},
+    {"zero_either_way", "  return 0 if self.enabled else 0.0\n", "yes"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Facts, ZeroAtInference, testing::ValuesIn(kZeros), RowName());
+
+}  // namespace
+}  // namespace refit
