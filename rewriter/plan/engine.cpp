@@ -81,7 +81,7 @@ class Run {
     for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
     triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
-    Prefilter prefilter(std::move(triggers));
+    Prefilter prefilter(triggers);
     for (const CompiledRule& rule : compiled_.rules) {
       for (const Operation* op : rule.callees) {
         if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
