@@ -23,5 +23,5 @@ def after_maximum(scores):
     return mindiesd.ext.softmax(scores, dim=-1, subtract="row", clamp_min=-20)
 
 
-def clipped(scores, high):
+def clipped(scores, high=3.0):
     return mindiesd.ext.softmax(scores, dim=-1, clamp_max=high)

@@ -23,5 +23,5 @@ def after_maximum(scores):
     return scores.softmax(-1)
 
 
-def clipped(scores, high):
+def clipped(scores, high=3.0):
     return torch.softmax(scores.clip(max=high), -1)

@@ -20,6 +20,11 @@ def clamp_before_maximum(scores):
     return F.softmax(scores, dim=-1)
 
 
+def bound_of_unknown_kind(scores, low):
+    """A tensor of bounds clamps each score by its own."""
+    return torch.softmax(torch.clamp(scores, min=low), dim=-1)
+
+
 def other_axis(scores):
     """The maximum is over the rows, the softmax over the columns: another function."""
     scores = scores - scores.amax(dim=-2, keepdim=True)
