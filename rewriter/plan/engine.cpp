@@ -2,6 +2,8 @@
 // through a definition. Entry point: run.
 #include "rewriter/plan/engine.hpp"
 
+#include <fnmatch.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -418,6 +420,13 @@ class Run {
     for (const auto& [qualified, where] : definitions) {
       names.push_back(qualified.substr(qualified.rfind('.') + 1));
     }
+    for (const CompiledRule& rule : compiled_.rules) {
+      if (!rule.rule->anchor) continue;
+      for (std::string glob : rule.rule->anchor->names) {
+        std::erase(glob, '*');  // one star at an end: the rest is what the name contains
+        names.push_back(std::move(glob));
+      }
+    }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     Prefilter prefilter({{names}});
@@ -436,7 +445,9 @@ class Run {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
         if (found == definitions.end()) {
-          if (call.rule.empty() || migrated.contains(call.callee)) continue;
+          if (migrated.contains(call.callee)) continue;
+          if (call.rule.empty()) name_anchor(call);
+          if (call.rule.empty()) continue;
           call.finding.rule = call.rule;
           call.finding.outcome = Outcome::refused;
           call.finding.code = call.code;
@@ -448,6 +459,21 @@ class Run {
         call.finding.through = found->second.first;
         call.finding.rule = found->second.second;
         state.findings.push_back(call.finding);
+      }
+    }
+  }
+
+  // A call by a telltale name of a definition that no pattern recognised.
+  void name_anchor(CallSite& call) const {
+    std::string last = call.callee.substr(call.callee.rfind('.') + 1);
+    for (const CompiledRule& rule : compiled_.rules) {
+      if (!rule.rule->anchor) continue;
+      for (const std::string& glob : rule.rule->anchor->names) {
+        if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
+        call.rule = rule.rule->id;
+        call.code = rule.rule->anchor->code;
+        call.says = rule.rule->anchor->says;
+        return;
       }
     }
   }

@@ -64,6 +64,8 @@ struct Match {
 
 // The telltale that is weaker than the pattern: each value that meets it is reported.
 struct Anchor {
+  // Globs of function names: a call of a function of the project named so is reported too.
+  std::vector<std::string> names;
   std::vector<Pattern> patterns;
   std::string code = "no-pattern";  // refusal code where no pattern matched
   std::string says;

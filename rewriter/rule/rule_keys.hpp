@@ -18,7 +18,8 @@ inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct",
 
 inline constexpr std::array<std::string_view, 3> kPatternKeys{"code", "set", "where"};
 
-inline constexpr std::array<std::string_view, 4> kAnchorKeys{"pattern", "patterns", "code", "says"};
+inline constexpr std::array<std::string_view, 5> kAnchorKeys{"pattern", "patterns", "names", "code",
+                                                             "says"};
 
 inline constexpr std::array<std::string_view, 4> kLayoutKeys{"operands", "result", "target",
                                                              "otherwise"};

@@ -121,6 +121,7 @@ void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
   if (!keys) return;
   Anchor anchor;
   anchor.patterns = read_pattern_keys(*keys, true);
+  if (const YAML::Node* names = keys->find("names")) anchor.names = file_.texts(*names, "names");
   if (const YAML::Node* code = keys->find("code")) {
     anchor.code = read_code(*code, "code");
   }

@@ -6,7 +6,7 @@ least, whatever the operands' types.
 
 from .attention import attention_forward, attention_forward_varlen
 from .norm import RMSNorm, rms_norm
-from .rotary import rotary_angles, rotary_complex, rotary_position_embedding
+from .rotary import rotary_angles, rotary_complex, rotary_matrix, rotary_position_embedding
 from .softmax import softmax
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "rms_norm",
     "rotary_angles",
     "rotary_complex",
+    "rotary_matrix",
     "rotary_position_embedding",
     "softmax",
 ]

@@ -122,6 +122,51 @@ def rotary_complex(x, freqs_cis, *, result_type="input"):
     return _rotary(x, cos, sin, True, result_type)
 
 
+def rotary_matrix(x, freqs, *, result_type="input"):
+    """Neighbours (x[2j], x[2j + 1]) as vectors, each multiplied by a 2×2 matrix.
+
+    Composed of torch operators: matrices need not be rotations, so there is no table of cosines to
+    hand to the rotary kernel.
+
+    Args:
+        x: [..., D], D even, floating.
+        freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
+            lies on another device.
+        result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``.
+
+    Returns:
+        A tensor of x's shape.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape or value.
+    """
+    expect_tensor("x", x)
+    expect_tensor("freqs", freqs)
+    expect_inference(x, freqs)
+    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
+    if x.dim() == 0 or not x.is_floating_point() or x.shape[-1] % 2:
+        raise ParametersInvalid(
+            "x must be a floating tensor whose last dimension is even, but is "
+            f"{x.dtype} of shape {list(x.shape)}."
+        )
+    if freqs.dim() < 3 or freqs.shape[-2:] != (2, 2) or not freqs.is_floating_point():
+        raise ParametersInvalid(
+            "freqs must be a floating tensor of 2×2 matrices, [..., D/2, 2, 2], but is "
+            f"{freqs.dtype} of shape {list(freqs.shape)}."
+        )
+    wide = torch.promote_types(torch.promote_types(x.dtype, freqs.dtype), torch.float32)
+    table = freqs.to(device=x.device, dtype=wide)
+    pairs = x.to(wide).reshape(*x.shape[:-1], -1, 1, 2)
+    out = table[..., 0] * pairs[..., 0] + table[..., 1] * pairs[..., 1]
+    if result_type == "input":
+        wide = x.dtype
+    elif result_type == "promoted":
+        wide = torch.promote_types(x.dtype, freqs.dtype)
+    else:
+        wide = torch.promote_types(x.dtype, torch.float32)
+    return out.reshape(x.shape).to(wide)
+
+
 def rotary_angles(
     x, freqs, *, start_index=0, scale=1.0, sequence_dim=-2, freqs_sequence_dim=None
 ):

@@ -1,0 +1,54 @@
+"""ext.rotary_matrix against the formula in float64, and against the rotation that its matrices are."""
+
+import pytest
+import torch
+
+import mindiesd
+from mindiesd.utils import ParametersInvalid
+
+
+def reference(x, freqs):
+    pairs = x.double().reshape(*x.shape[:-1], -1, 1, 2)
+    out = (freqs.double() * pairs).sum(dim=-1)
+    return out.reshape(x.shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("table", [(1, 5, 1, 4, 2, 2), (5, 1, 4, 2, 2), (2, 5, 3, 4, 2, 2)])
+def test_against_the_formula(dtype, table):
+    torch.manual_seed(0)
+    x = torch.randn(2, 5, 3, 8).to(dtype)
+    freqs = torch.randn(table)
+    out = mindiesd.ext.rotary_matrix(x, freqs)
+    assert out.dtype == dtype and out.shape == x.shape
+    error = (out.double() - reference(x, freqs)).abs().max()
+    assert error <= 2 * torch.finfo(dtype).eps * reference(x, freqs).abs().max()
+
+
+def test_a_rotation_is_a_rotation():
+    torch.manual_seed(0)
+    x, angle = torch.randn(2, 5, 3, 8), torch.randn(5, 1, 4)
+    cos, sin = angle.cos(), angle.sin()
+    freqs = torch.stack([cos, -sin, sin, cos], dim=-1).unflatten(-1, (2, 2))
+    expected = mindiesd.ext.rotary_position_embedding(x, cos, sin, "rotated_interleaved")
+    assert torch.allclose(mindiesd.ext.rotary_matrix(x, freqs), expected, atol=1e-6)
+
+
+def test_result_types():
+    x, freqs = torch.randn(4, 8).bfloat16(), torch.randn(4, 4, 2, 2)
+    assert mindiesd.ext.rotary_matrix(x, freqs).dtype == torch.bfloat16
+    assert mindiesd.ext.rotary_matrix(x, freqs, result_type="promoted").dtype == torch.float32
+    assert mindiesd.ext.rotary_matrix(x, freqs, result_type="float32").dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("x", "freqs", "what"),
+    [
+        (torch.randn(4, 7), torch.randn(3, 2, 2), "even"),
+        (torch.randn(4, 8), torch.randn(4, 2, 3), "2×2"),
+        (torch.ones(4, 8, dtype=torch.int32), torch.randn(4, 2, 2), "floating"),
+    ],
+)
+def test_bad_arguments(x, freqs, what):
+    with pytest.raises(ParametersInvalid, match=what):
+        mindiesd.ext.rotary_matrix(x, freqs)
