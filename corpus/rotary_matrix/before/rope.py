@@ -1,7 +1,7 @@
-import torch
+from torch import Tensor
 
 
-def apply_rope(xq, xk, freqs_cis):
+def apply_rope(xq: Tensor, xk: Tensor, freqs_cis: Tensor):
     """2x2 matrices on neighbouring pairs."""
     xq_ = xq.float().reshape(*xq.shape[:-1], -1, 1, 2)
     xk_ = xk.float().reshape(*xk.shape[:-1], -1, 1, 2)
