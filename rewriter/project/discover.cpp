@@ -149,7 +149,16 @@ class Search {
       if (is_python(path) && !in_environment(path.parent_path())) take_regular(path);
     }
     for (const std::string& link : listing->links) look_at_link(root_ / link);
-    for (const std::string& repository : listing->repositories) note_repository(repository);
+    for (const std::string& repository : listing->repositories) {
+      // git takes a folder that it cannot open for a repository of its own.
+      std::error_code error;
+      const fs::directory_iterator entries(root_ / repository, error);
+      if (error == std::errc::permission_denied) {
+        problems_.emplace(repository, "cannot be read: Permission denied");
+      } else {
+        note_repository(repository);
+      }
+    }
     for (const std::string& unreadable : listing->unreadable) {
       problems_.emplace(unreadable, "cannot be read: Permission denied");
     }
