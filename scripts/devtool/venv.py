@@ -23,8 +23,9 @@ def python() -> Path:
 
 
 def _identity() -> str:
-    """What an environment was made from: another Python means another environment."""
-    return f"{sys.version} {sys.base_prefix}"
+    """What an environment was made from: another Python means another environment. A bug-fix
+    release of the same Python does not; its environments go on working."""
+    return f"{sys.implementation.cache_tag} {sys.base_prefix}"
 
 
 def _stamp(name: str) -> Path:
