@@ -149,18 +149,30 @@ class Search {
       if (is_python(path) && !in_environment(path.parent_path())) take_regular(path);
     }
     for (const std::string& link : listing->links) look_at_link(root_ / link);
-    for (const std::string& repository : listing->repositories) {
-      // git takes a folder that it cannot open for a repository of its own.
-      std::error_code error;
-      const fs::directory_iterator entries(root_ / repository, error);
-      if (error == std::errc::permission_denied) {
-        problems_.emplace(repository, "cannot be read: Permission denied");
-      } else {
-        note_repository(repository);
-      }
-    }
+    for (const std::string& repository : listing->repositories) note_repository(repository);
     for (const std::string& unreadable : listing->unreadable) {
       problems_.emplace(unreadable, "cannot be read: Permission denied");
+    }
+    look_for_closed_folders(git);
+  }
+
+  // Folders that cannot be opened. libgit2 reports some of them and passes over others.
+  void look_for_closed_folders(const GitTree& git) {
+    std::vector<fs::path> work{start_};
+    while (!work.empty()) {
+      const fs::path folder = work.back();
+      work.pop_back();
+      std::error_code error;
+      fs::directory_iterator entries(folder, error);
+      if (error == std::errc::permission_denied) {
+        problems_.emplace(relative_to(folder, root_), "cannot be read: Permission denied");
+      }
+      if (error) continue;
+      for (const fs::directory_entry& entry : entries) {
+        if (entry.symlink_status(error).type() != fs::file_type::directory || error) continue;
+        if (entry.path().filename() == ".git") continue;
+        if (!git.ignores(relative_to(entry.path(), root_), true)) work.push_back(entry.path());
+      }
     }
   }
 
