@@ -14,5 +14,4 @@ def outputs():
         rotation.halves(heads_first, tables),
         rotation.halves_sequence_first(sequence_first, tables),
         rotation.complex_table(torch.randn(2, 5, 3, 8), freqs[None]),
-        rotation.pair(heads_first, *tables),
     ]

@@ -9,6 +9,6 @@ def outputs():
         decoder.literal(*heads),
         decoder.variable(*flat, True),
         decoder.variable(*flat, False),
-        decoder.positional(*flat),
+        decoder.on(*flat),
         decoder.off(*flat),
     ]

@@ -9,5 +9,6 @@ def outputs():
         attention.both(x * 5000, value),
         attention.at_once(x),
         attention.after_maximum(x),
-        attention.clipped(x, 3.0),
+        attention.clipped(x),
+        attention.clamp_before_maximum(x),
     ]

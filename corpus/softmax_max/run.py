@@ -9,5 +9,4 @@ def outputs():
         attention.by_max_index(x),
         attention.by_max_values(x, value),
         attention.by_global_max(x),
-        attention.in_float32(x.half()),
     ]

@@ -58,11 +58,13 @@ void Graph::derive() const {
   while (!work.empty()) {
     ValueId id = work.back();
     work.pop_back();
+    for (ValueId operand : values[id].operands) reach(operand);
+  }
+  for (ValueId id = 0; id < values.size(); ++id) {
     for (ValueId operand : values[id].operands) {
       if (operand == kNone) continue;
       auto& list = users_[operand];
       if (list.empty() || list.back() != id) list.push_back(id);
-      reach(operand);
     }
   }
 }

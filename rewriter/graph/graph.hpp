@@ -116,7 +116,7 @@ class Graph {
 
   // Values that some statement or sink needs. Computed when asked for, then kept.
   const std::vector<bool>& live() const;
-  // Live values that have `id` among their operands.
+  // Values that have `id` among their operands, read or not: what is written runs.
   const std::vector<ValueId>& users(ValueId id) const;
   // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
   bool used_by_statement(ValueId id) const;

@@ -31,7 +31,11 @@ class Unifier {
     if (named != seen_.end() && named->second != s && !subject_.same(named->second, s))
       return false;
     const Value& sv = subject_[s];
-    if (pv.kind != sv.kind || pv.op != sv.op || pv.index != sv.index || pv.count != sv.count) {
+    // A list of operands may be written as a tuple.
+    bool sequences = (pv.kind == Kind::tuple || pv.kind == Kind::list) &&
+                     (sv.kind == Kind::tuple || sv.kind == Kind::list);
+    if ((pv.kind != sv.kind && !sequences) || pv.op != sv.op || pv.index != sv.index ||
+        pv.count != sv.count) {
       return false;
     }
     switch (pv.kind) {

@@ -6,10 +6,12 @@
 namespace refit {
 
 using graph::Graph;
+using graph::Kind;
 using graph::kNone;
 using graph::Statement;
 using graph::StatementId;
 using graph::StatementKind;
+using graph::Value;
 using graph::ValueId;
 
 std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
@@ -81,6 +83,27 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
     dead = std::move(next);
   }
   return {dead.begin(), dead.end()};
+}
+
+bool is_result(const Graph& graph, ValueId id) {
+  std::vector<ValueId> work = graph.results;
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    ValueId at = work.back();
+    work.pop_back();
+    if (at == kNone || !seen.insert(at).second) continue;
+    if (at == id) return true;
+    const Value& v = graph[at];
+    if (v.kind == Kind::phi || v.kind == Kind::tuple) {
+      work.insert(work.end(), v.operands.begin(), v.operands.end());
+    } else if (v.kind == Kind::op &&
+               (v.op->axes == AxisKind::cast || v.op->view || v.op->axes == AxisKind::concat)) {
+      work.push_back(v.operands[0]);
+    } else if (v.kind == Kind::list) {
+      work.insert(work.end(), v.operands.begin(), v.operands.end());
+    }
+  }
+  return false;
 }
 
 }  // namespace refit

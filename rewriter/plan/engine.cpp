@@ -40,6 +40,8 @@ struct FileState {
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
       definitions;                    // qualified -> (FILE:LINE, rule)
   std::vector<std::string> migrated;  // functions that call the runtime already
+  std::vector<std::pair<std::string, std::string>>
+      gives;  // function -> what it returns the call of
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
@@ -79,7 +81,7 @@ class Run {
     for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
     triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
-    Prefilter prefilter(std::move(triggers));
+    Prefilter prefilter(triggers);
     for (const CompiledRule& rule : compiled_.rules) {
       for (const Operation* op : rule.callees) {
         if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
@@ -374,7 +376,9 @@ class Run {
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                   FileState& state) {
     for (const ProjectCall& call : unit.project_calls) {
-      const graph::Value& v = unit.functions[call.function].graph[call.value];
+      const Function& home = unit.functions[call.function];
+      const graph::Value& v = home.graph[call.value];
+      if (is_result(home.graph, call.value)) state.gives.emplace_back(home.qualified, call.callee);
       auto begin = unit.source().position(v.range.begin);
       if (own.contains({begin.line, begin.column})) continue;
       CallSite site;
@@ -410,6 +414,18 @@ class Run {
     for (const FileState& state : states_) {
       for (const auto& [qualified, where] : state.definitions)
         definitions.emplace(qualified, where);
+    }
+    // A function that gives what a rewritten one gives is rewritten with it.
+    for (bool more = true; more;) {
+      more = false;
+      for (const FileState& state : states_) {
+        for (const auto& [function, callee] : state.gives) {
+          auto found = definitions.find(callee);
+          if (found == definitions.end() || definitions.contains(function)) continue;
+          definitions.emplace(function, found->second);
+          more = true;
+        }
+      }
     }
     std::set<std::string> migrated;
     for (const FileState& state : states_) {

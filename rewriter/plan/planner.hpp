@@ -55,6 +55,9 @@ std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph
                                                 const std::vector<graph::ValueId>& kept,
                                                 const std::set<graph::ValueId>& gone);
 
+// Whether the function gives this value, possibly through joins, casts and concatenations.
+bool is_result(const graph::Graph& graph, graph::ValueId id);
+
 // Which values are still needed once the change is made and `dead` statements are gone.
 std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
                              const std::vector<graph::ValueId>& kept,

@@ -179,7 +179,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     }
     change.arguments.push_back(std::move(argument));
   }
-  site.definition = is_result(change.root);
+  site.definition = is_result(g_, change.root);
   site.change = change;
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
@@ -245,27 +245,6 @@ std::string SitePlanner::disturbed(const PlannedSite& site,
     }
   }
   return "";
-}
-
-bool SitePlanner::is_result(ValueId id) const {
-  std::vector<ValueId> work = g_.results;
-  std::set<ValueId> seen;
-  while (!work.empty()) {
-    ValueId at = work.back();
-    work.pop_back();
-    if (at == kNone || !seen.insert(at).second) continue;
-    if (at == id) return true;
-    const Value& v = g_[at];
-    if (v.kind == Kind::phi || v.kind == Kind::tuple) {
-      work.insert(work.end(), v.operands.begin(), v.operands.end());
-    } else if (v.kind == Kind::op &&
-               (v.op->axes == AxisKind::cast || v.op->view || v.op->axes == AxisKind::concat)) {
-      work.push_back(v.operands[0]);
-    } else if (v.kind == Kind::list) {
-      work.insert(work.end(), v.operands.begin(), v.operands.end());
-    }
-  }
-  return false;
 }
 
 }  // namespace refit

@@ -121,9 +121,6 @@ class SitePlanner {
   // Something between the parts of the computation that may change what they read.
   std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
-  // Whether the function gives this value, possibly through joins and casts.
-  bool is_result(ValueId id) const;
-
   void anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                std::vector<PlannedSite>& out);
 

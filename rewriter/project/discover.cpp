@@ -153,6 +153,27 @@ class Search {
     for (const std::string& unreadable : listing->unreadable) {
       problems_.emplace(unreadable, "cannot be read: Permission denied");
     }
+    look_for_closed_folders(git);
+  }
+
+  // Folders that cannot be opened. libgit2 reports some of them and passes over others.
+  void look_for_closed_folders(const GitTree& git) {
+    std::vector<fs::path> work{start_};
+    while (!work.empty()) {
+      const fs::path folder = work.back();
+      work.pop_back();
+      std::error_code error;
+      fs::directory_iterator entries(folder, error);
+      if (error == std::errc::permission_denied) {
+        problems_.emplace(relative_to(folder, root_), "cannot be read: Permission denied");
+      }
+      if (error) continue;
+      for (const fs::directory_entry& entry : entries) {
+        if (entry.symlink_status(error).type() != fs::file_type::directory || error) continue;
+        if (entry.path().filename() == ".git") continue;
+        if (!git.ignores(relative_to(entry.path(), root_), true)) work.push_back(entry.path());
+      }
+    }
   }
 
   void take_regular(const fs::path& path) {

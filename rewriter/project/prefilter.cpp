@@ -8,7 +8,7 @@
 
 namespace refit {
 
-Prefilter::Prefilter(std::vector<Triggers> per_rule) {
+Prefilter::Prefilter(const std::vector<Triggers>& per_rule) {
   std::map<std::string, uint32_t> number;
   std::vector<std::string> literals;
   for (const Triggers& triggers : per_rule) {

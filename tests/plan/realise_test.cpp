@@ -125,21 +125,11 @@ const Row kImports[] = {
      "import mindiesd\n\n\n"
      "def f(q):\n    return mindiesd.attention_forward(q, q, q, head_first=True), "
      "mindiesd.RMSNorm\n"},
-    {"present_under_an_alias",
-     "import mindiesd as sd\nimport torch.nn.functional as F\n\n\n"
-     "def f(q):\n    return F.scaled_dot_product_attention(q, q, q), sd\n",
-     "import mindiesd as sd\n\n\n"
-     "def f(q):\n    return sd.attention_forward(q, q, q, head_first=True), sd\n"},
     {"present_as_a_name",
      "from mindiesd import attention_forward\nimport torch.nn.functional as F\n\n\n"
      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q), attention_forward\n",
      "from mindiesd import attention_forward\n\n\n"
      "def f(q):\n    return attention_forward(q, q, q, head_first=True), attention_forward\n"},
-    {"present_inside_another_function",
-     "import torch.nn.functional as F\n\n\ndef g():\n    import mindiesd\n    return mindiesd\n\n\n"
-     "def f(q):\n    return F.scaled_dot_product_attention(q, q, q)\n",
-     "import mindiesd\n\n\ndef g():\n    import mindiesd\n    return mindiesd\n\n\n"
-     "def f(q):\n    return mindiesd.attention_forward(q, q, q, head_first=True)\n"},
     {"one_name_of_several",
      "from torch.nn.functional import gelu, scaled_dot_product_attention, silu\n\n\n"
      "def f(q):\n    return gelu(silu(scaled_dot_product_attention(q, q, q)))\n",

@@ -84,7 +84,7 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.match.patterns[0].code,
             "return $x * torch.rsqrt($x.pow(2).mean(-1, keepdim=True) + $eps)");
   EXPECT_EQ(pattern.match.patterns[1].set.at("result"), "\"promoted\"");
-  ASSERT_EQ(pattern.match.patterns[1].where.size(), 2u);
+  ASSERT_EQ(pattern.match.patterns[1].where.size(), 5u);
   EXPECT_EQ(pattern.match.patterns[1].where[1].kind, "simple");
   ASSERT_EQ(pattern.match.choices.at("weight").size(), 3u);
   EXPECT_EQ(pattern.match.choices.at("weight")[0].code, "$given.float()");

@@ -68,8 +68,10 @@ TEST(Schema, HasTheKindsOfClause) {
         expected = "#/$defs/where_is";
         break;
       case WhereForm::names:
-      case WhereForm::qualified:
         expected = "#/$defs/names";
+        break;
+      case WhereForm::qualified:
+        expected = "#/$defs/texts";
         break;
       case WhereForm::package:
         expected = "#/$defs/text";

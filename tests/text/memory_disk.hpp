@@ -57,8 +57,8 @@ class MemoryDisk final : public Disk {
   DiskResult<std::string> resolve(const std::string& path) override {
     if (auto ok = step("resolve " + path); !ok) return tl::unexpected<DiskError>(ok.error());
     const auto link = links.find(path);
-    const std::string target = link == links.end() ? path : link->second;
-    if (!files.count(target)) return missing();
+    std::string target = link == links.end() ? path : link->second;
+    if (!files.contains(target)) return missing();
     return target;
   }
   DiskResult<FileStatus> status(const std::string& path) override {
@@ -73,7 +73,7 @@ class MemoryDisk final : public Disk {
   }
   DiskResult<int> create(const std::string& path) override {
     if (auto ok = step("create " + path); !ok) return tl::unexpected<DiskError>(ok.error());
-    if (files.count(path)) {
+    if (files.contains(path)) {
       return tl::unexpected<DiskError>(DiskError{DiskError::Kind::exists, "File exists"});
     }
     File file;

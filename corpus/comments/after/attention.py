@@ -29,9 +29,4 @@ def normalise(self, x):
     # in float32
     # of the last axis
     # no mean is taken off
-    return mindiesd.ext.rms_norm(
-        x,
-        self.weight,
-        self.eps,
-        result_type="promoted",
-    )  # the weight comes last
+    return mindiesd.ext.rms_norm(x, self.weight, self.eps)  # the weight comes last

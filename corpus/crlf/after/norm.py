@@ -2,7 +2,7 @@ import mindiesd.ext
 
 
 def normalise(self, x):
-    return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="promoted")
+    return mindiesd.ext.rms_norm(x, self.weight, self.eps)
 
 
 def long(self, hidden_states):
@@ -10,5 +10,4 @@ def long(self, hidden_states):
         hidden_states,
         self.the_weight_of_the_norm,
         self.epsilon_inside_the_root,
-        result_type="promoted",
     )

@@ -54,15 +54,6 @@ class Rotation(nn.Module):
     def complex_table(self, query, freqs):
         return mindiesd.ext.rotary_complex(query, freqs.unsqueeze(2))
 
-    def pair(self, query, cos, sin):
-        return mindiesd.rotary_position_embedding(
-            query,
-            cos,
-            sin,
-            rotated_mode="rotated_interleaved",
-            head_first=True,
-        )
-
 
 def table(length, width):
     return get_1d_rotary_pos_embed(width, length, use_real=True)

@@ -26,9 +26,6 @@ class Rotation(nn.Module):
     def complex_table(self, query, freqs):
         return apply_rotary_emb(query, freqs, use_real=False)
 
-    def pair(self, query, cos, sin):
-        return apply_rotary_emb(query, (cos, sin), use_real=True)
-
 
 def table(length, width):
     return get_1d_rotary_pos_embed(width, length, use_real=True)

@@ -11,12 +11,5 @@ def called_between(self, x, hook):
     return self.weight * (h * torch.rsqrt(variance + self.eps)).to(x.dtype)
 
 
-def written_between(self, x):
-    h = x.float()
-    variance = h.pow(2).mean(-1, keepdim=True)
-    x.zero_()
-    return self.weight * (h * torch.rsqrt(variance + self.eps)).to(x.dtype)
-
-
 def dropped_argument(q, k, v, random):
     return F.scaled_dot_product_attention(q, k, v, dropout_p=random.next())

@@ -20,15 +20,8 @@ def causal(q, k, v):
     return mindiesd.ext.attention_forward(q, k, v, is_causal=True, causal_alignment="bottom_right")
 
 
-def windowed(q, k, v, window):
-    return mindiesd.ext.attention_forward(
-        q,
-        k,
-        v,
-        window_size=(window, 0),
-        softcap=50.0,
-        causal_alignment="bottom_right",
-    )
+def capped(q, k, v):
+    return mindiesd.ext.attention_forward(q, k, v, softcap=50.0, causal_alignment="bottom_right")
 
 
 def off(q, k, v):

@@ -20,8 +20,8 @@ def causal(q, k, v):
     return flash_attn.flash_attn_func(q, k, v, causal=True)
 
 
-def windowed(q, k, v, window):
-    return flash_attn_func(q, k, v, window_size=(window, 0), softcap=50.0)
+def capped(q, k, v):
+    return flash_attn_func(q, k, v, softcap=50.0)
 
 
 def off(q, k, v):

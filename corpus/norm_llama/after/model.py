@@ -13,12 +13,7 @@ class LlamaRMSNorm(nn.Module):
         self.variance_epsilon = eps
 
     def forward(self, hidden_states):
-        return mindiesd.ext.rms_norm(
-            hidden_states,
-            self.weight,
-            self.variance_epsilon,
-            result_type="promoted",
-        )
+        return mindiesd.ext.rms_norm(hidden_states, self.weight, self.variance_epsilon)
 
     def extra_repr(self):
         return f"{tuple(self.weight.shape)}, eps={self.variance_epsilon}"

@@ -10,7 +10,7 @@ class Norms(nn.Module):
         self.eps = eps
 
     def with_power(self, x):
-        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="promoted")
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps)
 
     def with_square_root(self, x):
         return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="input")

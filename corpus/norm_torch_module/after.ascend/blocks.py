@@ -9,7 +9,7 @@ class Block(nn.Module):
         self.norm1 = mindiesd.RMSNorm(width, eps=eps)
         self.norm2 = torch.nn.RMSNorm(width)
         self.norm3 = nn.RMSNorm(width, 1e-6, False)
-        self.norm4 = mindiesd.RMSNorm(hidden_size=(width,), eps=1e-6)
+        self.norm4 = nn.RMSNorm(normalized_shape=(width,), eps=1e-6, elementwise_affine=True)
         self.norm5 = nn.RMSNorm(width, eps=1e-6, dtype=torch.float32)
 
     def forward(self, x):

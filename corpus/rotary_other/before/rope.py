@@ -3,15 +3,6 @@
 import torch
 
 
-def apply_rope(xq, xk, freqs_cis):
-    """2x2 matrices on neighbouring pairs."""
-    xq_ = xq.float().reshape(*xq.shape[:-1], -1, 1, 2)
-    xk_ = xk.float().reshape(*xk.shape[:-1], -1, 1, 2)
-    xq_out = freqs_cis[..., 0] * xq_[..., 0] + freqs_cis[..., 1] * xq_[..., 1]
-    xk_out = freqs_cis[..., 0] * xk_[..., 0] + freqs_cis[..., 1] * xk_[..., 1]
-    return xq_out.reshape(*xq.shape).type_as(xq), xk_out.reshape(*xk.shape).type_as(xk)
-
-
 def apply_rotary_backwards(x, cos, sin):
     """The sign is on the other half: the inverse rotation."""
     x_real, x_imag = x.reshape(*x.shape[:-1], -1, 2).unbind(-1)

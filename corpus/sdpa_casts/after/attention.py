@@ -16,13 +16,8 @@ def attend(x, query, key, value, heads):
     return hidden
 
 
-def attend_half(query, key, value):
+def attend_float(query, key, value):
     query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     batch, heads, length, head_dim = query.shape
-    out = mindiesd.ext.attention_forward(
-        query.half().float(),
-        key,
-        value.type_as(query),
-        head_first=True,
-    )
+    out = mindiesd.ext.attention_forward(query.float(), key.float(), value.float(), head_first=True)
     return out.transpose(1, 2).reshape(batch, length, heads * head_dim).to(torch.float32)

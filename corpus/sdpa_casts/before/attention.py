@@ -16,8 +16,8 @@ def attend(x, query, key, value, heads):
     return hidden
 
 
-def attend_half(query, key, value):
+def attend_float(query, key, value):
     query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     batch, heads, length, head_dim = query.shape
-    out = F.scaled_dot_product_attention(query.half().float(), key, value.type_as(query))
+    out = F.scaled_dot_product_attention(query.float(), key.float(), value.float())
     return out.transpose(1, 2).reshape(batch, length, heads * head_dim).to(torch.float32)

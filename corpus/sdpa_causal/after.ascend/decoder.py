@@ -11,15 +11,15 @@ def variable(q, k, v, causal, heads=4):
     q = q.view(2, -1, heads, 8).transpose(1, 2)
     k = k.view(2, -1, heads, 8).transpose(1, 2)
     v = v.view(2, -1, heads, 8).transpose(1, 2)
-    x = F.scaled_dot_product_attention(q, k, v, is_causal=causal and q.shape[2] > 1)
+    x = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     return x.transpose(1, 2).reshape(2, -1, heads * 8)
 
 
-def positional(q, k, v, heads=4):
+def on(q, k, v, heads=4):
     q = q.view(2, -1, heads, 8).transpose(1, 2)
     k = k.view(2, -1, heads, 8).transpose(1, 2)
     v = v.view(2, -1, heads, 8).transpose(1, 2)
-    x = F.scaled_dot_product_attention(q, k, v, None, 0.0, True)
+    x = F.scaled_dot_product_attention(q, k, v, dropout_p=0.0, is_causal=True)
     return x.transpose(1, 2).reshape(2, -1, heads * 8)
 
 

@@ -7,20 +7,14 @@ def literal(q, k, v):
 
 
 def variable(q, k, v, causal, heads=4):
-    q = q.view(2, -1, heads, 8).transpose(1, 2)
-    k = k.view(2, -1, heads, 8).transpose(1, 2)
-    v = v.view(2, -1, heads, 8).transpose(1, 2)
-    x = mindiesd.ext.attention_forward(
-        q,
-        k,
-        v,
-        is_causal=causal and q.shape[2] > 1,
-        head_first=True,
-    )
-    return x.transpose(1, 2).reshape(2, -1, heads * 8)
+    q = q.view(2, -1, heads, 8)
+    k = k.view(2, -1, heads, 8)
+    v = v.view(2, -1, heads, 8)
+    x = mindiesd.ext.attention_forward(q, k, v, is_causal=causal)
+    return x.reshape(2, -1, heads * 8)
 
 
-def positional(q, k, v, heads=4):
+def on(q, k, v, heads=4):
     q = q.view(2, -1, heads, 8)
     k = k.view(2, -1, heads, 8)
     v = v.view(2, -1, heads, 8)

@@ -14,7 +14,9 @@ class Attention(nn.Module):
         q = q.view(b, n, h, d)
         k = k.view(b, m, h, d)
         v = v.view(b, m, h, d)
-        x = mindiesd.attention_forward(q, k, v)
+        x = mindiesd.attention_forward(
+            q, k, v
+        )
         return x.reshape(b, n, h * d)
 
     def inference_only(self, q, k, v):

@@ -14,8 +14,9 @@ class Attention(nn.Module):
         q = q.view(b, n, h, d).transpose(1, 2)
         k = k.view(b, m, h, d).transpose(1, 2)
         v = v.view(b, m, h, d).transpose(1, 2)
-        p = self.dropout if self.training else 0.0
-        x = F.scaled_dot_product_attention(q, k, v, dropout_p=p)
+        x = F.scaled_dot_product_attention(
+            q, k, v, dropout_p=self.dropout if self.training else 0.0
+        )
         return x.transpose(1, 2).reshape(b, n, h * d)
 
     def inference_only(self, q, k, v):

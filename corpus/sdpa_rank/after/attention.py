@@ -6,6 +6,7 @@ def shown_by_unpacking(q, k, v):
     b, h, n, d = q.shape
     _, _, m, _ = k.size()
     b2, h2, m2, d2 = v.shape
+    assert m == m2 and (b2, h2, d2) == (b, h, d)
     return mindiesd.attention_forward(q, k, v, head_first=True).reshape(b * h, n, d)
 
 

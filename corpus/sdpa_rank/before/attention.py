@@ -6,6 +6,7 @@ def shown_by_unpacking(q, k, v):
     b, h, n, d = q.shape
     _, _, m, _ = k.size()
     b2, h2, m2, d2 = v.shape
+    assert m == m2 and (b2, h2, d2) == (b, h, d)
     return F.scaled_dot_product_attention(q, k, v).reshape(b * h, n, d)
 
 

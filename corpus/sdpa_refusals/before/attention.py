@@ -6,11 +6,6 @@ def splatted(q, k, v, **options):
     return F.scaled_dot_product_attention(q, k, v, **options)
 
 
-def splatted_literal(q, k, v):
-    options = {"dropout_p": 0.0, "is_causal": False}
-    return F.scaled_dot_product_attention(q, k, v, **options)
-
-
 def wrong_keyword(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, softmax_scale=1.0)
 

@@ -6,7 +6,3 @@ attention = F.scaled_dot_product_attention
 
 def attend(q, k, v):
     return mindiesd.ext.attention_forward(q, k, v, head_first=True)
-
-
-def attend_local(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, head_first=True)

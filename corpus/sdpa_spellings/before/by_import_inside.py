@@ -1,4 +1,7 @@
+import torch
+
+
 def attend(q, k, v):
     from torch.nn.functional import scaled_dot_product_attention as attention
 
-    return attention(q, k, v)
+    return torch.relu(attention(q, k, v))

@@ -1,4 +1,5 @@
 import mindiesd.ext
+import torch
 
 
 def floor(scores):
@@ -23,5 +24,12 @@ def after_maximum(scores):
     return mindiesd.ext.softmax(scores, dim=-1, subtract="row", clamp_min=-20)
 
 
-def clipped(scores, high):
+def clipped(scores, high=3.0):
     return mindiesd.ext.softmax(scores, dim=-1, clamp_max=high)
+
+
+def clamp_before_maximum(scores):
+    """Only what stands last can move into the softmax."""
+    scores = torch.clamp(scores, min=-5)
+    scores = scores - scores.amax(dim=-1, keepdim=True)
+    return mindiesd.ext.softmax(scores, dim=-1, clamp_max=-1)

@@ -23,5 +23,13 @@ def after_maximum(scores):
     return scores.softmax(-1)
 
 
-def clipped(scores, high):
+def clipped(scores, high=3.0):
     return torch.softmax(scores.clip(max=high), -1)
+
+
+def clamp_before_maximum(scores):
+    """Only what stands last can move into the softmax."""
+    scores = torch.clamp(scores, min=-5)
+    scores = scores - scores.amax(dim=-1, keepdim=True)
+    scores = torch.clamp(scores, max=-1)
+    return F.softmax(scores, dim=-1)

@@ -16,7 +16,3 @@ def by_max_values(scores, value):
 def by_global_max(scores):
     weight = torch.softmax(scores, dim=-1)
     return weight
-
-
-def in_float32(scores):
-    return torch.softmax(scores, dim=-1, dtype=torch.float32)

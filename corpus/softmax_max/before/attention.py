@@ -20,8 +20,3 @@ def by_global_max(scores):
     shifted = scores - scores.max()
     weight = shifted.softmax(dim=-1)
     return weight
-
-
-def in_float32(scores):
-    scores = scores - torch.amax(scores, -1, keepdim=True)
-    return F.softmax(scores, dim=-1, dtype=torch.float32)

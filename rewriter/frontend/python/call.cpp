@@ -288,6 +288,10 @@ ValueId FunctionLowering::call(TSNode node) {
       if (operands) v.index = static_cast<int>(i) + 1;
     }
     if (operands) {
+      if (receiver != kNone) {
+        g()[callee].operands.clear();  // the name of an operation, no read of an attribute
+        g()[callee].range = {};
+      }
       v.kind = Kind::op;
       v.operands = std::move(*operands);
       if (!op->pure) impure_ = true;

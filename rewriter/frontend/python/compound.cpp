@@ -9,7 +9,7 @@ using graph::StatementKind;
 using graph::Value;
 
 void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
-                                    std::string why, std::vector<ValueId> reads) {
+                                    const std::string& why, const std::vector<ValueId>& reads) {
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
     std::vector<ValueId> operands = reads;

@@ -1,6 +1,7 @@
 // Expressions of Python to the value graph: names by scope, calls by the catalogue's signatures,
 // operators as operations. Every value made is brought to its normal form at once.
 #include <algorithm>
+#include <ranges>
 
 #include "rewriter/frontend/python/lowering.hpp"
 
@@ -294,7 +295,7 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
     const auto& list = found->second;
     for (const std::string& star : unit_.names.names.stars) {
       const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
-      if (m != nullptr && m->names.bindings.count(name) != 0) {
+      if (m != nullptr && m->names.bindings.contains(name)) {
         if (why != nullptr) *why = "`from " + star + " import *` binds it too";
         return std::nullopt;
       }
@@ -333,9 +334,9 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
 }
 
 ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
-  for (auto overlay = overlays_.rbegin(); overlay != overlays_.rend(); ++overlay) {
-    auto found = overlay->find(name);
-    if (found != overlay->end()) return found->second;
+  for (const auto& overlay : std::views::reverse(overlays_)) {
+    auto found = overlay.find(name);
+    if (found != overlay.end()) return found->second;
   }
   bool local = scope_->locals.contains(name);
   if (local) {

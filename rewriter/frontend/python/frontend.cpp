@@ -54,11 +54,11 @@ void add_globals(PythonUnit& unit) {
 
 std::string with_holes(std::string_view code) {
   std::string out;
-  for (size_t i = 0; i < code.size(); ++i) {
-    if (code[i] == '$') {
+  for (char c : code) {
+    if (c == '$') {
       out += kHolePrefix;
     } else {
-      out += code[i];
+      out += c;
     }
   }
   return out;

@@ -58,8 +58,8 @@ class FunctionLowering {
   StatementId open(TSNode node, graph::StatementKind kind);
   void close(StatementId id);
   void use(ValueId id);
-  void opaque_names(const std::set<std::string, std::less<>>& names, std::string why,
-                    std::vector<ValueId> reads);
+  void opaque_names(const std::set<std::string, std::less<>>& names, const std::string& why,
+                    const std::vector<ValueId>& reads);
 
   // Branches: names changed since the mark, with what they were.
   using Changes = std::map<uint32_t, DefinitionId>;

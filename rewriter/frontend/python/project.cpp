@@ -386,6 +386,17 @@ std::optional<std::string> Project::resolve(const std::string& qualified, int de
       return qualified;  // a lazily made attribute: the name stands for itself
     }
     auto one = meaning(found->second, nullptr);
+    const Binding& only = found->second.front();
+    if (!one && found->second.size() == 1 && only.kind == Binding::Kind::assignment &&
+        !only.guarded && !only.qualified.empty()) {
+      // An alias, bound once to a dotted name of that module.
+      std::string first = only.qualified.substr(0, only.qualified.find('.'));
+      auto base = m->names.bindings.find(first);
+      if (first != head && base != m->names.bindings.end()) {
+        one = meaning(base->second, nullptr);
+        if (one) one = *one + only.qualified.substr(first.size());
+      }
+    }
     if (!one) return std::nullopt;
     std::string next = *one + tail;
     if (next == qualified) return next;

@@ -138,6 +138,10 @@ class Realiser {
     }
     // Only what surrounds the operand goes, so that edits inside it still apply.
     ByteRange outer = range_of(node), in = range_of(inner);
+    if (!comments_in(unit_, {in.end, outer.end}).empty() ||
+        !comments_in(unit_, {outer.begin, in.begin}).empty()) {
+      return failure("a comment stands inside the transpose that would go; move it out");
+    }
     if (outer.begin != in.begin) {
       auto done = edits_.add({{outer.begin, in.begin}, ""});
       if (!done) return done;

@@ -158,6 +158,23 @@ class Speller {
   uint32_t time_ = 0;
 };
 
+// Whether an identifier stands where it is given a meaning rather than read.
+bool binds(TSNode node) {
+  TSNode parent = ts_node_parent(node);
+  std::string_view type = type_of(parent);
+  for (std::string_view name : {"left", "name", "alias"}) {
+    TSNode part = field(parent, name);
+    if (present(part) && ts_node_eq(part, node)) return true;
+  }
+  for (std::string_view place :
+       {"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "parameters",
+        "lambda_parameters", "typed_parameter", "as_pattern_target", "global_statement",
+        "nonlocal_statement", "dictionary_splat_pattern", "delete_statement", "case_pattern"}) {
+    if (type == place) return true;
+  }
+  return false;
+}
+
 // Whether anything but an import gives the name a meaning: a comprehension, a lambda, a class body,
 // `global`. An identifier that is not what stands before a dot is taken for that.
 bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
@@ -168,7 +185,7 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
     work.pop_back();
     std::string_view type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") continue;
-    if (type == "identifier" && text_of(unit.text(), node) == name) return true;
+    if (type == "identifier" && text_of(unit.text(), node) == name && binds(node)) return true;
     if (type == "attribute") {
       TSNode object = field(node, "object");
       if (!is(object, "identifier")) work.push_back(object);
@@ -176,6 +193,13 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
     }
     if (type == "keyword_argument") {
       work.push_back(field(node, "value"));
+      continue;
+    }
+    if (type == "binary_operator" || type == "call") {
+      // A left operand is no target.
+      for (TSNode child : children_of(node)) {
+        if (!is(child, "identifier")) work.push_back(child);
+      }
       continue;
     }
     for (TSNode child : children_of(node)) work.push_back(child);
@@ -208,7 +232,7 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   for (const auto& [local, list] : bindings) {
     if (list.size() != 1 || list[0].kind != Binding::Kind::import || list[0].guarded) continue;
     const std::string& what = list[0].qualified;
-    if (what == package || shadowed(local)) continue;
+    if (local == package || shadowed(local)) continue;
     if (what == qualified) return Spelling{local, ""};
     if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
   }

@@ -73,6 +73,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
                   v.operands.size() == parts.size();
     std::vector<ValueId> items = direct ? v.operands : std::vector<ValueId>{};
     for (ValueId item : items) direct = direct && g()[item].kind != Kind::starred;
+    if (direct) g()[value].range = {};  // taken apart at once: nobody reads the tuple itself
     for (size_t i = 0; i < parts.size(); ++i) {
       if (direct) {
         assign(parts[i], items[i]);

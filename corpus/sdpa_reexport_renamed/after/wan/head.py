@@ -1,5 +1,6 @@
 import mindiesd.ext
+import torch
 
 
 def pool(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+    return torch.relu(mindiesd.ext.attention_forward(q, k, v, head_first=True))

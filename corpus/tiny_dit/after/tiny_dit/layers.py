@@ -12,7 +12,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="promoted")
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps)
 
 
 class FeedForward(nn.Module):

@@ -1,0 +1,7 @@
+import rope
+
+
+def attend(q, k, cos, sin):
+    q = rope.apply_rotary_backwards(q, cos, sin)
+    k = rope.apply_rotary_swapped(k, cos, sin)
+    return rope.rotate_strided_wrong(q, cos, sin), k

@@ -1,0 +1,5 @@
+import torch
+
+
+def attend(scores):
+    return torch.softmax(scores, dim=-1, dtype=torch.float32)
