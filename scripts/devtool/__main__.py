@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from devtool import bench, build, debian, lint, sources, testing, tree, venv
-from devtool.steps import Stop, alone_in_tree, say
+from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
 EVERYTHING = {"REFIT_BUILD_TESTS": "ON", "REFIT_BUILD_BENCH": "ON"}
@@ -55,18 +55,25 @@ def test(arguments: list[str]) -> int:
     part, rest = (arguments[0], arguments[1:]) if arguments else ("all", [])
     if part not in ("all", "cpp", "py"):
         raise Stop(f"./dev test takes cpp or py, with that runner's arguments, and found {part!r}.")
+    watch = Stopwatch()
     with alone_in_tree():
         debian.ensure(GROUPS)
         sources.ensure()
         if part != "cpp":
             venv.ensure_test_packages()
+        watch.lap("set-up")
         build.build(["all"], EVERYTHING)
+        watch.lap("build")
     complaints = lint.check() if part == "all" else []
+    watch.lap("lint")
     total = testing.Count()
     if part != "py":
         total += testing.ctest(rest)
+        watch.lap("ctest")
     if part != "cpp":
         total += testing.pytest(rest)
+        watch.lap("pytest")
+    say(watch.line())
     return testing.report(total, complaints)
 
 

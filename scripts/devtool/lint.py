@@ -125,5 +125,5 @@ def check() -> list[str]:
     """All complaints; the tree must be built, for clang-tidy reads its compile commands."""
     say("lint: clang-format")
     complaints = format_complaints()
-    say("lint: clang-tidy")
+    say("lint: clang-tidy (a first run looks at every file, later ones at what changed)")
     return complaints + tidy_complaints()

@@ -10,6 +10,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,6 +27,22 @@ class Stop(Exception):
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+class Stopwatch:
+    """How long the parts of a run took."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._laps: list[str] = []
+
+    def lap(self, name: str) -> None:
+        now = time.monotonic()
+        self._laps.append(f"{name} {now - self._last:.0f} s")
+        self._last = now
+
+    def line(self) -> str:
+        return "times: " + ", ".join(self._laps)
 
 
 def telling_line(text: str, marks: Sequence[str]) -> str:
