@@ -1,6 +1,7 @@
 // mindiesd_attention and mindiesd_attention_varlen: checks, then the kernels of the device.
 
 #include <cmath>
+#include <cstddef>
 
 #include "device.h"
 
@@ -93,7 +94,8 @@ Check read_slopes(const mindiesd_tensor* tensor, const View& query, const View& 
 
 Check attention(const void* raw) {
   mindiesd_attention_args args;
-  MINDIESD_RETURN_IF(read_args(raw, sizeof(args), sizeof(args), &args));
+  MINDIESD_RETURN_IF(
+      read_args(raw, offsetof(mindiesd_attention_args, backend), sizeof(args), &args));
   if (args.layout != MINDIESD_BSND && args.layout != MINDIESD_BNSD) {
     return invalid("layout must be 0 (BSND) or 1 (BNSD), but is " + std::to_string(args.layout));
   }

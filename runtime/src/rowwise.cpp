@@ -1,6 +1,7 @@
 // mindiesd_rotary, mindiesd_rms_norm and mindiesd_softmax: checks, then the kernels of the device.
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "device.h"
@@ -145,7 +146,7 @@ void move_last(View* view, int dim) {
 
 Check softmax(const void* raw) {
   mindiesd_softmax_args args;
-  MINDIESD_RETURN_IF(read_args(raw, sizeof(args), sizeof(args), &args));
+  MINDIESD_RETURN_IF(read_args(raw, offsetof(mindiesd_softmax_args, scale), sizeof(args), &args));
   View input, output;
   MINDIESD_RETURN_IF(read_input_and_output(args.input, args.output, &input, &output));
   // Rows are read whole before they are written, but a global maximum needs every row first.
