@@ -52,6 +52,18 @@ class OnDevice {
 
 Check check_launch(const DeviceKernels& device, kernels::LaunchStatus status);
 
+// Launches one kernel on the device of its output; nothing where the output is empty.
+template <typename Problem>
+Check launch(const View& output,
+             kernels::LaunchStatus (*DeviceKernels::*kernel)(const Problem&, void*),
+             const Problem& problem, void* stream) {
+  const DeviceKernels* device = nullptr;
+  MINDIESD_RETURN_IF(find_kernels(output, &device));
+  if (output.empty()) return {};
+  const OnDevice current(*device, output.device_id);
+  return check_launch(*device, (device->*kernel)(problem, stream));
+}
+
 // The body of every function of the C interface: runs `body`, keeps the text of a failure for
 // mindiesd_last_error, lets no exception out.
 mindiesd_status guarded(Check (*body)(const void* args), const void* args) noexcept;
