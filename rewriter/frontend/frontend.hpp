@@ -64,6 +64,17 @@ struct NewArgument {
   std::string kept;     // the old callee's parameter whose argument can stay where it stands
 };
 
+// An operation that is to treat two axes of a tensor as each other, because what it reads or gives
+// changes from one layout to the other. It is one of: an operation with a parameter that numbers an
+// axis (the number becomes the other one), a permutation or a pattern, an index or a slice store
+// (their subscripts change places), a read of one size.
+struct Exchange {
+  graph::ValueId value = graph::kNone;
+  int first = 0, second = 0;  // axes, counted from the front
+  int rank = 0;               // of the tensor that they are axes of
+  bool of_result = false;     // a permutation, a pattern: axes of what it gives, not of its operand
+};
+
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
   uint32_t function = 0;
@@ -74,6 +85,7 @@ struct Change {
   std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  std::vector<Exchange> exchanged;        // operations whose axes change places
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
 };
 
@@ -98,6 +110,9 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
+  // Whether a change has edits at all; what stands between (comments, text that no expression owns)
+  // may forbid them.
+  virtual bool editable(const Unit& unit, const Change& change) const = 0;
   // Text edits of all changes of a unit, imports included.
   struct Realised {
     EditSet edits;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/graph/axis_pattern.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -127,6 +129,24 @@ class Ranks {
           if (r) return r;  // the others must have the same for the call to be valid
         }
         return std::nullopt;
+      }
+      case AxisKind::along: {
+        // Without an axis it may flatten.
+        ValueId axis = g_.argument(id, v.op->axis);
+        bool named = axis == kNone || g_[axis].literal.kind != Literal::Kind::none ||
+                     g_[axis].kind != Kind::literal;
+        for (const Parameter& p : graph::parameters_of(v)) {
+          if (axis == kNone && p.name == v.op->axis && p.default_value) {
+            named = p.default_value->kind == Literal::Kind::integer;
+          }
+        }
+        return named ? of(first, depth + 1) : std::nullopt;
+      }
+      case AxisKind::pattern: {
+        auto text = literal_of(g_, g_.argument(id, "pattern"));
+        if (!text || text->kind != Literal::Kind::string) return std::nullopt;
+        auto pattern = parse_axis_pattern(text->text);
+        return pattern ? std::optional(static_cast<int>(pattern->to.size())) : std::nullopt;
       }
       case AxisKind::unflatten: {
         auto r = of(first, depth + 1);

@@ -100,21 +100,51 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
-    bool known_rank = true;
+    std::string unknown;
     for (const auto& [name, letters] : layout.operands) {
       auto r = rank_of(g_, g_.argument(id, name));
-      known_rank = known_rank && r && *r == static_cast<int>(letters.size());
+      if (!r || *r != static_cast<int>(letters.size())) unknown = name;
     }
     Absorption absorption;
-    if (known_rank) absorption = absorb(g_, id, layout);
+    if (unknown.empty()) {
+      LayoutContext context;
+      context.place = [&](ValueId value) { return place_of(value); };
+      context.taken = [&](const Operation* op) {
+        auto rules = planner_.rules_.by_callee.find(op);
+        return rules != planner_.rules_.by_callee.end() &&
+               std::any_of(rules->second.begin(), rules->second.end(),
+                           [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
+      };
+      absorption = absorb(g_, id, layout, context);
+    } else {
+      absorption.why_not = "the rank of `" + unknown + "` is not shown";
+    }
+    if (absorption.absorbed) {
+      Change trial;
+      trial.function = function_;
+      trial.root = id;
+      trial.callee = change.callee;
+      trial.edit_call = true;
+      trial.forwarded = absorption.forwarded;
+      trial.exchanged = absorption.exchanged;
+      if (!planner_.frontend_.editable(unit_, trial)) {
+        absorption.absorbed = false;
+        absorption.why_not = "the text around a transpose, or a comment in it, does not allow it";
+      }
+    }
     if (absorption.absorbed) {
       change.forwarded = absorption.forwarded;
+      change.exchanged = absorption.exchanged;
       site.finding.absorbed = true;
       site.finding.transposes_absorbed = absorption.transposes;
     } else {
       extra = layout.otherwise;
-      site.finding.message =
-          "layout kept: " + (known_rank ? absorption.why_not : "the operands' rank is not shown");
+      if (transposed_nearby(g_, id, layout)) {
+        site.finding.message = "layout kept: " + absorption.why_not;
+      } else {
+        site.finding.absorbed.reset();
+        site.finding.message = "layout kept: no transpose stands around it";
+      }
     }
   }
   std::set<std::string> used;
@@ -208,6 +238,12 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
   return site;
+}
+
+std::string SitePlanner::place_of(ValueId id) const {
+  ByteRange range = g_[id].range;
+  if (range.size() == 0 && g_[id].statement != kNone) range = g_.statements[g_[id].statement].range;
+  return fmt::format("line {}", unit_.source().position(range.begin).line);
 }
 
 bool SitePlanner::within(ValueId id, const std::string& name) const {

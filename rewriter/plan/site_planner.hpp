@@ -50,6 +50,7 @@ class SitePlanner {
 
   bool simple_value(ValueId id) const;
   PlannedSite call_site(const CompiledRule& rule, ValueId id);
+  std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
 

@@ -144,6 +144,12 @@ Expected<Frontend::Template> PythonFrontend::rewrite_template(std::string_view c
   return out;
 }
 
+bool PythonFrontend::editable(const Unit& base, const Change& change) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  std::string after;
+  return change_edits(unit, change, catalogue_, change.callee, &after).has_value();
+}
+
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {
   const auto& unit = static_cast<const PythonUnit&>(base);

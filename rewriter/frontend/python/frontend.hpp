@@ -19,6 +19,7 @@ class PythonFrontend : public Frontend {
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
                                    graph::ValueId root,
                                    const std::set<graph::StatementId>& dead) const override;
+  bool editable(const Unit& unit, const Change& change) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
   Project& project() { return project_; }
@@ -54,6 +55,8 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
 Expected<EditSet> change_edits(const PythonUnit& unit, const Change& change,
                                const Catalogue& catalogue, const std::string& callee_text,
                                std::string* after);
+// The edit that makes an operation treat two axes as each other.
+Expected<Edit> exchange_edit(const PythonUnit& unit, uint32_t function, const Exchange& exchange);
 // Removes a statement with its line, and a blank line below where two would meet; where one of
 // `insertions` takes the line's place nothing meets.
 Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions);

@@ -104,6 +104,12 @@ class Realiser {
       auto done = forward(id, dead);
       if (!done) return tl::unexpected(done.error());
     }
+    for (const Exchange& exchange : change_.exchanged) {
+      auto edit = exchange_edit(unit_, change_.function, exchange);
+      if (!edit) return tl::unexpected(edit.error());
+      auto done = edits_.add(*edit);
+      if (!done) return tl::unexpected(done.error());
+    }
     for (const auto& [id, replacement] : change_.replaced) {
       auto done = edits_.add({g_[id].range, replacement});
       if (!done) return tl::unexpected(done.error());
