@@ -132,7 +132,7 @@ class Session {
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
     engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
-    engine.headers = rules_folder_ + "/headers";
+    engine.cpp_catalogue = rules_folder_ + "/catalogue/cpp";
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);

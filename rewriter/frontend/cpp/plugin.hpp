@@ -12,7 +12,7 @@
 namespace refit::cpp {
 
 struct Settings {
-  std::string root;     // of the repository; its compile_commands.json is looked for there
+  std::string root;       // of the repository; its compile_commands.json is looked for there
   std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
 };
 
