@@ -146,6 +146,7 @@ def test_nothing_is_measured_while_a_graph_is_captured(two, monkeypatch):
     mindiesd.attention_forward(q, q, q)  # nor was the way of the capture kept
     assert two.launched[-1] == ("cudnn", True)
     two.launched.clear()
+    _eager.forget()
     monkeypatch.setattr(_backends, "_capturing", lambda device: True)
     assert two.attend()[0] == ["cudnn"]  # what is known serves a capture
 
