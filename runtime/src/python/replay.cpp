@@ -283,7 +283,7 @@ bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* resul
     char* base = slot.source >= 0 ? call.metas[slot.source].data : addresses[~slot.source];
     tensors[i].data = base + slot.offset;
     const mindiesd_tensor* pointer = &tensors[i];
-    std::memcpy(args + slot.field, &pointer, sizeof(pointer));
+    std::memcpy(args + slot.field, &pointer, sizeof(void*));
   }
   void* stream = nullptr;
   if (!g_torch->reader.stream(call.metas[0], &stream)) return false;
@@ -297,8 +297,8 @@ bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* resul
 
 PyObject* collect(const Recipe& recipe, const Arguments& call, std::vector<Ref>* made) {
   const auto take = [&](int source) {
-    return source >= 0 ? Ref::to(call.objects[source]).release()
-                       : Ref::to((*made)[static_cast<std::size_t>(~source)].get()).release();
+    PyObject* object = source >= 0 ? call.objects[source] : made->data()[~source].get();
+    return Ref::to(object).release();
   };
   if (!recipe.tuple) return take(recipe.results[0]);
   PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(recipe.results.size()));
@@ -453,11 +453,9 @@ PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyMethodDef g_methods[] = {
-    {"replay", reinterpret_cast<PyCFunction>(replay), kMethodFast, nullptr},
-    {"record", reinterpret_cast<PyCFunction>(record), kMethodFast, nullptr},
-    {"recording", reinterpret_cast<PyCFunction>(recording), kMethodFast, nullptr},
-    {"forget", reinterpret_cast<PyCFunction>(forget), kMethodFast, nullptr},
-    {"connect", reinterpret_cast<PyCFunction>(connect), kMethodFast, nullptr},
+    {"replay", replay, kMethodFast, nullptr},       {"record", record, kMethodFast, nullptr},
+    {"recording", recording, kMethodFast, nullptr}, {"forget", forget, kMethodFast, nullptr},
+    {"connect", connect, kMethodFast, nullptr},
 };
 
 }  // namespace

@@ -18,12 +18,12 @@ struct PyObject {
 };
 
 using Py_ssize_t = std::ptrdiff_t;
-using PyCFunction = PyObject* (*)(PyObject* self, PyObject* args);
+// The type of ml_meth that METH_FASTCALL means.
 using PyCFunctionFast = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t count);
 
 struct PyMethodDef {
   const char* ml_name;
-  PyCFunction ml_meth;
+  PyCFunctionFast ml_meth;
   int ml_flags;
   const char* ml_doc;
 };
