@@ -127,7 +127,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       trial.edit_call = true;
       trial.forwarded = absorption.forwarded;
       trial.exchanged = absorption.exchanged;
-      if (!planner_.frontend_.editable(unit_, trial)) {
+      if (!frontend_.editable(unit_, trial)) {
         absorption.absorbed = false;
         absorption.why_not = "the text around a transpose, or a comment in it, does not allow it";
       }

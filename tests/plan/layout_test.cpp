@@ -120,7 +120,7 @@ const Row kLayouts[] = {
     {"also_returned",
      "  k = k.transpose(1, 2)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2), k\n",
-     "`key` is also used by another statement"},
+     "`key` is also read as it is (here reads it)"},
     {"also_given_away",
      "  k = k.transpose(1, 2)\n  c.append(k)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",

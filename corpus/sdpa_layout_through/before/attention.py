@@ -85,7 +85,9 @@ def by_einops(q, k, v, heads):
 
 
 def swapped_by_einops(q, k, v):
-    q, k, v = rearrange(q, "b n h d -> b h n d"), k.permute(0, 2, 1, 3), v.permute(0, 2, 1, 3)
+    q = rearrange(q, "b n h d -> b h n d")
+    k = rearrange(k, "b n h d -> b h n d").contiguous()
+    v = rearrange(v, "b n h d -> b h n d").contiguous()
     out = F.scaled_dot_product_attention(q, k, v)
     return rearrange(out, "b h n d -> b n h d")
 
