@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <mindiesd/torch.h>
+#include <mindiesd/functional.h>
 
 namespace ops {
 

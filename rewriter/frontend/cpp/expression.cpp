@@ -134,7 +134,7 @@ bool Lowering::plain_value(clang::QualType type) const {
       name == "std::array" || name == "std::optional" || name == "std::string") {
     return true;
   }
-  return name.ends_with("ArrayRef") || name.ends_with("::TensorOptions") ||
+  return name.ends_with("ArrayRef") || name.ends_with("::IListRef") || name.ends_with("::TensorOptions") ||
          name.ends_with("::Scalar") || name.ends_with("::Device");
 }
 

@@ -51,7 +51,7 @@ const std::string kParameters =
 TEST_P(Body, Becomes) {
   const std::string head = "#include <torch/torch.h>\n\n" + kParameters;
   const std::string new_head =
-      "#include <mindiesd/torch.h>\n#include <torch/torch.h>\n\n" + kParameters;
+      "#include <mindiesd/functional.h>\n#include <torch/torch.h>\n\n" + kParameters;
   const RunResult result = migrated(head + GetParam().before + "}\n");
   ASSERT_EQ(result.changed.size(), 1U) << outcome(result);
   EXPECT_EQ(*result.changed.front().new_bytes, new_head + GetParam().after + "}\n");
@@ -179,20 +179,20 @@ TEST(CppIncludes, GoWhereAPersonPutsThem) {
     const char* after;
   } rows[] = {
       {"#include <vector>\n\n#include <torch/torch.h>\n\n#include \"a.h\"\n",
-       "#include <vector>\n\n#include <mindiesd/torch.h>\n#include <torch/torch.h>\n\n#include "
+       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n\n#include "
        "\"a.h\"\n"},
       {"#include <torch/torch.h>\n#include <cmath>\n",
-       "#include <torch/torch.h>\n#include <cmath>\n#include <mindiesd/torch.h>\n"},
+       "#include <torch/torch.h>\n#include <cmath>\n#include <mindiesd/functional.h>\n"},
       {"#pragma once\n\n#include <ATen/ATen.h>\nnamespace torch = at;\n",
-       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/torch.h>\nnamespace torch = "
+       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch = "
        "at;\n"},
       {"#ifndef A_H\n#define A_H\n#include <torch/torch.h>\n#endif\n",
-       "#ifndef A_H\n#define A_H\n#include <mindiesd/torch.h>\n#include <torch/torch.h>\n#endif\n"},
+       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n#endif\n"},
       {"#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <torch/torch.h>\n",
-       "#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <mindiesd/torch.h>\n"
+       "#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <mindiesd/functional.h>\n"
        "#include <torch/torch.h>\n"},
-      {"#include <mindiesd/torch.h>\n#include <torch/torch.h>\n",
-       "#include <mindiesd/torch.h>\n#include <torch/torch.h>\n"},
+      {"#include <mindiesd/functional.h>\n#include <torch/torch.h>\n",
+       "#include <mindiesd/functional.h>\n#include <torch/torch.h>\n"},
   };
   for (const auto& row : rows) {
     const RunResult result = migrated(row.before + body);
@@ -208,7 +208,7 @@ TEST(CppText, KeepsWindowsLineEndings) {
       "  return torch::scaled_dot_product_attention(q, q, q);\r\n}\r\n");
   ASSERT_EQ(result.changed.size(), 1U) << outcome(result);
   EXPECT_EQ(*result.changed.front().new_bytes,
-            "#include <mindiesd/torch.h>\r\n#include <torch/torch.h>\r\n"
+            "#include <mindiesd/functional.h>\r\n#include <torch/torch.h>\r\n"
             "torch::Tensor f(torch::Tensor q) {\r\n"
             "  return mindiesd::ext::attention_forward(q, q, q, {.head_first = true});\r\n}\r\n");
 }

@@ -2,7 +2,7 @@
 #include "norm.h"
 #include "rotary.h"
 
-#include <mindiesd/torch.h>
+#include <mindiesd/functional.h>
 #include <torch/torch.h>
 
 #include <tuple>

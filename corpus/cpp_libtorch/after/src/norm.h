@@ -1,6 +1,6 @@
 #pragma once
 
-#include <mindiesd/torch.h>
+#include <mindiesd/functional.h>
 #include <torch/torch.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #ifndef DIT_ROTARY_H_
 #define DIT_ROTARY_H_
 
-#include <mindiesd/torch.h>
+#include <mindiesd/functional.h>
 #include <torch/torch.h>
 
 namespace dit {

@@ -285,6 +285,37 @@ class map {
   size_t count(const K& key) const;
 };
 
+class exception {
+ public:
+  virtual ~exception();
+  virtual const char* what() const noexcept;
+};
+class runtime_error : public exception {
+ public:
+  explicit runtime_error(const string& what);
+};
+class logic_error : public exception {
+ public:
+  explicit logic_error(const string& what);
+};
+class invalid_argument : public logic_error {
+ public:
+  using logic_error::logic_error;
+};
+class out_of_range : public logic_error {
+ public:
+  using logic_error::logic_error;
+};
+
+template <typename T>
+struct numeric_limits {
+  static constexpr T max() noexcept;
+  static constexpr T min() noexcept;
+  static constexpr T lowest() noexcept;
+  static constexpr T epsilon() noexcept;
+  static constexpr T infinity() noexcept;
+};
+
 double sqrt(double x);
 float sqrt(float x);
 double rsqrt(double x);
