@@ -62,10 +62,18 @@ struct NewArgument {
   std::string keyword;  // "" for a positional one
   std::string text;     // source text, already spelt for this place
   std::string kept;     // the old callee's parameter whose argument can stay where it stands
+  bool fallback = false;  // what the new callee takes anyway: said only where the source says it
+  // Parts of `text` that were copied from the source, by their offset in it, in order.
+  struct Copy {
+    size_t at;
+    ByteRange from;
+  };
+  std::vector<Copy> copies{};
 };
 
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
+  std::string rule;  // id of the rule that asks for it
   uint32_t function = 0;
   graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
   std::string callee;                  // qualified name of the new callee
@@ -94,11 +102,13 @@ class Frontend {
 
   // How a value can be written just before a statement runs, once `dead` statements are gone;
   // nullopt where nothing that is in scope there denotes it. With `within` the text of a value
-  // that is computed inside that expression may be reused.
+  // that is computed inside that expression may be reused; `copied` is then where it stands.
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
-                                           const std::set<graph::StatementId>& dead) const = 0;
-  // Text edits of all changes of a unit, imports included.
+                                           const std::set<graph::StatementId>& dead,
+                                           std::optional<ByteRange>* copied = nullptr) const = 0;
+  // Text edits of all changes of a unit, imports included. A change inside an expression that
+  // another keeps is made there; one in a text that another takes away is not accepted.
   struct Realised {
     EditSet edits;
     std::vector<bool> accepted;      // by change

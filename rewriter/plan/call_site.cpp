@@ -40,6 +40,19 @@ bool SitePlanner::simple_value(ValueId id) const {
   return false;
 }
 
+namespace {
+
+// A conversion of a literal is that literal: `float(1)` is 1.0.
+std::string folded(const std::string& text, const std::string& hole, std::string filled,
+                   const std::optional<Literal>& value) {
+  if (text != "float($" + hole + ")" || !value) return filled;
+  if (value->kind == Literal::Kind::integer) return std::to_string(value->integer) + ".0";
+  if (value->kind == Literal::Kind::real) return filled.substr(6, filled.size() - 7);
+  return filled;
+}
+
+}  // namespace
+
 PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site = new_site(rule, id);
   const Value& v = g_[id];
@@ -93,10 +106,11 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   if (rewrite == nullptr) return site;
 
   Change change;
+  change.rule = rule.rule->id;
   change.function = function_;
   change.root = id;
   change.callee = rewrite->with.callee;
-  change.edit_call = true;
+  change.edit_call = v.text != "unpacked";
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
@@ -159,10 +173,11 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
         argument.text = spell_literal(*given);
       } else {
         argument.kept = holes[0];
+        argument.fallback = same;
       }
     } else {
       auto filled =
-          fill(text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+          fill(text, [&](const std::string& hole, int* part) -> std::optional<Piece> {
             size_t i = places(hole);
             ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
             if (value == kNone) return std::nullopt;
@@ -173,14 +188,19 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
               value = whole.operands[static_cast<size_t>(*part)];
               *part = -2;
             }
-            return planner_.frontend_.spell(unit_, function_, value, id, {});
+            return spelt(value, id, {});
           });
       if (!filled) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
         return site;
       }
-      argument.text = *filled;
+      argument.text = filled->text;
+      if (holes.size() == 1) {
+        argument.text = folded(text, holes[0], filled->text,
+                               literal_of(g_, g_.argument(id, holes[0])));
+      }
+      if (argument.text == filled->text) argument.copies = std::move(filled->copies);
       if (!holes.empty()) change.edit_call = false;
     }
     change.arguments.push_back(std::move(argument));
@@ -192,15 +212,17 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
     change.arguments.push_back(std::move(argument));
   }
   if (!change.edit_call) {
+    std::erase_if(change.arguments, [](const NewArgument& a) { return a.fallback; });
     for (NewArgument& a : change.arguments) {
       if (a.kept.empty()) continue;
-      auto text = planner_.frontend_.spell(unit_, function_, g_.argument(id, a.kept), id, {});
-      if (!text) {
+      auto piece = spelt(g_.argument(id, a.kept), id, {});
+      if (!piece) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
         return site;
       }
-      a.text = *text;
+      a.text = std::move(piece->text);
+      if (piece->copied) a.copies = {{0, *piece->copied}};
       a.kept.clear();
     }
   }

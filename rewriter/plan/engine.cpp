@@ -283,13 +283,11 @@ class Run {
       withhold("the edits of its sites do not fit together: " + realised.error().message);
       return;
     }
-    bool dropped = false;
     for (size_t c = 0; c < sites.size(); ++c) {
       if (realised->accepted[c]) {
         sites[c]->finding.after = realised->after[c];
         continue;
       }
-      dropped = dropped || realised->codes[c] == "overlap";
       sites[c]->rewritten = false;
       sites[c]->finding.outcome = Outcome::refused;
       sites[c]->finding.code = realised->codes[c];
@@ -306,7 +304,7 @@ class Run {
       withhold("self-check: " + encoded.error().message);
       return;
     }
-    if (!dropped && !settled(i, *encoded)) {
+    if (!settled(i, *encoded)) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;

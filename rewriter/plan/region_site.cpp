@@ -21,6 +21,7 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
     std::map<std::string, std::string> set = pattern.source->set;
     Change change;
+    change.rule = rule.rule->id;
     change.function = function_;
     change.root = id;
     PlannedSite site = new_site(rule, id);
@@ -148,15 +149,15 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     NewArgument argument;
     argument.keyword = keyword;
     bool missing = false;
-    auto filled = fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+    auto filled = fill(text, [&](const std::string& hole, int*) -> std::optional<Piece> {
       auto given = set.find(hole);
-      if (given != set.end()) return given->second;
+      if (given != set.end()) return Piece{given->second, std::nullopt};
       auto found = bindings.holes.find(hole);
       if (found == bindings.holes.end()) {
         missing = true;
         return std::nullopt;
       }
-      return planner_.frontend_.spell(unit_, function_, found->second, change.root, dead);
+      return spelt(found->second, change.root, dead);
     });
     if (!filled && missing) {  // this alternative of the pattern has no such part
       skipped = true;
@@ -167,7 +168,8 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
              "a part of it has no name that the new call could use at its place; give it one");
       return;
     }
-    argument.text = *filled;
+    argument.text = std::move(filled->text);
+    argument.copies = std::move(filled->copies);
     if (skipped && argument.keyword.empty())
       argument.keyword = target_name(change.callee, position);
     // What the callee takes anyway need not be said.

@@ -2,6 +2,7 @@
 // region_site.cpp plans recognised computations.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,36 +67,22 @@ class SitePlanner {
 
   static std::string python_case(const std::string& literal);
   static std::string spell_literal(const Literal& literal);
-  template <typename Spell>
-  static std::optional<std::string> fill(const std::string& text, Spell spell) {
-    std::string out;
-    for (size_t at = 0; at < text.size();) {
-      if (text[at] != '$') {
-        out += text[at++];
-        continue;
-      }
-      size_t end = at + 1;
-      while (end < text.size() &&
-             (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
-        ++end;
-      }
-      int part = -1;
-      size_t close = end;
-      if (end + 2 < text.size() && text[end] == '[' &&
-          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
-        part = text[end + 1] - '0';
-        close = end + 3;
-      }
-      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
-      if (!piece) return std::nullopt;
-      if (part == -2) end = close;
-      bool whole = at == 0 && end == text.size();
-      bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
-      out += whole || atom ? *piece : "(" + *piece + ")";
-      at = end;
-    }
-    return out;
-  }
+  // A template's text with its holes filled.
+  struct Filled {
+    std::string text;
+    std::vector<NewArgument::Copy> copies;
+  };
+  // What stands for a hole: its text, and where in the source it was copied from.
+  struct Piece {
+    std::string text;
+    std::optional<ByteRange> copied;
+  };
+  // `spell` is asked for a hole's piece; `part` is the number in `$hole[1]`, or -1, and set to -2
+  // where the piece is that part already.
+  using Spell = std::function<std::optional<Piece>(const std::string& hole, int* part)>;
+  static std::optional<Filled> fill(const std::string& text, const Spell& spell);
+  std::optional<Piece> spelt(ValueId value, ValueId root,
+                             const std::set<StatementId>& dead) const;
 
   // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);

@@ -103,6 +103,7 @@ class FunctionLowering {
                                                      ValueId receiver,
                                                      std::vector<Argument>& arguments,
                                                      std::string* why);
+  bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
   bool may_alias(ValueId a, ValueId b) const;
   std::vector<ValueId> roots(ValueId id) const;

@@ -65,6 +65,7 @@ class Speller {
     const Value& v = g_[id];
     if (v.range.size() != 0 && root_range_.size() != 0 && root_range_.contains(v.range) &&
         v.range.size() < root_range_.size()) {
+      if (depth == 0) copied_ = v.range;
       return std::string(unit_.source().slice(v.range));
     }
     if (v.kind == Kind::literal) {
@@ -89,6 +90,8 @@ class Speller {
     }
     return std::nullopt;
   }
+
+  std::optional<ByteRange> copied() const { return copied_; }
 
  private:
   // A local name that means the value at the root's place.
@@ -155,6 +158,7 @@ class Speller {
   const Graph& g_;
   const std::set<StatementId>& dead_;
   ByteRange root_range_;
+  std::optional<ByteRange> copied_;
   uint32_t time_ = 0;
 };
 
@@ -211,9 +215,13 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
 
 std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
                                                  ValueId root,
-                                                 const std::set<StatementId>& dead) const {
+                                                 const std::set<StatementId>& dead,
+                                                 std::optional<ByteRange>* copied) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
-  return Speller(unit, unit.functions[function], root, dead).spell(value);
+  Speller speller(unit, unit.functions[function], root, dead);
+  auto text = speller.spell(value);
+  if (copied != nullptr) *copied = speller.copied();
+  return text;
 }
 
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
