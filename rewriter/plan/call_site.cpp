@@ -21,6 +21,12 @@ void SitePlanner::other_rank(const Where& clause, const SiteView& view, std::str
 }
 
 bool SitePlanner::simple_value(ValueId id) const {
+  const Value& display = g_[id];
+  if (display.kind == Kind::tuple && display.range.size() != 0) {
+    return std::all_of(display.operands.begin(), display.operands.end(), [&](ValueId part) {
+      return g_[part].kind != Kind::tuple && simple_value(part);
+    });
+  }
   for (int depth = 0; depth < 8; ++depth) {
     const Value& v = g_[id];
     if (v.kind == Kind::parameter || v.kind == Kind::literal || v.kind == Kind::symbol ||
@@ -87,6 +93,8 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   view.module = unit_.module;
   view.simple = [&](ValueId value) { return textually_simple(id, value); };
   view.within = [&](const std::string& name) { return within(id, name); };
+  view.text = [&](ValueId value) { return text_of_value(value); };
+  view.in_tree = [&](const std::string& word) { return planner_.words_.contains(word); };
   view.argument = [&](const std::string& name) {
     Argument a;
     size_t i = places(name);
@@ -98,7 +106,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   };
   for (const Where& clause : rule.rule->where) {
     if (!allowed(clause, view, site.finding.assumes)) {
-      refuse(site, clause.code, clause.says);
+      refuse(site, clause, view);
       return site;
     }
   }
@@ -127,8 +135,8 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       site.finding.transposes_absorbed = absorption.transposes;
     } else {
       extra = layout.otherwise;
-      site.finding.message =
-          "layout kept: " + (known_rank ? absorption.why_not : "the operands' rank is not shown");
+      site.finding.layout_kept =
+          known_rank ? absorption.why_not : "the operands' rank is not shown";
     }
   }
   std::set<std::string> used;
@@ -176,20 +184,19 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
         argument.fallback = same;
       }
     } else {
-      auto filled =
-          fill(text, [&](const std::string& hole, int* part) -> std::optional<Piece> {
-            size_t i = places(hole);
-            ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-            if (value == kNone) return std::nullopt;
-            // A part of a tuple that is written out is that part.
-            const Value& whole = g_[value];
-            if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
-                *part < static_cast<int>(whole.operands.size())) {
-              value = whole.operands[static_cast<size_t>(*part)];
-              *part = -2;
-            }
-            return spelt(value, id, {});
-          });
+      auto filled = fill(text, [&](const std::string& hole, int* part) -> std::optional<Piece> {
+        size_t i = places(hole);
+        ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
+        if (value == kNone) return std::nullopt;
+        // A part of a tuple that is written out is that part.
+        const Value& whole = g_[value];
+        if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
+            *part < static_cast<int>(whole.operands.size())) {
+          value = whole.operands[static_cast<size_t>(*part)];
+          *part = -2;
+        }
+        return spelt(value, id, {});
+      });
       if (!filled) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
@@ -197,8 +204,8 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       }
       argument.text = filled->text;
       if (holes.size() == 1) {
-        argument.text = folded(text, holes[0], filled->text,
-                               literal_of(g_, g_.argument(id, holes[0])));
+        argument.text =
+            folded(text, holes[0], filled->text, literal_of(g_, g_.argument(id, holes[0])));
       }
       if (argument.text == filled->text) argument.copies = std::move(filled->copies);
       if (!holes.empty()) change.edit_call = false;

@@ -89,9 +89,23 @@ std::string EditSet::apply(std::string_view text) const {
   return result;
 }
 
+uint32_t EditSet::original(uint32_t offset) const {
+  std::size_t before = 0, after = 0;  // how far the text is the same on both sides
+  for (const Edit& edit : edits_) {
+    const std::size_t same = edit.range.begin - before;
+    if (after + same > offset) break;
+    before += same;
+    after += same;
+    if (after + edit.replacement.size() > offset) return static_cast<uint32_t>(before);
+    after += edit.replacement.size();
+    before = edit.range.end;
+  }
+  return static_cast<uint32_t>(before + (offset - after));
+}
+
 std::vector<Edit> EditSet::inside(ByteRange range) const {
-  auto at = std::lower_bound(edits_.begin(), edits_.end(), Edit{{range.begin, range.begin}, ""},
-                             before);
+  auto at =
+      std::lower_bound(edits_.begin(), edits_.end(), Edit{{range.begin, range.begin}, ""}, before);
   std::vector<Edit> found;
   for (; at != edits_.end() && at->range.begin < range.end; ++at) {
     if (lies_inside(*at, range)) found.push_back(*at);

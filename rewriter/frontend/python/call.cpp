@@ -102,8 +102,11 @@ void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
   if (c.kind != Kind::symbol) return;
   size_t dot = c.text.rfind('.');
   while (dot != std::string::npos) {
-    if (context_.project.has_module(c.text.substr(0, dot))) {
-      unit_.project_calls.push_back({index_, value, c.text, kNone});
+    std::string module = c.text.substr(0, dot);
+    if (context_.project.has_module(module)) {
+      // One name for a module, whichever folder its importers begin at.
+      std::string own = context_.project.module_of(context_.project.file_of(module), nullptr);
+      unit_.project_calls.push_back({index_, value, own + c.text.substr(dot), kNone});
       return;
     }
     if (dot == 0) return;

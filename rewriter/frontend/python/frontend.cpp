@@ -202,10 +202,10 @@ class Assembly {
 
   // The larger of two changes that cannot both be made is the one that is.
   bool yields(size_t smaller, size_t larger) {
-    return refuse(smaller, "overlap",
-                  fmt::format("it goes with the text that {} takes away at line {}",
-                              changes_[larger].rule,
-                              unit_.source().position(site(larger).begin).line));
+    return refuse(
+        smaller, "overlap",
+        fmt::format("it goes with the text that {} takes away at line {}", changes_[larger].rule,
+                    unit_.source().position(site(larger).begin).line));
   }
 
   using Key = std::pair<uint32_t, uint32_t>;

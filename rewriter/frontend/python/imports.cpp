@@ -25,7 +25,8 @@ Reads collect(const PythonUnit& unit) {
   Reads out;
   for (const NameRead& read : names_read(unit.tree.root(), unit.text())) {
     auto found = out.names.find(read.name);
-    if (found == out.names.end()) found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
+    if (found == out.names.end())
+      found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
     found->second.push_back(read.range);
   }
   std::vector<TSNode> work{unit.tree.root()};

@@ -282,7 +282,7 @@ class Realiser {
     std::string one = prefix + callee_ + "(";
     for (size_t i = 0; i < arguments.size(); ++i) one += (i == 0 ? "" : ", ") + arguments[i];
     one += ")";
-    if (one.find('\n') == std::string::npos && too_long(range, one) && may_break(range)) {
+    if (one.find('\n') == std::string::npos && too_long(range, one) && may_break()) {
       std::string indent(indentation(text_, range.begin));
       std::string step = indent.find('\t') != std::string::npos ? "\t" : "    ";
       one = prefix + callee_ + "(" + newline();
@@ -305,14 +305,26 @@ class Realiser {
     return length > line_limit(text_) + 1;
   }
 
-  // Inside somebody else's brackets a person would break those, not the call.
-  bool may_break(ByteRange range) const {
-    int open = 0;
-    for (char c : text_.substr(line_of(text_, range.begin).begin,
-                               range.begin - line_of(text_, range.begin).begin)) {
-      open += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+  // Whether a person would break the call: inside somebody else's brackets those are broken first.
+  bool may_break() const {
+    if (g_[change_.root].syntax == kNone || g_[change_.root].range.size() == 0) return true;
+    for (TSNode node = unit_.nodes[g_[change_.root].syntax];;) {
+      TSNode parent = ts_node_parent(node);
+      std::string_view type = present(parent) ? type_of(parent) : "module";
+      auto part = [&](std::string_view name) { return ts_node_eq(field(parent, name), node); };
+      if (type == "parenthesized_expression" || type == "await" ||
+          (type == "attribute" && part("object")) || (type == "call" && part("function")) ||
+          (type == "subscript" && part("value")) || (type == "keyword_argument") ||
+          (type == "binary_operator" && part("right"))) {
+        node = parent;
+        continue;
+      }
+      if (type == "argument_list" || type == "list" || type == "tuple" || type == "pair") {
+        return begins_line(text_, ts_node_start_byte(node));
+      }
+      return type.ends_with("assignment") || type.ends_with("_statement") || type == "module" ||
+             type == "block";
     }
-    return open <= 0;
   }
 
   struct Slot {  // an argument of the source
@@ -401,7 +413,7 @@ class Realiser {
     out_.after = edited(root.range);
     bool broken = out_.after.find('\n') != std::string::npos;
     if (broken || out_.after.size() <= root.range.size() || !too_long(root.range, out_.after) ||
-        !may_break(root.range)) {
+        !may_break()) {
       return {};
     }
     std::vector<std::string> arguments;
@@ -478,8 +490,7 @@ class Realiser {
       ByteRange range{first_line.begin, last_line.end};
       std::string kept;
       for (const std::string& comment : comments_in(unit_, range)) {
-        kept += std::string(indentation(text_, begin)) + comment +
-                newline();
+        kept += std::string(indentation(text_, begin)) + comment + newline();
       }
       return out_.edits.add({range, kept});
     }
@@ -489,8 +500,7 @@ class Realiser {
       if (!between.empty()) {
         std::string kept;
         for (const std::string& comment : between) {
-          kept +=
-              comment + newline() + std::string(indentation(text_, to));
+          kept += comment + newline() + std::string(indentation(text_, to));
         }
         return out_.edits.add({{begin, to}, kept});
       }
@@ -509,8 +519,7 @@ class Realiser {
       uint32_t from = ts_node_end_byte(previous);
       std::string kept;
       for (const std::string& comment : comments_in(unit_, {from, end})) {
-        kept += "  " + comment + newline() +
-                std::string(indentation(text_, begin));
+        kept += "  " + comment + newline() + std::string(indentation(text_, begin));
       }
       // A comma that stood behind the last one would stand alone where a comment follows another.
       if (!kept.empty()) return out_.edits.add({{from, comma_end}, "," + kept});

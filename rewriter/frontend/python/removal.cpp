@@ -60,8 +60,8 @@ bool add_hollow(const PythonUnit& unit, const Graph& g, Doomed& doomed) {
 }
 
 // Names that were read in what goes, and that nothing reads any more.
-bool add_unread(const Function& function,
-                const std::vector<NameRead>& reads, const EditSet& edits, Doomed& doomed) {
+bool add_unread(const Function& function, const std::vector<NameRead>& reads, const EditSet& edits,
+                Doomed& doomed) {
   const Graph& g = function.graph;
   auto gone = [&](ByteRange r) {
     for (StatementId s : doomed.dead) {
@@ -211,8 +211,8 @@ class Remover {
     if (!begins_line(text_, from) || !begins_line(text_, to)) return std::nullopt;
     std::string kept;
     for (const std::string& comment : comments_in(unit_, {from, to})) {
-      kept += comment + std::string(unit_.source().newline()) +
-              std::string(indentation(text_, from));
+      kept +=
+          comment + std::string(unit_.source().newline()) + std::string(indentation(text_, from));
     }
     return std::vector<Edit>{{test, negation(condition)}, {{from, to}, kept}};
   }
@@ -230,12 +230,11 @@ class Remover {
       auto parts = children_of(condition);
       auto operators = fields_of(condition, "operators");
       if (parts.size() == 2 && !operators.empty()) {
-        ByteRange middle{ts_node_start_byte(operators.front()),
-                         ts_node_end_byte(operators.back())};
+        ByteRange middle{ts_node_start_byte(operators.front()), ts_node_end_byte(operators.back())};
         auto opposite = kOpposite.find(unit_.source().slice(middle));
         if (opposite != kOpposite.end()) {
-          return std::string(text_of(text_, parts[0])) + " " + std::string(opposite->second) +
-                 " " + std::string(text_of(text_, parts[1]));
+          return std::string(text_of(text_, parts[0])) + " " + std::string(opposite->second) + " " +
+                 std::string(text_of(text_, parts[1]));
         }
       }
     }
@@ -259,8 +258,7 @@ void add_orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits
   const Function& f = unit.functions[function];
   std::vector<NameRead> reads;
   if (function != 0) {  // a module's names are its interface
-    TSNode node =
-        ts_node_descendant_for_byte_range(unit.tree.root(), f.range.begin, f.range.end);
+    TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), f.range.begin, f.range.end);
     reads = names_read(node, unit.text());
   }
   while (add_hollow(unit, f.graph, doomed) ||
@@ -268,8 +266,8 @@ void add_orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits
   }
 }
 
-Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function,
-                                    const Doomed& doomed, const EditSet& others) {
+Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function, const Doomed& doomed,
+                                    const EditSet& others) {
   return Remover(unit, function, doomed, others).run();
 }
 

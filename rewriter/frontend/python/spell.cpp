@@ -214,8 +214,7 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
 }  // namespace
 
 std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
-                                                 ValueId root,
-                                                 const std::set<StatementId>& dead,
+                                                 ValueId root, const std::set<StatementId>& dead,
                                                  std::optional<ByteRange>* copied) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
   Speller speller(unit, unit.functions[function], root, dead);
