@@ -38,8 +38,8 @@ std::string alias_at(std::string_view text, size_t at, size_t size) {
   std::string_view value = skip_blanks(head.substr(name.size()));
   if (name.empty() || value.empty() || value.front() != '=') return "";
   value = skip_blanks(value.substr(1));
-  bool dotted = std::all_of(value.begin(), value.end(),
-                            [](char c) { return word_char(c) || c == '.'; });
+  bool dotted =
+      std::all_of(value.begin(), value.end(), [](char c) { return word_char(c) || c == '.'; });
   return dotted ? std::string(name) : "";
 }
 
@@ -57,6 +57,40 @@ std::vector<Alias> aliases_in(std::string_view text, const std::set<std::string>
     }
   }
   return out;
+}
+
+std::vector<Replacement> replacements_in(std::string_view text,
+                                         const std::set<std::string>& callees) {
+  std::vector<Replacement> out;
+  auto add = [&](const std::string& callee, size_t at, bool lasting) {
+    auto end = text.begin() + static_cast<std::ptrdiff_t>(at);
+    out.push_back({callee, static_cast<size_t>(std::count(text.begin(), end, '\n')) + 1, lasting});
+  };
+  for (const std::string& callee : callees) {
+    for (size_t at = text.find(callee, 1); at != std::string_view::npos;
+         at = text.find(callee, at + 1)) {
+      size_t end = at + callee.size();
+      char before = text[at - 1], behind = end < text.size() ? text[end] : '\n';
+      std::string_view next = skip_blanks(text.substr(end));
+      if (before == '.' && next.starts_with("=") && !next.starts_with("==")) add(callee, at, true);
+      if (behind != '"' && behind != '\'') continue;
+      size_t line = text.rfind('\n', at);
+      std::string_view head = text.substr(line + 1, at - line - 1);
+      if (before == behind && head.find("setattr(") != std::string_view::npos) {
+        add(callee, at, true);
+      } else if (head.find("patch(") != std::string_view::npos ||
+                 head.find("patch.object(") != std::string_view::npos) {
+        add(callee, at, false);
+      }
+    }
+  }
+  return out;
+}
+
+std::string last_module(std::string_view file) {
+  if (file.ends_with("/__init__.py")) file.remove_suffix(12);
+  std::string_view name = file.substr(file.rfind('/') + 1);
+  return std::string(name.substr(0, name.find('.')));
 }
 
 bool hands_on(std::string_view file, std::string_view text) {

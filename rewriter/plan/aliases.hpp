@@ -19,6 +19,19 @@ struct Alias {
 // The names that a file's text gives to `callees` (last parts of qualified names).
 std::vector<Alias> aliases_in(std::string_view text, const std::set<std::string>& callees);
 
+// A place that gives a callee's name another meaning: `F.callee = mine`,
+// `setattr(F, "callee", mine)`; or only for a while: `patch.object(F, "callee")`.
+struct Replacement {
+  std::string callee;
+  size_t line = 0;
+  bool lasting = true;
+};
+std::vector<Replacement> replacements_in(std::string_view text,
+                                         const std::set<std::string>& callees);
+
+// The last part of the name of the module that a file is.
+std::string last_module(std::string_view file);
+
 // Whether a module hands on what it imports: a package's __init__, or one with a star import.
 bool hands_on(std::string_view file, std::string_view text);
 

@@ -178,36 +178,38 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       if (value == kNone && (same || !given)) continue;
       if (value != kNone && same && parameters[i].name != keyword) continue;
       if (value == kNone) {
-        argument.text = spell_literal(*given);
+        argument.text = frontend_.literal(*given);
       } else {
         argument.kept = holes[0];
         argument.fallback = same;
       }
     } else {
-      auto filled = fill(text, [&](const std::string& hole, int* part) -> std::optional<Piece> {
-        size_t i = places(hole);
-        ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-        if (value == kNone) return std::nullopt;
-        // A part of a tuple that is written out is that part.
-        const Value& whole = g_[value];
-        if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
-            *part < static_cast<int>(whole.operands.size())) {
-          value = whole.operands[static_cast<size_t>(*part)];
-          *part = -2;
-        }
-        return spelt(value, id, {});
-      });
+      std::optional<ByteRange> copied;
+      auto filled = frontend_.fill(
+          text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+            size_t i = places(hole);
+            ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
+            if (value == kNone) return std::nullopt;
+            // A part of a tuple that is written out is that part.
+            const Value& whole = g_[value];
+            if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
+                *part < static_cast<int>(whole.operands.size())) {
+              value = whole.operands[static_cast<size_t>(*part)];
+              *part = -2;
+            }
+            copied = frontend_.copied_from(unit_, function_, value, id);
+            return frontend_.spell(unit_, function_, value, id, {});
+          });
       if (!filled) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
         return site;
       }
-      argument.text = filled->text;
+      argument.text = *filled;
       if (holes.size() == 1) {
-        argument.text =
-            folded(text, holes[0], filled->text, literal_of(g_, g_.argument(id, holes[0])));
+        argument.text = folded(text, holes[0], *filled, literal_of(g_, g_.argument(id, holes[0])));
       }
-      if (argument.text == filled->text) argument.copies = std::move(filled->copies);
+      if (copied && text == "$" + holes[0]) argument.copies = {{0, *copied}};
       if (!holes.empty()) change.edit_call = false;
     }
     change.arguments.push_back(std::move(argument));
@@ -215,21 +217,24 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   for (const auto& [keyword, literal] : extra) {
     NewArgument argument;
     argument.keyword = keyword;
-    argument.text = python_case(literal);
+    argument.text = spell_scalar(literal);
     change.arguments.push_back(std::move(argument));
   }
   if (!change.edit_call) {
     std::erase_if(change.arguments, [](const NewArgument& a) { return a.fallback; });
     for (NewArgument& a : change.arguments) {
       if (a.kept.empty()) continue;
-      auto piece = spelt(g_.argument(id, a.kept), id, {});
-      if (!piece) {
+      ValueId value = g_.argument(id, a.kept);
+      auto text = frontend_.spell(unit_, function_, value, id, {});
+      if (!text) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
         return site;
       }
-      a.text = std::move(piece->text);
-      if (piece->copied) a.copies = {{0, *piece->copied}};
+      a.text = *text;
+      if (auto copied = frontend_.copied_from(unit_, function_, value, id)) {
+        a.copies = {{0, *copied}};
+      }
       a.kept.clear();
     }
   }
@@ -260,7 +265,7 @@ bool SitePlanner::within(ValueId id, const std::string& name) const {
 }
 
 bool SitePlanner::textually_simple(ValueId root, ValueId value) const {
-  auto text = planner_.frontend_.spell(unit_, function_, value, root, {});
+  auto text = frontend_.spell(unit_, function_, value, root, {});
   if (!text) return false;
   return text->find_first_of("(+-*/ \n") == std::string::npos || simple_value(value);
 }
@@ -306,17 +311,19 @@ std::optional<Literal> SitePlanner::target_default(const Operation* target,
   return std::nullopt;
 }
 
-std::string SitePlanner::python_case(const std::string& literal) {
-  if (literal == "true") return "True";
-  if (literal == "false") return "False";
-  if (literal == "null") return "None";
-  return literal;
-}
-
-std::string SitePlanner::spell_literal(const Literal& literal) {
-  if (literal.kind == Literal::Kind::none) return "None";
-  if (literal.kind == Literal::Kind::boolean) return literal.boolean ? "True" : "False";
-  return to_string(literal);
+std::string SitePlanner::spell_scalar(const std::string& scalar) const {
+  Literal literal;
+  literal.kind = Literal::Kind::symbol;
+  literal.text = scalar;
+  if (scalar == "true" || scalar == "false") {
+    literal.kind = Literal::Kind::boolean;
+    literal.boolean = scalar == "true";
+  } else if (scalar == "null") {
+    literal.kind = Literal::Kind::none;
+  } else if (auto parsed = parse_literal(scalar)) {
+    literal = std::move(*parsed);
+  }
+  return frontend_.literal(literal);
 }
 
 }  // namespace refit

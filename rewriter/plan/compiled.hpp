@@ -26,7 +26,7 @@ struct CompiledAnchor {
 
 struct CompiledRewrite {
   const Rewrite* source = nullptr;
-  Frontend::Template with;
+  Template with;
 };
 
 struct CompiledRule {
@@ -45,7 +45,7 @@ struct CompiledRules {
   std::vector<size_t> pattern_rules;
 };
 
-Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend);
+Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language);
 
 // Names of the holes in a template text: "$freqs[0]" has `freqs`.
 std::vector<std::string> holes_in(std::string_view text);

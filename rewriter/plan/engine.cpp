@@ -14,6 +14,7 @@
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/aliases.hpp"
+#include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
@@ -36,6 +37,8 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false, aliased = false;
+  const LanguageFacts* language = nullptr;     // null: none that could concern a rule
+  bool unreadable_here = false;                // this build has no front end for it
   std::vector<Alias> aliases;                  // that the file makes
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
@@ -72,13 +75,13 @@ Triggers triggers_of(const CompiledRule& rule) {
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, python::PythonFrontend& frontend)
+      const EngineOptions& options, Frontends& frontends)
       : rules_(rules),
         compiled_(compiled),
         input_(input),
         options_(options),
-        frontend_(frontend),
-        planner_(compiled, rules.catalogue(), frontend, options),
+        frontends_(frontends),
+        planner_(compiled, rules.catalogue(), options),
         states_(input.files.size()) {}
 
   RunResult go(const Progress& progress) {
@@ -157,9 +160,7 @@ class Run {
     std::set<std::string> modules;
     auto add = [&](size_t i) {
       for (const Alias& alias : states_[i].aliases) names[alias.name].insert(alias.callee);
-      bool package = false;
-      std::string module = frontend_.project().module_of(input_.files[i].relative, &package);
-      modules.insert(module.substr(module.rfind('.') + 1));
+      modules.insert(last_module(input_.files[i].relative));
     };
     for (size_t i = 0; i < states_.size(); ++i) {
       if (!states_[i].aliases.empty()) add(i);
@@ -228,6 +229,10 @@ class Run {
     auto bytes = read(i);
     if (!bytes) return;
     state.scanned = true;
+    state.language = language_of(input_.files[i].relative);
+    if (state.language != nullptr && !may_concern(*state.language, *bytes)) {
+      state.language = nullptr;
+    }
     auto hits = prefilter.scan(*bytes);
     size_t n = compiled_.rules.size();
     state.trains = hits[n];
@@ -235,43 +240,20 @@ class Run {
     state.words.assign(hits.begin() + static_cast<std::ptrdiff_t>(first_word), hits.end());
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
     state.relevant =
+        state.language != nullptr &&
         std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
     if (!state.relevant) return;
-    find_patches(*bytes, input_.files[i].relative, state);
-    state.aliases = aliases_in(*bytes, callee_names_);
-  }
-
-  // `F.scaled_dot_product_attention = mine`, `setattr(F, "scaled_dot_product_attention", mine)`:
-  // from then on the name means something else. `patch.object` does so while a test runs.
-  void find_patches(std::string_view bytes, const std::string& name, FileState& state) const {
-    auto place = [&](size_t at) {
-      auto line = std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-      return fmt::format("{}:{}", name, line + 1);
-    };
-    for (const std::string& callee : callee_names_) {
-      for (size_t at = bytes.find(callee); at != std::string_view::npos;
-           at = bytes.find(callee, at + 1)) {
-        if (at == 0) continue;
-        size_t end = at + callee.size();
-        char before = bytes[at - 1], behind = end < bytes.size() ? bytes[end] : '\n';
-        size_t after = bytes.find_first_not_of(" \t", end);
-        if (before == '.' && after != std::string_view::npos && bytes[after] == '=' &&
-            (after + 1 >= bytes.size() || bytes[after + 1] != '=')) {
-          state.patched.emplace(callee, place(at));
-        }
-        if (behind != '"' && behind != '\'') continue;
-        size_t line = bytes.rfind('\n', at);
-        std::string_view head = bytes.substr(line + 1, at - line - 1);
-        if (before == behind && head.find("setattr(") != std::string_view::npos) {
-          state.patched.emplace(callee, place(at));
-        } else if (head.find("patch(") != std::string_view::npos ||
-                   head.find("patch.object(") != std::string_view::npos) {
-          state.replaced.push_back(fmt::format(
-              "{} replaces `{}` for a while; calls that were rewritten do not go through it",
-              place(at), callee));
-        }
+    for (const Replacement& r : replacements_in(*bytes, callee_names_)) {
+      std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
+      if (r.lasting) {
+        state.patched.emplace(r.callee, place);
+      } else {
+        state.replaced.push_back(fmt::format(
+            "{} replaces `{}` for a while; calls that were rewritten do not go through it", place,
+            r.callee));
       }
     }
+    state.aliases = aliases_in(*bytes, callee_names_);
   }
 
   void file(size_t i) {
@@ -285,9 +267,19 @@ class Run {
     if (bytes) plan(i, *bytes);
   }
 
+  Frontend* frontend(size_t i) {
+    const LanguageFacts* language = states_[i].language;
+    return language == nullptr ? nullptr : frontends_.of(language->language);
+  }
+
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
+    Frontend* reader = frontend(i);
+    if (reader == nullptr) {
+      state.unreadable_here = state.language != nullptr;
+      return nullptr;
+    }
     if (bytes.size() > options_.size_limit) {
       state.problems.push_back(
           {FileProblem::too_large, name,
@@ -301,7 +293,7 @@ class Run {
       state.problems.push_back({FileProblem::undecodable, name, source.error().message});
       return nullptr;
     }
-    auto unit = frontend_.load(std::move(*source), name);
+    auto unit = reader->load(std::move(*source), name);
     if (!unit) {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
@@ -315,8 +307,10 @@ class Run {
     const std::string& name = input_.files[i].relative;
     auto unit = load(i, bytes);
     if (!unit) return;
-    UnitPlan plan = planner_.plan(*unit, state.enabled);
-    if (name == options_.explain) near_ = planner_.near_misses(*unit, options_.explain_line);
+    UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
+    if (name == options_.explain) {
+      near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
+    }
     if (!unit->syntax_errors.empty()) {
       leave_broken(i, *unit, plan);
       return;
@@ -374,9 +368,9 @@ class Run {
     }
     if (!plan.sites.empty() || named) {
       state.problems.push_back({FileProblem::syntax, name,
-                                fmt::format("it does not parse as Python at line {}, column {}; it "
+                                fmt::format("it does not parse as {} at line {}, column {}; it "
                                             "stays as it is",
-                                            at.line, at.column)});
+                                            state.language->name, at.line, at.column)});
     }
   }
 
@@ -384,7 +378,7 @@ class Run {
                std::vector<PlannedSite*>& sites, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto realised = frontend_.realise(unit, changes);
+    auto realised = frontend(i)->realise(unit, changes);
     auto withhold = [&](const std::string& why) {
       for (PlannedSite* site : sites) {
         site->rewritten = false;
@@ -410,7 +404,7 @@ class Run {
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
-    if (auto error = frontend_.verify(unit, text)) {
+    if (auto error = frontend(i)->verify(unit, text)) {
       withhold("self-check: " + *error);
       return;
     }
@@ -441,7 +435,7 @@ class Run {
     std::vector<Change> kept;
     std::vector<PlannedSite*> kept_sites;
     auto settles = [&](const std::vector<Change>& some) {
-      auto realised = frontend_.realise(unit, some);
+      auto realised = frontend(i)->realise(unit, some);
       if (!realised) return false;
       auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
       return encoded && settled(i, *encoded);
@@ -490,9 +484,9 @@ class Run {
     for (int round = 0; round <= kRounds; ++round) {
       auto source = Source::decode(input_.files[i].relative, now);
       if (!source) return out;
-      auto next = frontend_.load(std::move(*source), input_.files[i].relative);
+      auto next = frontend(i)->load(std::move(*source), input_.files[i].relative);
       if (!next) return out;
-      UnitPlan again = planner_.plan(**next, states_[i].enabled);
+      UnitPlan again = planner_.plan(**next, *frontend(i), states_[i].enabled);
       std::vector<Change> changes;
       std::vector<PlannedSite*> sites;
       for (PlannedSite& site : again.sites) {
@@ -500,7 +494,7 @@ class Run {
         changes.push_back(site.change);
         sites.push_back(&site);
       }
-      auto realised = frontend_.realise(**next, changes);
+      auto realised = frontend(i)->realise(**next, changes);
       if (!realised) return out;
       bool any = false;
       for (size_t c = 0; c < sites.size(); ++c) {
@@ -524,7 +518,7 @@ class Run {
       }
       std::string text = realised->edits.apply((*next)->source().text());
       auto encoded = unit.source().encode(text);
-      if (frontend_.verify(unit, text) || !encoded) return out;
+      if (frontend(i)->verify(unit, text) || !encoded) return out;
       now = out.bytes = std::move(*encoded);
       made.push_back(std::move(realised->edits));
     }
@@ -535,15 +529,15 @@ class Run {
   bool settled(size_t i, const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
     if (!source) return false;
-    auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
+    auto unit = frontend(i)->load(std::move(*source), input_.files[i].relative);
     if (!unit) return false;
-    UnitPlan again = planner_.plan(**unit, states_[i].enabled);
+    UnitPlan again = planner_.plan(**unit, *frontend(i), states_[i].enabled);
     std::vector<Change> changes;
     for (const PlannedSite& site : again.sites) {
       if (site.rewritten) changes.push_back(site.change);
     }
     if (changes.empty()) return true;
-    auto realised = frontend_.realise(**unit, changes);
+    auto realised = frontend(i)->realise(**unit, changes);
     return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
                            realised->accepted.end();
   }
@@ -626,7 +620,10 @@ class Run {
       each(
           [&](size_t i) {
             FileState& state = states_[i];
-            if (!state.scanned || state.parsed || !state.problems.empty()) return;
+            if (!state.scanned || state.parsed || state.language == nullptr ||
+                !state.problems.empty()) {
+              return;
+            }
             auto bytes = read(i);
             if (!bytes || !prefilter.scan(*bytes)[0]) return;
             auto unit = load(i, *bytes);
@@ -675,7 +672,7 @@ class Run {
     RunResult out;
     out.files_seen = states_.size();
     out.near = std::move(near_);
-    std::vector<std::string> training, exporting;
+    std::vector<std::string> training, exporting, unread;
     for (size_t i = 0; i < states_.size(); ++i) {
       FileState& state = states_[i];
       out.files_scanned += state.scanned;
@@ -688,8 +685,17 @@ class Run {
       if (state.changed) out.changed.push_back(std::move(*state.changed));
       for (Problem& p : state.problems) out.problems.push_back(std::move(p));
       for (std::string& n : state.notes) out.notes.push_back(std::move(n));
+      if (state.unreadable_here) unread.push_back(input_.files[i].relative);
       if (state.trains) training.push_back(input_.files[i].relative);
       if (state.exports) exporting.push_back(input_.files[i].relative);
+    }
+    if (!unread.empty()) {
+      out.notes.push_back(fmt::format(
+          "{}: its words could be a rule's, and it was not looked at{}: {}", unread.front(),
+          unread.size() == 1
+              ? ""
+              : fmt::format(", nor were {} more files of its kind", unread.size() - 1),
+          frontends_.why_not(Language::cpp)));
     }
     if (!out.changed.empty()) {
       for (const FileState& state : states_) {
@@ -711,7 +717,7 @@ class Run {
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
-  python::PythonFrontend& frontend_;
+  Frontends& frontends_;
   Planner planner_;
   std::vector<FileState> states_;
   std::set<std::string> callee_names_;
@@ -735,12 +741,8 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
-  std::vector<python::Project::File> files;
-  files.reserve(input.files.size());
-  for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
-                                  &isomorphisms);
-  return Run(rules, *compiled, input, options, frontend).go(progress);
+  Frontends frontends(input, options, rules.catalogue(), isomorphisms);
+  return Run(rules, *compiled, input, options, frontends).go(progress);
 }
 
 }  // namespace refit

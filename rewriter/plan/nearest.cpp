@@ -70,7 +70,8 @@ std::string SitePlanner::difference(const Near& near) const {
                      c.instead == kNone ? "nothing" : text_of_value(c.instead));
 }
 
-std::vector<NearMiss> Planner::near_misses(const Unit& unit, uint32_t line) const {
+std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& frontend,
+                                           uint32_t line) const {
   std::vector<NearMiss> out;
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
     const Graph& g = unit.functions[f].graph;
@@ -84,7 +85,7 @@ std::vector<NearMiss> Planner::near_misses(const Unit& unit, uint32_t line) cons
       roots.push_back(id);
     }
     if (roots.empty()) continue;
-    SitePlanner planner(*this, unit, f);
+    SitePlanner planner(*this, unit, frontend, f);
     planner.catalogue_ = catalogue_;
     std::set<ValueId> all(roots.begin(), roots.end());
     for (ValueId id : roots) {

@@ -52,48 +52,6 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   anchors(enabled, taken, out);
 }
 
-std::optional<SitePlanner::Filled> SitePlanner::fill(const std::string& text, const Spell& spell) {
-  Filled out;
-  for (size_t at = 0; at < text.size();) {
-    if (text[at] != '$') {
-      out.text += text[at++];
-      continue;
-    }
-    size_t end = at + 1;
-    while (end < text.size() &&
-           (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
-      ++end;
-    }
-    int part = -1;
-    size_t close = end;
-    if (end + 2 < text.size() && text[end] == '[' &&
-        isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
-      part = text[end + 1] - '0';
-      close = end + 3;
-    }
-    auto piece = spell(text.substr(at + 1, end - at - 1), &part);
-    if (!piece) return std::nullopt;
-    if (part == -2) end = close;
-    bool whole = at == 0 && end == text.size();
-    bool atom = piece->text.find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
-    if (!whole && !atom) out.text += "(";
-    if (piece->copied) out.copies.push_back({out.text.size(), *piece->copied});
-    out.text += piece->text;
-    if (!whole && !atom) out.text += ")";
-    at = end;
-  }
-  return out;
-}
-
-std::optional<SitePlanner::Piece> SitePlanner::spelt(ValueId value, ValueId root,
-                                                     const std::set<StatementId>& dead) const {
-  Piece piece;
-  auto text = planner_.frontend_.spell(unit_, function_, value, root, dead, &piece.copied);
-  if (!text) return std::nullopt;
-  piece.text = std::move(*text);
-  return piece;
-}
-
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
   const Value& v = g_[id];
@@ -332,7 +290,8 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
   }
 }
 
-bool SitePlanner::meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken) {
+bool SitePlanner::meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken,
+                        std::set<ValueId>& interior) const {
   if (!anchor.operation.empty()) return fed(anchor, id, taken);
   for (const CompiledPattern& pattern : anchor.patterns) {
     const Value& want = pattern.graph[pattern.root];
@@ -418,10 +377,11 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
   return false;
 }
 
-UnitPlan Planner::plan(const Unit& unit, const std::vector<bool>& enabled) const {
+UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
+                       const std::vector<bool>& enabled) const {
   UnitPlan out;
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
-    SitePlanner planner(*this, unit, f);
+    SitePlanner planner(*this, unit, frontend, f);
     planner.catalogue_ = catalogue_;
     planner.run(enabled, out.sites);
   }

@@ -29,9 +29,8 @@ struct UnitPlan {
 
 class Planner {
  public:
-  Planner(const CompiledRules& rules, const Catalogue& catalogue, const Frontend& frontend,
-          const EngineOptions& options)
-      : rules_(rules), catalogue_(&catalogue), frontend_(frontend), options_(options) {}
+  Planner(const CompiledRules& rules, const Catalogue& catalogue, const EngineOptions& options)
+      : rules_(rules), catalogue_(&catalogue), options_(options) {}
 
   // Names that some file of the run assigns to as an attribute (`F.sdpa = mine`), and where.
   void set_patched(std::map<std::string, std::string, std::less<>> patched) {
@@ -39,10 +38,12 @@ class Planner {
   }
   // The texts that `not_in_tree` clauses ask for and that some file contains.
   void set_words(std::set<std::string, std::less<>> words) { words_ = std::move(words); }
-  // `enabled`: by rule, whether the prefilter lets it match in this file.
-  UnitPlan plan(const Unit& unit, const std::vector<bool>& enabled) const;
+  // `frontend`: that of the unit's language. `enabled`: by rule, whether the prefilter lets it
+  // match in this file.
+  UnitPlan plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled) const;
   // The patterns that something on a line comes nearest to, nearest first.
-  std::vector<NearMiss> near_misses(const Unit& unit, uint32_t line) const;
+  std::vector<NearMiss> near_misses(const Unit& unit, const Frontend& frontend,
+                                    uint32_t line) const;
 
  private:
   friend class SitePlanner;
@@ -50,7 +51,6 @@ class Planner {
   std::map<std::string, std::string, std::less<>> patched_;
   std::set<std::string, std::less<>> words_;
   const Catalogue* catalogue_;
-  const Frontend& frontend_;
   const EngineOptions& options_;
 };
 

@@ -25,8 +25,12 @@ using graph::ValueId;
 
 class SitePlanner {
  public:
-  SitePlanner(const Planner& planner, const Unit& unit, uint32_t function)
-      : planner_(planner), unit_(unit), function_(function), g_(unit.functions[function].graph) {}
+  SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function)
+      : planner_(planner),
+        unit_(unit),
+        frontend_(frontend),
+        function_(function),
+        g_(unit.functions[function].graph) {}
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
  private:
@@ -87,23 +91,8 @@ class SitePlanner {
   static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,
                                                size_t position);
 
-  static std::string python_case(const std::string& literal);
-  static std::string spell_literal(const Literal& literal);
-  // A template's text with its holes filled.
-  struct Filled {
-    std::string text;
-    std::vector<NewArgument::Copy> copies;
-  };
-  // What stands for a hole: its text, and where in the source it was copied from.
-  struct Piece {
-    std::string text;
-    std::optional<ByteRange> copied;
-  };
-  // `spell` is asked for a hole's piece; `part` is the number in `$hole[1]`, or -1, and set to -2
-  // where the piece is that part already.
-  using Spell = std::function<std::optional<Piece>(const std::string& hole, int* part)>;
-  static std::optional<Filled> fill(const std::string& text, const Spell& spell);
-  std::optional<Piece> spelt(ValueId value, ValueId root, const std::set<StatementId>& dead) const;
+  // What a rule's YAML says (`true`, `null`, `-1`), as the source language writes it.
+  std::string spell_scalar(const std::string& scalar) const;
 
   // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
@@ -143,6 +132,7 @@ class SitePlanner {
  private:
   const Planner& planner_;
   const Unit& unit_;
+  const Frontend& frontend_;
   uint32_t function_;
   const Graph& g_;
 };

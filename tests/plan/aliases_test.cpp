@@ -42,6 +42,29 @@ const Row kRows[] = {
 
 INSTANTIATE_TEST_SUITE_P(Plan, Aliases, testing::ValuesIn(kRows), RowName());
 
+TEST(Replacements, LastingAndForAWhile) {
+  const std::vector<Replacement> found = replacements_in(
+      "F.sdpa = mine\n"
+      "if F.sdpa == mine: pass\n"
+      "setattr(F, 'sdpa', mine)\n"
+      "with mock.patch.object(F, \"sdpa\"): pass\n"
+      "with patch(\"torch.nn.functional.flash\"): pass\n"
+      "print(\"sdpa\")\n",
+      {"sdpa", "flash"});
+  std::vector<std::string> seen;
+  for (const Replacement& r : found) {
+    seen.push_back(r.callee + " " + std::to_string(r.line) + (r.lasting ? " lasting" : ""));
+  }
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"flash 5", "sdpa 1 lasting", "sdpa 3 lasting", "sdpa 4"}));
+}
+
+TEST(LastModule, OfAFile) {
+  EXPECT_EQ(last_module("a/b.py"), "b");
+  EXPECT_EQ(last_module("a/b/__init__.py"), "b");
+  EXPECT_EQ(last_module("c.py"), "c");
+}
+
 TEST(HandsOn, PackagesAndStars) {
   EXPECT_TRUE(hands_on("a/__init__.py", ""));
   EXPECT_TRUE(hands_on("a/b.py", "from .c import *\n"));

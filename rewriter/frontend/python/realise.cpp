@@ -314,8 +314,8 @@ class Realiser {
       auto part = [&](std::string_view name) { return ts_node_eq(field(parent, name), node); };
       if (type == "parenthesized_expression" || type == "await" ||
           (type == "attribute" && part("object")) || (type == "call" && part("function")) ||
-          (type == "subscript" && part("value")) || (type == "keyword_argument") ||
-          (type == "binary_operator" && part("right"))) {
+          (type == "subscript" && part("value")) || type == "keyword_argument" ||
+          type == "binary_operator") {
         node = parent;
         continue;
       }

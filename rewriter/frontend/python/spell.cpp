@@ -17,26 +17,6 @@ using graph::StatementId;
 using graph::Value;
 using graph::ValueId;
 
-DefinitionId effective(const Graph& graph, DefinitionId definition,
-                       const std::set<StatementId>& dead) {
-  for (int step = 0; step < 10000 && definition != kNone; ++step) {
-    const graph::Definition& d = graph.definitions[definition];
-    if (d.statement == kNone) return definition;
-    if (d.join) {
-      DefinitionId a = effective(graph, d.then_side, dead);
-      DefinitionId b = effective(graph, d.else_side, dead);
-      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
-                     graph.definitions[a].value == graph.definitions[b].value)) {
-        return a;
-      }
-      return definition;
-    }
-    if (!dead.contains(d.statement)) return definition;
-    definition = d.previous;
-  }
-  return definition;
-}
-
 namespace {
 
 std::string python_literal(const Literal& literal) {
@@ -49,6 +29,9 @@ std::string python_literal(const Literal& literal) {
       return to_string(literal);
   }
 }
+
+bool name_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
 class Speller {
  public:
@@ -65,7 +48,6 @@ class Speller {
     const Value& v = g_[id];
     if (v.range.size() != 0 && root_range_.size() != 0 && root_range_.contains(v.range) &&
         v.range.size() < root_range_.size()) {
-      if (depth == 0) copied_ = v.range;
       return std::string(unit_.source().slice(v.range));
     }
     if (v.kind == Kind::literal) {
@@ -90,8 +72,6 @@ class Speller {
     }
     return std::nullopt;
   }
-
-  std::optional<ByteRange> copied() const { return copied_; }
 
  private:
   // A local name that means the value at the root's place.
@@ -158,7 +138,6 @@ class Speller {
   const Graph& g_;
   const std::set<StatementId>& dead_;
   ByteRange root_range_;
-  std::optional<ByteRange> copied_;
   uint32_t time_ = 0;
 };
 
@@ -213,14 +192,56 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
 
 }  // namespace
 
+std::string PythonFrontend::literal(const Literal& literal) const {
+  return python_literal(literal);
+}
+
+std::optional<std::string> PythonFrontend::fill(const std::string& text,
+                                                const SpellHole& spell) const {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] != '$') {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at + 1;
+    while (end < text.size() && name_char(text[end])) ++end;
+    int part = -1;
+    size_t close = end;
+    if (end + 2 < text.size() && text[end] == '[' && digit(text[end + 1]) && text[end + 2] == ']') {
+      part = text[end + 1] - '0';
+      close = end + 3;
+    }
+    auto piece = spell(text.substr(at + 1, end - at - 1), &part);
+    if (!piece) return std::nullopt;
+    if (part == -2) end = close;
+    bool whole = at == 0 && end == text.size();
+    bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
+    out += whole || atom ? *piece : "(" + *piece + ")";
+    at = end;
+  }
+  return out;
+}
+
+std::optional<std::string> PythonFrontend::assignment(const std::string& name,
+                                                      const std::string& value) const {
+  return name + " = " + value;
+}
+
 std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
-                                                 ValueId root, const std::set<StatementId>& dead,
-                                                 std::optional<ByteRange>* copied) const {
+                                                 ValueId root,
+                                                 const std::set<StatementId>& dead) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
-  Speller speller(unit, unit.functions[function], root, dead);
-  auto text = speller.spell(value);
-  if (copied != nullptr) *copied = speller.copied();
-  return text;
+  return Speller(unit, unit.functions[function], root, dead).spell(value);
+}
+
+std::optional<ByteRange> PythonFrontend::copied_from(const Unit& unit, uint32_t function,
+                                                     ValueId value, ValueId root) const {
+  const Graph& g = unit.functions[function].graph;
+  if (value == kNone || g[value].range.size() == 0) return std::nullopt;
+  ByteRange whole = g[root].range, part = g[value].range;
+  bool inside = whole.contains(part) && part.size() < whole.size();
+  return inside ? std::optional<ByteRange>(part) : std::nullopt;
 }
 
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
