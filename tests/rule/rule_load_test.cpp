@@ -96,8 +96,10 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.anchors[1].operation.at(0), "torch.softmax");
   EXPECT_EQ(pattern.anchors[1].fed_by.at(1), "torch.amax");
   EXPECT_EQ(pattern.shared, "norm-shared");
-  EXPECT_EQ(pattern.where[0].kind, "unread");
-  EXPECT_EQ(pattern.where[0].number, 0);
+  EXPECT_EQ(pattern.where[0].kind, "not_in_tree");
+  EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast(");
+  EXPECT_EQ(pattern.where[1].kind, "unread");
+  EXPECT_EQ(pattern.where[1].number, 0);
   ASSERT_EQ(pattern.rewrites.size(), 1u);
   EXPECT_TRUE(pattern.rewrites[0].targets.empty());
 }
