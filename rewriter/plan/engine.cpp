@@ -10,6 +10,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <thread>
 
 #include "rewriter/frontend/python/frontend.hpp"
@@ -76,8 +77,7 @@ class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
       const EngineOptions& options, Frontends& frontends)
-      : rules_(rules),
-        compiled_(compiled),
+      : compiled_(compiled),
         input_(input),
         options_(options),
         frontends_(frontends),
@@ -503,9 +503,9 @@ class Run {
         Finding f = sites[c]->finding;
         f.after = realised->after[c];
         uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
-        for (auto before = made.rbegin(); before != made.rend(); ++before) {
-          begin = before->original(begin);
-          end = before->original(end);
+        for (const EditSet& before : std::views::reverse(made)) {
+          begin = before.original(begin);
+          end = before.original(end);
         }
         f.line = unit.source().position(begin).line;
         f.column = unit.source().position(begin).column;
@@ -713,7 +713,6 @@ class Run {
     return out;
   }
 
-  const RuleSet& rules_;
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "rewriter/graph/compare.hpp"
 #include "rewriter/plan/site_planner.hpp"
@@ -105,11 +106,12 @@ std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& fro
       out.push_back(std::move(miss));
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const NearMiss& a, const NearMiss& b) {
-    return a.parts - a.agreeing != b.parts - b.agreeing
-               ? a.parts - a.agreeing < b.parts - b.agreeing
-               : a.agreeing > b.agreeing;
-  });
+  auto order = [](const NearMiss& miss) {
+    return std::tuple(miss.parts - miss.agreeing, -miss.agreeing, miss.line,
+                      std::string_view(miss.rule));
+  };
+  std::sort(out.begin(), out.end(),
+            [&](const NearMiss& a, const NearMiss& b) { return order(a) < order(b); });
   if (out.size() > 3) out.resize(3);
   return out;
 }

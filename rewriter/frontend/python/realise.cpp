@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
@@ -269,9 +270,8 @@ class Realiser {
   // An argument's text, what it copies being as edited.
   std::string composed(const NewArgument& a, ByteRange site) const {
     std::string text = a.text;
-    for (auto copy = a.copies.rbegin(); copy != a.copies.rend(); ++copy) {
-      if (!site.contains(copy->from)) continue;
-      text.replace(copy->at, copy->from.size(), edited(copy->from));
+    for (const NewArgument::Copy& copy : std::views::reverse(a.copies)) {
+      if (site.contains(copy.from)) text.replace(copy.at, copy.from.size(), edited(copy.from));
     }
     return text;
   }
