@@ -59,7 +59,8 @@ std::string folded(const std::string& text, const std::string& hole, std::string
 
 }  // namespace
 
-PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
+PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
+                                   const std::string& keep_layout) {
   PlannedSite site = new_site(rule, id);
   const Value& v = g_[id];
   site.finding.callee = v.op->id;
@@ -128,7 +129,9 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       if (!r || *r != static_cast<int>(letters.size())) unknown = name;
     }
     Absorption absorption;
-    if (unknown.empty()) {
+    if (!keep_layout.empty()) {
+      absorption.why_not = keep_layout;
+    } else if (unknown.empty()) {
       LayoutContext context;
       context.place = [&](ValueId value) { return place_of(value); };
       context.taken = [&](const Operation* op) {
@@ -140,19 +143,6 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       absorption = absorb(g_, id, layout, context);
     } else {
       absorption.why_not = "the rank of `" + unknown + "` is not shown";
-    }
-    if (absorption.absorbed) {
-      Change trial;
-      trial.function = function_;
-      trial.root = id;
-      trial.callee = change.callee;
-      trial.edit_call = true;
-      trial.forwarded = absorption.forwarded;
-      trial.exchanged = absorption.exchanged;
-      if (!frontend_.editable(unit_, trial)) {
-        absorption.absorbed = false;
-        absorption.why_not = "the text around a transpose, or a comment in it, does not allow it";
-      }
     }
     if (absorption.absorbed) {
       change.forwarded = absorption.forwarded;
@@ -266,6 +256,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       }
       a.kept.clear();
     }
+  }
+  if ((!change.forwarded.empty() || !change.exchanged.empty()) &&
+      !frontend_.editable(unit_, change)) {
+    return call_site(rule, id, "a comment or other text inside a transpose stands in the way");
   }
   site.change = std::move(change);
   site.rewritten = true;

@@ -208,7 +208,7 @@ class Absorber {
       case AxisKind::cast:
         return enter(first, flip, name);
       case AxisKind::last_dim:
-        if (flip.second == flip.rank - 1) return stop();
+        if (flip.second == flip.rank - 1 || !one_axis(id)) return stop();
         return enter(first, flip, name);
       case AxisKind::along:
       case AxisKind::split: {
@@ -255,6 +255,16 @@ class Absorber {
     }
     exchange(id, base);
     return true;
+  }
+
+  // A norm over exactly one axis. Of other operations along the last axis (a rotation) the further
+  // operands may broadcast over the axes that change places.
+  bool one_axis(ValueId id) const {
+    ValueId shape = g_.argument(id, "normalized_shape");
+    if (shape == kNone) return false;
+    const Value& v = g_[shape];
+    return (v.kind == Kind::tuple || v.kind == Kind::list) && v.operands.size() == 1 &&
+           g_[v.operands[0]].kind != Kind::starred;
   }
 
   // An element of a split tensor: the whole changes, and with it every part.

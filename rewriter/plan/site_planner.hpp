@@ -76,7 +76,8 @@ class SitePlanner {
                   std::string& why) const;
 
   bool simple_value(ValueId id) const;
-  PlannedSite call_site(const CompiledRule& rule, ValueId id);
+  // With a reason in `keep_layout` no transpose is absorbed.
+  PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
   std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
