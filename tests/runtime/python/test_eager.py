@@ -269,6 +269,23 @@ def test_autocast_gradients_and_devices_are_not_passed_by():
         assert mindiesd.attention_forward(q, q, q).device.type == "cpu"
 
 
+def test_autocast_is_part_of_a_call(in_python):
+    """Operands of autocast's type repeat from C, others are cast in Python each time."""
+    q = torch.randn(2, 7, 4, 16)
+    half = q.bfloat16()
+    repeated(mindiesd.attention_forward, half, half, half)
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", dtype=dtype):
+            for operand in (half, q, half, q):
+                repeated(mindiesd.attention_forward, operand, operand, operand)
+                assert mindiesd.attention_forward(operand, operand, operand).dtype == dtype
+            with torch.autocast("cpu", enabled=False):
+                assert mindiesd.attention_forward(q, q, q).dtype == torch.float32
+    # half in half; in bfloat16: half once, q each time; in float16: all; q without autocast once.
+    assert len(in_python) == 1 + (1 + 6) + 12 + 1
+    assert mindiesd.attention_forward(half, half, half).dtype == torch.bfloat16
+
+
 def test_lazy_values_subclasses_and_vmap():
     x = torch.randn(2, 7)
     repeated(ext.rms_norm, x)
