@@ -50,6 +50,12 @@ CALLS = {
             q, k, v, head_first=True, is_causal=True, window_size=(3, None)
         ),
     ),
+    "packed sequences": (
+        lambda: [*torch.randn(9, 3, 4, 16).unbind(1), torch.tensor([0, 2, 9], dtype=torch.int32)],
+        lambda q, k, v, starts: mindiesd.attention_forward_varlen(
+            q, k, v, starts, starts, causal=True
+        ),
+    ),
     "rotary": (
         lambda: [torch.randn(2, 7, 4, 16), table(7, 1, 16), table(7, 1, 16)],
         ext.rotary_position_embedding,
@@ -209,6 +215,19 @@ def test_numbers_in_tensors_are_read_each_time():
         found = ext.attention_forward(q, q, q, is_causal=causal)
         wanted = ext.attention_forward(q, q, q, is_causal=value > 0.3)
         torch.testing.assert_close(found, wanted)
+
+
+def test_starts_of_sequences_are_read_each_time(in_python):
+    q = torch.randn(9, 4, 16)
+    for starts in ([0, 4, 9], [0, 1, 9], [0, 9, 9]):
+        tensor = torch.tensor(starts, dtype=torch.int32)
+        wanted = mindiesd.attention_forward_varlen(q, q, q, starts, starts)
+        found = mindiesd.attention_forward_varlen(q, q, q, tensor, tensor)
+        torch.testing.assert_close(found, wanted)
+    with pytest.raises(ParametersInvalid, match="entry 1 is 10"):
+        wrong = torch.tensor([0, 10, 9], dtype=torch.int32)
+        mindiesd.attention_forward_varlen(q, q, q, wrong, wrong)
+    assert len(in_python) == 3 + 1 + 1  # the lists, the first tensor, the refusal
 
 
 def test_slices_of_one_tensor(in_python):
