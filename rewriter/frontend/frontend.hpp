@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/frontend/focus.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/text/edit.hpp"
 #include "rewriter/text/expected.hpp"
@@ -49,6 +50,7 @@ class Unit {
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
+  std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
   std::string module;      // qualified name of the file's module
   bool reexports = false;  // imports of this file are part of its interface
 
@@ -77,11 +79,27 @@ struct Change {
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
 };
 
+// Where calls of some definitions may stand.
+struct Callers {
+  std::vector<std::string> files;
+  // By each of these a function can name one of them: it contains all the words of one entry.
+  std::vector<std::vector<std::string>> words;
+};
+
 class Frontend {
  public:
   virtual ~Frontend() = default;
-  // Parses and lowers one file.
-  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // Parses and lowers one file; with a focus only the functions that it wants, and the file's own
+  // statements.
+  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                               const Focus* focus = nullptr) = 0;
+  // Texts of which one must stand where the source writes the operation; nullopt where it can be
+  // written without any.
+  virtual std::optional<std::vector<std::string>> spellings(const Operation& operation) const = 0;
+  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
+  // threads at once, before anything else is asked.
+  virtual void note_imports(std::string_view relative, std::string_view bytes) = 0;
+  virtual Callers callers_of(const std::vector<std::string>& definitions) = 0;
   // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
   // root is graph.results.front().
   virtual Expected<graph::Graph> pattern(std::string_view code) = 0;

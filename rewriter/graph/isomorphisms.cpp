@@ -144,6 +144,12 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   return false;
 }
 
+void Isomorphisms::each(const Visit& visit) const {
+  for (const auto& [operation, entries] : by_operation_) {
+    for (const Entry& entry : entries) visit(entry.from, entry.from_root, entry.to);
+  }
+}
+
 void Isomorphisms::normalise(Graph& graph, ValueId id) const {
   for (int step = 0; step < kChainBound; ++step) {
     if (graph[id].kind != Kind::op) return;

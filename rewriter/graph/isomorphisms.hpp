@@ -24,6 +24,10 @@ class Isomorphisms {
   // statement. New inner values may be added to the graph.
   void normalise(graph::Graph& graph, graph::ValueId id) const;
 
+  // Calls visit(from, its root, to) for every spelling.
+  using Visit = std::function<void(const graph::Graph&, graph::ValueId, const graph::Graph&)>;
+  void each(const Visit& visit) const;
+
  private:
   struct Entry {
     graph::Graph from, to;

@@ -11,10 +11,11 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/planner.hpp"
-#include "rewriter/project/prefilter.hpp"
+#include "rewriter/plan/requirements.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit {
@@ -33,6 +34,8 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false;
+  bool noted = false;               // the calls of its own statements were
+  std::vector<ByteRange> left_out;  // functions that were not looked into
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
   std::vector<Finding> findings;
@@ -48,74 +51,56 @@ struct FileState {
   bool trains = false, exports = false;
 };
 
-Triggers triggers_of(const CompiledRule& rule) {
-  if (!rule.rule->triggers.empty()) return rule.rule->triggers;
-  std::vector<std::string> names;
-  for (const auto* list : {&rule.rule->match.call, &rule.rule->match.construct}) {
-    for (const std::string& name : *list) names.push_back(name.substr(name.rfind('.') + 1));
-  }
-  for (const Operation* op : rule.callees) {
-    for (const std::string& name : op->names) names.push_back(name.substr(name.rfind('.') + 1));
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.empty()) return {};
-  return {names};
-}
-
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, python::PythonFrontend& frontend)
+      const EngineOptions& options, Frontend& frontend, const Requirements& requirements)
       : rules_(rules),
         compiled_(compiled),
         input_(input),
         options_(options),
         frontend_(frontend),
+        requirements_(requirements),
         planner_(compiled, rules.catalogue(), frontend, options),
-        states_(input.files.size()) {}
+        states_(input.files.size()) {
+    for (size_t i = 0; i < input.files.size(); ++i) numbers_.emplace(input.files[i].relative, i);
+  }
 
   RunResult go(const Progress& progress) {
-    std::vector<Triggers> triggers;
-    triggers.reserve(compiled_.rules.size() + 2);
-    for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
-    triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
-    triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
-    Prefilter prefilter(triggers);
     for (const CompiledRule& rule : compiled_.rules) {
       for (const Operation* op : rule.callees) {
         if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
       }
     }
-    each([&](size_t i) { scan(i, prefilter); }, nullptr);
+    each([&](size_t i) { scan(i); }, states_.size(), nullptr);
     std::map<std::string, std::string, std::less<>> patched;
     for (const FileState& state : states_)
       patched.insert(state.patched.begin(), state.patched.end());
     planner_.set_patched(std::move(patched));
-    each([&](size_t i) { file(i); }, progress);
+    each([&](size_t i) { file(i); }, states_.size(), progress);
     through();
     return collect();
   }
 
  private:
   template <typename Work>
-  void each(Work work, const Progress& progress) {
+  void each(Work work, size_t count, const Progress& progress) const {
     std::atomic<size_t> next{0}, done{0};
     std::mutex reporting;
     auto loop = [&] {
-      for (size_t i = next++; i < states_.size(); i = next++) {
+      for (size_t i = next++; i < count; i = next++) {
         work(i);
         size_t n = ++done;
-        if (progress && (n % 16 == 0 || n == states_.size())) {
+        if (progress && (n % 16 == 0 || n == count)) {
           std::lock_guard lock(reporting);
-          progress(n, states_.size());
+          progress(n, count);
         }
       }
     };
     unsigned jobs =
         options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
-    for (unsigned t = 1; t < jobs && t < states_.size(); ++t) threads.emplace_back(loop);
+    for (unsigned t = 1; t < jobs && t < count; ++t) threads.emplace_back(loop);
     loop();
     for (std::thread& t : threads) t.join();
   }
@@ -132,24 +117,28 @@ class Run {
     return std::nullopt;
   }
 
-  void scan(size_t i, const Prefilter& prefilter) {
+  void scan(size_t i) {
     FileState& state = states_[i];
     auto bytes = read(i);
     if (!bytes) return;
     state.scanned = true;
-    auto hits = prefilter.scan(*bytes);
-    size_t n = compiled_.rules.size();
-    state.trains = hits[n];
-    state.exports = hits[n + 1];
-    state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
+    frontend_.note_imports(input_.files[i].relative, *bytes);
+    LiteralBits seen = requirements_.seen(*bytes);
+    state.trains = requirements_.trains(seen);
+    state.exports = requirements_.exports(seen);
+    state.enabled = requirements_.file(seen);
+    if (!options_.prefilter) state.enabled.assign(state.enabled.size(), true);
     state.relevant =
+        requirements_.named(seen) ||
         std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
-    if (state.relevant) find_patches(*bytes, input_.files[i].relative, state);
+    if (state.relevant) find_patches(*bytes, seen, input_.files[i].relative, state);
   }
 
   // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
-  void find_patches(std::string_view bytes, const std::string& name, FileState& state) const {
+  void find_patches(std::string_view bytes, const LiteralBits& seen, const std::string& name,
+                    FileState& state) const {
     for (const std::string& callee : callee_names_) {
+      if (!requirements_.has_name(seen, callee)) continue;
       std::string dotted = "." + callee;
       for (size_t at = bytes.find(dotted); at != std::string_view::npos;
            at = bytes.find(dotted, at + 1)) {
@@ -171,7 +160,17 @@ class Run {
     if (bytes) plan(i, *bytes);
   }
 
-  std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
+  // What a run over the file's rules wants lowered; a file that calls the runtime already is read
+  // whole.
+  Focus rules_focus(size_t i, std::string_view bytes) const {
+    bool all = !options_.prefilter || requirements_.migrated(requirements_.seen(bytes));
+    return {[this](std::string_view text) { return requirements_.seen(text); },
+            [this, i, all](ByteRange, const LiteralBits& seen) {
+              return all || requirements_.wanted(seen, states_[i].enabled);
+            }};
+  }
+
+  std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
     if (bytes.size() > options_.size_limit) {
@@ -187,7 +186,7 @@ class Run {
       state.problems.push_back({FileProblem::undecodable, name, source.error().message});
       return nullptr;
     }
-    auto unit = frontend_.load(std::move(*source), name);
+    auto unit = frontend_.load(std::move(*source), name, &focus);
     if (!unit) {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
@@ -199,10 +198,12 @@ class Run {
   void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto unit = load(i, bytes);
+    auto unit = load(i, bytes, rules_focus(i, bytes));
     if (!unit) return;
+    state.left_out = unit->left_out;
     UnitPlan plan = planner_.plan(*unit, state.enabled);
-    if (!unit->syntax_errors.empty()) {
+    bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    if (!unit->syntax_errors.empty() && any) {
       leave_broken(i, *unit, plan);
       return;
     }
@@ -360,7 +361,8 @@ class Run {
   bool settled(size_t i, const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
     if (!source) return false;
-    auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
+    Focus focus = rules_focus(i, bytes);
+    auto unit = frontend_.load(std::move(*source), input_.files[i].relative, &focus);
     if (!unit) return false;
     UnitPlan again = planner_.plan(**unit, states_[i].enabled);
     std::vector<Change> changes;
@@ -376,6 +378,7 @@ class Run {
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                   FileState& state) {
     for (const ProjectCall& call : unit.project_calls) {
+      if (call.function == 0 && state.noted) continue;
       const Function& home = unit.functions[call.function];
       const graph::Value& v = home.graph[call.value];
       if (is_result(home.graph, call.value)) state.gives.emplace_back(home.qualified, call.callee);
@@ -406,16 +409,17 @@ class Run {
       f.before = f.after = std::string(unit.source().slice(v.range));
       state.calls.push_back(std::move(site));
     }
+    state.noted = true;
   }
 
-  // Calls of definitions that were rewritten, also in files that no rule looked at.
-  void through() {
-    std::map<std::string, std::pair<std::string, std::string>> definitions;
+  using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+
+  // A function that gives what a rewritten one gives is rewritten with it.
+  void add_givers(Definitions& definitions) const {
     for (const FileState& state : states_) {
       for (const auto& [qualified, where] : state.definitions)
         definitions.emplace(qualified, where);
     }
-    // A function that gives what a rewritten one gives is rewritten with it.
     for (bool more = true; more;) {
       more = false;
       for (const FileState& state : states_) {
@@ -427,36 +431,84 @@ class Run {
         }
       }
     }
+  }
+
+  // Looks for calls of some definitions where none were looked for yet.
+  void look_for_callers(const std::vector<std::string>& definitions) {
+    Callers callers = frontend_.callers_of(definitions);
+    Literals literals;
+    for (const auto& words : callers.words) {
+      for (const std::string& word : words) literals.add(word, true);
+    }
+    literals.build();
+    std::vector<LiteralBits> wanted;
+    for (const auto& words : callers.words) {
+      for (const std::string& word : words) {
+        wanted.push_back(literals.none());
+        wanted.back().set(literals.add(word, true));
+      }
+      wanted.push_back(literals.none());  // ends the words of one definition
+    }
+    auto names_one = [&](const LiteralBits& seen) {
+      bool all = true;
+      for (const LiteralBits& word : wanted) {
+        if (word == literals.none()) {
+          if (all) return true;
+          all = true;
+        } else {
+          all = all && seen.intersects(word);
+        }
+      }
+      return false;
+    };
+    each(
+        [&](size_t n) {
+          auto number = numbers_.find(callers.files[n]);
+          if (number == numbers_.end()) return;
+          FileState& state = states_[number->second];
+          if (!state.scanned || !state.problems.empty()) return;
+          auto bytes = read(number->second);
+          if (!bytes || !names_one(literals.scan(*bytes))) return;
+          bool first = !state.parsed;
+          Focus focus{[&](std::string_view text) { return literals.scan(text); },
+                      [&](ByteRange where, const LiteralBits& seen) {
+                        bool looked_into = !first && std::find(state.left_out.begin(),
+                                                               state.left_out.end(),
+                                                               where) == state.left_out.end();
+                        return !looked_into && names_one(seen);
+                      }};
+          auto unit = load(number->second, *bytes, focus);
+          if (!unit) return;
+          note_calls(*unit, {}, state);
+          std::vector<ByteRange> rest;
+          for (ByteRange range : unit->left_out) {
+            if (first || std::find(state.left_out.begin(), state.left_out.end(), range) !=
+                             state.left_out.end()) {
+              rest.push_back(range);
+            }
+          }
+          state.left_out = std::move(rest);
+        },
+        callers.files.size(), nullptr);
+  }
+
+  // Calls of definitions that were rewritten, also in files that no rule looked at.
+  void through() {
+    Definitions definitions;
+    std::set<std::string> known;
+    while (true) {
+      add_givers(definitions);
+      std::vector<std::string> fresh;
+      for (const auto& [qualified, where] : definitions) {
+        if (known.insert(qualified).second) fresh.push_back(qualified);
+      }
+      if (fresh.empty()) break;
+      look_for_callers(fresh);
+    }
     std::set<std::string> migrated;
     for (const FileState& state : states_) {
       migrated.insert(state.migrated.begin(), state.migrated.end());
     }
-    std::vector<std::string> names;
-    names.reserve(definitions.size());
-    for (const auto& [qualified, where] : definitions) {
-      names.push_back(qualified.substr(qualified.rfind('.') + 1));
-    }
-    for (const CompiledRule& rule : compiled_.rules) {
-      if (!rule.rule->anchor) continue;
-      for (std::string glob : rule.rule->anchor->names) {
-        std::erase(glob, '*');  // one star at an end: the rest is what the name contains
-        names.push_back(std::move(glob));
-      }
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    Prefilter prefilter({{names}});
-    if (!names.empty())
-      each(
-          [&](size_t i) {
-            FileState& state = states_[i];
-            if (!state.scanned || state.parsed || !state.problems.empty()) return;
-            auto bytes = read(i);
-            if (!bytes || !prefilter.scan(*bytes)[0]) return;
-            auto unit = load(i, *bytes);
-            if (unit) note_calls(*unit, {}, state);
-          },
-          nullptr);
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
@@ -530,10 +582,12 @@ class Run {
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
-  python::PythonFrontend& frontend_;
+  Frontend& frontend_;
+  const Requirements& requirements_;
   Planner planner_;
   std::vector<FileState> states_;
   std::set<std::string> callee_names_;
+  std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
 };
 
 }  // namespace
@@ -558,7 +612,8 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
   python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
                                   &isomorphisms);
-  return Run(rules, *compiled, input, options, frontend).go(progress);
+  Requirements requirements(*compiled, rules.catalogue(), isomorphisms, frontend);
+  return Run(rules, *compiled, input, options, frontend, requirements).go(progress);
 }
 
 }  // namespace refit

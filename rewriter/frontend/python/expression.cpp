@@ -50,6 +50,14 @@ std::string_view binary_operation(std::string_view token) {
 
 }  // namespace
 
+std::optional<std::vector<std::string>> operator_spellings(std::string_view operation) {
+  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>"};
+  for (std::string_view token : kTelling) {
+    if (binary_operation(token) == operation) return std::vector<std::string>{std::string(token)};
+  }
+  return std::nullopt;
+}
+
 ValueId FunctionLowering::add(Value value, TSNode node) {
   value.statement = current_;
   if (present(node)) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "rewriter/frontend/python/choose.hpp"
+
 namespace refit::python {
 
 using graph::kNone;
@@ -70,7 +72,8 @@ constexpr std::string_view kPatternImports =
 
 }  // namespace
 
-Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative) {
+Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
+                                                   const Focus* focus) {
   auto unit = std::make_unique<PythonUnit>(std::move(source), std::string(relative));
   bool package = false;
   unit->module = project_.module_of(relative, &package);
@@ -78,8 +81,26 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   add_globals(*unit);
+  if (focus != nullptr) {
+    if (auto outlined = outline(unit->text(), unit->module, package)) {
+      unit->left_out = leave_out(unit->text(), *outlined, *focus);
+    }
+  }
   lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
   return unit;
+}
+
+std::optional<std::vector<std::string>> PythonFrontend::spellings(
+    const Operation& operation) const {
+  if (auto tokens = operator_spellings(operation.id)) return tokens;
+  if (operation.library == "operator") return std::nullopt;
+  std::vector<std::string> out{operation.id.substr(operation.id.rfind('.') + 1)};
+  for (const auto* names : {&operation.names, &operation.methods}) {
+    for (const std::string& name : *names) out.push_back(name.substr(name.rfind('.') + 1));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {

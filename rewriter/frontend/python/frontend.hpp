@@ -13,7 +13,15 @@ class PythonFrontend : public Frontend {
                  const std::vector<std::string>& module_roots, const Catalogue& catalogue,
                  const Isomorphisms* isomorphisms);
 
-  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                       const Focus* focus = nullptr) override;
+  std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
+  void note_imports(std::string_view relative, std::string_view bytes) override {
+    project_.note_imports(relative, bytes);
+  }
+  Callers callers_of(const std::vector<std::string>& definitions) override {
+    return project_.callers_of(definitions);
+  }
   Expected<graph::Graph> pattern(std::string_view code) override;
   Expected<Template> rewrite_template(std::string_view code) override;
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,

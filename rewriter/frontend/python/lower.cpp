@@ -2,6 +2,8 @@
 // which make opaque exactly the names they may change. Entry point: lower_unit.
 #include "rewriter/frontend/python/lower.hpp"
 
+#include <algorithm>
+
 #include "rewriter/frontend/python/lowering.hpp"
 
 namespace refit::python {
@@ -476,6 +478,11 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   while (!shared.pending.empty()) {
     Pending next = shared.pending.front();
     shared.pending.pop_front();
+    uint32_t begin = ts_node_start_byte(next.definition);
+    bool left_out = std::binary_search(
+        unit.left_out.begin(), unit.left_out.end(), ByteRange{begin, begin},
+        [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    if (left_out) continue;
     auto scope = std::make_shared<Scope>();
     scope->parent = next.enclosing;
     FunctionLowering(shared, next.index, scope).run(next.definition);

@@ -61,7 +61,6 @@ class Scanner {
     size_t at = 0;
     while (at < text_.size()) {
       uint32_t indent = 0;
-      size_t begin = at;
       for (; at < text_.size() && blank(text_[at]); ++at) {
         indent = text_[at] == '\f' ? 0 : text_[at] == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
       }
@@ -85,7 +84,7 @@ class Scanner {
       size_t code_end = 0;
       size_t next = logical_line(at, &code_end);
       if (next == std::string_view::npos) return false;
-      if (!line(begin, at, code_end, indent)) return false;
+      if (!line(at, code_end, indent)) return false;
       at = next;
     }
     while (blocks_.size() > 1) close();
@@ -267,7 +266,7 @@ class Scanner {
     blocks_.pop_back();
   }
 
-  bool line(size_t line_begin, size_t begin, size_t end, uint32_t indent) {
+  bool line(size_t begin, size_t end, uint32_t indent) {
     while (blocks_.size() > 1) {
       Block& top = blocks_.back();
       if (!top.opened) {
@@ -287,7 +286,7 @@ class Scanner {
     std::string_view code = text_.substr(begin, end - begin);
     if (home.in == In::function) {
       inner(begin, end);
-    } else if (!statement(line_begin, begin, end, indent, home)) {
+    } else if (!statement(begin, end, indent, home)) {
       return false;
     }
     while (!code.empty() && space(code.back())) code.remove_suffix(1);
@@ -309,8 +308,7 @@ class Scanner {
     }
   }
 
-  bool statement(size_t line_begin, size_t begin, size_t end, uint32_t indent, const Block& home) {
-    (void)line_begin;
+  bool statement(size_t begin, size_t end, uint32_t indent, const Block& home) {
     std::string_view code = text_.substr(begin, end - begin);
     if (code.front() == '@') {
       if (!decorated_) decorated_ = static_cast<uint32_t>(begin);
@@ -399,6 +397,7 @@ class Scanner {
     d.is_class = type;
     d.owner = home.type;
     d.begin = decorated_.value_or(static_cast<uint32_t>(begin));
+    d.header = static_cast<uint32_t>(begin);
     decorated_.reset();
     if (names != nullptr && !name.empty()) {
       bind(*names, name,

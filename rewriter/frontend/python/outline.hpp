@@ -18,7 +18,8 @@ struct OutlinedDefinition {
   std::string_view name;  // into the text
   bool is_class = false;
   size_t owner = SIZE_MAX;  // the class it stands in, as an index into Outline::definitions
-  uint32_t begin = 0;       // of its first decorator or of `def`, `class`
+  uint32_t begin = 0;       // of its first decorator, or of its header
+  uint32_t header = 0;      // of `def`, `async def` or `class`
   uint32_t body = 0;        // of its first statement; == end where the body is on the header's line
   uint32_t end = 0;         // of its last statement
 };

@@ -222,6 +222,7 @@ Project::Project(const std::string& root, const std::vector<File>& files,
   }
   for (uint32_t number = 0; number < all_.size(); ++number) {
     const File& file = all_[number];
+    numbers_.emplace(file.relative, number);
     std::string_view base = name_of(file.relative);
     bool package = base == "__init__.py";
     std::string_view dir = parent_of(file.relative);
@@ -352,129 +353,6 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
     }
   }
   return one;
-}
-
-namespace {
-
-bool name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-std::string_view last_component(std::string_view dotted) {
-  return dotted.substr(dotted.rfind('.') + 1);
-}
-
-}  // namespace
-
-void Project::note_imports(size_t file, std::string_view bytes) {
-  noted_[file] = 1;
-  std::vector<ImportNote>& out = notes_[file];
-  constexpr std::string_view kImport = "import";
-  for (size_t at = bytes.find(kImport); at != std::string_view::npos;
-       at = bytes.find(kImport, at)) {
-    size_t word = at;
-    at += kImport.size();
-    if ((word > 0 && name_char(bytes[word - 1])) || (at < bytes.size() && name_char(bytes[at]))) {
-      continue;
-    }
-    // The line up to the word; a backslash joins it to the one before.
-    size_t begin = word;
-    while (begin > 0 && (bytes[begin - 1] != '\n' ||
-                         (begin > 1 && bytes[begin - 2] == '\\') ||
-                         (begin > 2 && bytes[begin - 2] == '\r' && bytes[begin - 3] == '\\'))) {
-      --begin;
-    }
-    std::string_view head = bytes.substr(begin, word - begin);
-    size_t from = head.rfind("from");
-    if (from == std::string_view::npos) continue;
-    std::string written;
-    for (char c : head.substr(from + 4)) {
-      if (name_char(c) || c == '.') written += c;
-    }
-    if (written.empty()) continue;
-    if (written.find_first_not_of('.') == std::string::npos) {
-      bool package = false;
-      std::string module = module_of(all_[file].relative, &package);
-      written = absolute_module(written, module, package);
-    }
-    auto component = components_.find(std::string(last_component(written)));
-    if (component == components_.end()) continue;
-    bool bracket = false;
-    std::string_view name;
-    std::string_view before;
-    auto flush = [&] {
-      if (!name.empty()) {
-        out.push_back({component->second, std::hash<std::string_view>{}(name)});
-      }
-      name = {};
-    };
-    while (at < bytes.size()) {
-      char c = bytes[at];
-      if (c == '(') bracket = true;
-      if (c == ')' || c == ';' || (c == '\n' && !bracket)) break;
-      if (c == '#') {
-        at = std::min(bytes.find('\n', at), bytes.size());
-        continue;
-      }
-      if (c == '\\') {
-        at += bytes.substr(at + 1).starts_with("\r\n") ? 3 : 2;
-        continue;
-      }
-      if (c == '*') {
-        out.push_back({component->second, kStar});
-      } else if (c == ',') {
-        flush();
-      } else if (name_char(c)) {
-        size_t end = at;
-        while (end < bytes.size() && name_char(bytes[end])) ++end;
-        if (name.empty()) name = bytes.substr(at, end - at);
-        at = end;
-        continue;
-      }
-      ++at;
-    }
-    flush();
-  }
-}
-
-void Project::index_importers() {
-  for (uint32_t file = 0; file < all_.size(); ++file) {
-    if (noted_[file] == 0) {
-      auto bytes = real_disk().read(all_[file].path, kReadLimit);
-      if (bytes) note_imports(file, *bytes);
-    }
-    for (const ImportNote& note : notes_[file]) {
-      importers_[note.component].push_back({file, note.name});
-    }
-  }
-  for (auto& [component, list] : importers_) {
-    std::sort(list.begin(), list.end(), [&](const Importer& a, const Importer& b) {
-      return module_names_.at(all_[a.file].relative) < module_names_.at(all_[b.file].relative);
-    });
-  }
-}
-
-std::string Project::importer_of(const std::string& module_name, const std::string& name,
-                                 const std::string& except) {
-  std::call_once(importers_once_, [this] { index_importers(); });
-  auto component = components_.find(std::string(last_component(module_name)));
-  if (component == components_.end()) return "";
-  auto found = importers_.find(component->second);
-  if (found == importers_.end()) return "";
-  uint64_t wanted = std::hash<std::string_view>{}(name);
-  for (const Importer& importer : found->second) {
-    if (importer.name != wanted && importer.name != kStar) continue;
-    const std::string& relative = all_[importer.file].relative;
-    if (relative == except) continue;
-    const Module* m = module(module_names_.at(relative));
-    if (m == nullptr) continue;
-    for (const std::string& star : m->names.stars) {
-      if (star == module_name) return relative;
-    }
-    if (m->inner_imports.contains(module_name + "." + name)) return relative;
-  }
-  return "";
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified) {

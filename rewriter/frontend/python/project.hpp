@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
 namespace refit::python {
@@ -76,10 +77,12 @@ class Project {
   // What a qualified name finally stands for. Names outside the project stand for themselves;
   // nullopt where it is ambiguous.
   std::optional<std::string> resolve(const std::string& qualified);
-  // Notes what one file (its place in the constructor's list) imports from modules of the project,
-  // in passing, while its bytes are at hand. Files may be noted by any number of threads at once;
-  // whoever is asked for importers first reads the files that were not noted.
-  void note_imports(size_t file, std::string_view bytes);
+  // Notes what one file imports from modules of the project, in passing, while its bytes are at
+  // hand. Files may be noted by any number of threads at once; whoever is asked for importers first
+  // reads the files that were not noted.
+  void note_imports(std::string_view relative, std::string_view bytes);
+  // Files that may call one of these definitions, and the words that such a call needs.
+  Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
   std::string importer_of(const std::string& module, const std::string& name,
                           const std::string& except);
@@ -89,6 +92,7 @@ class Project {
  private:
   std::optional<std::string> resolve(const std::string& qualified, int depth);
   std::unique_ptr<Module> read_module(const std::string& name) const;
+  void read_unnoted();
   void index_importers();
 
   // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
@@ -100,12 +104,17 @@ class Project {
     uint32_t file;
     uint64_t name;
   };
-  static constexpr uint64_t kStar = 0;
+  static constexpr uint64_t kStar = 0, kModule = 2;  // hashes of names are odd
+  struct Notes {
+    std::vector<ImportNote> imports;
+    std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
+  };
 
   std::vector<File> all_;
+  std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
   std::unordered_map<std::string, uint32_t> files_;  // by module name; a file may have several
   std::unordered_map<std::string, uint32_t> components_;  // last components of module names
-  std::vector<std::vector<ImportNote>> notes_;            // by file
+  std::vector<Notes> notes_;                              // by file
   std::vector<char> noted_;
   std::once_flag importers_once_;
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
