@@ -51,6 +51,7 @@ class Unit {
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
   std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
+  bool sparse = false;              // some of those were not parsed
   std::string module;      // qualified name of the file's module
   bool reexports = false;  // imports of this file are part of its interface
 
@@ -90,7 +91,7 @@ class Frontend {
  public:
   virtual ~Frontend() = default;
   // Parses and lowers one file; with a focus only the functions that it wants, and the file's own
-  // statements.
+  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
   virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
                                                const Focus* focus = nullptr) = 0;
   // Texts of which one must stand where the source writes the operation; nullopt where it can be

@@ -162,12 +162,23 @@ class Run {
 
   // What a run over the file's rules wants lowered; a file that calls the runtime already is read
   // whole.
-  Focus rules_focus(size_t i, std::string_view bytes) const {
+  Focus rules_focus(size_t i, std::string_view bytes, bool sparse) const {
     bool all = !options_.prefilter || requirements_.migrated(requirements_.seen(bytes));
-    return {[this](std::string_view text) { return requirements_.seen(text); },
-            [this, i, all](ByteRange, const LiteralBits& seen) {
-              return all || requirements_.wanted(seen, states_[i].enabled);
-            }};
+    Focus out;
+    out.seen = [this](std::string_view text) { return requirements_.seen(text); };
+    out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
+      return all || requirements_.wanted(seen, states_[i].enabled);
+    };
+    out.sparse = sparse && !all;
+    return out;
+  }
+
+  // A file that names a function of a rule will likely be rewritten, and needs its whole tree then.
+  bool likely(size_t i) const {
+    for (size_t r = 0; r < compiled_.rules.size(); ++r) {
+      if (states_[i].enabled[r] && !compiled_.rules[r].rule->match.call.empty()) return true;
+    }
+    return false;
   }
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus) {
@@ -191,6 +202,7 @@ class Run {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
     }
+    if (*unit == nullptr) return nullptr;
     state.parsed = true;
     return std::move(*unit);
   }
@@ -198,10 +210,17 @@ class Run {
   void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto unit = load(i, bytes, rules_focus(i, bytes));
+    auto unit = load(i, bytes, rules_focus(i, bytes, !likely(i)));
     if (!unit) return;
-    state.left_out = unit->left_out;
     UnitPlan plan = planner_.plan(*unit, state.enabled);
+    bool writes = std::any_of(plan.sites.begin(), plan.sites.end(),
+                              [](const PlannedSite& site) { return site.rewritten; });
+    if (unit->sparse && writes) {
+      unit = load(i, bytes, rules_focus(i, bytes, false));
+      if (!unit) return;
+      plan = planner_.plan(*unit, state.enabled);
+    }
+    state.left_out = unit->left_out;
     bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
     if (!unit->syntax_errors.empty() && any) {
       leave_broken(i, *unit, plan);
@@ -298,16 +317,18 @@ class Run {
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
-    if (auto error = frontend_.verify(unit, text)) {
-      withhold("self-check: " + *error);
-      return;
-    }
     auto encoded = unit.source().encode(text);
     if (!encoded) {
       withhold("self-check: " + encoded.error().message);
       return;
     }
-    if (!dropped && !settled(i, *encoded)) {
+    std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
+    if (again == nullptr || again->syntax_errors.size() > unit.syntax_errors.size()) {
+      withhold("self-check: " +
+               frontend_.verify(unit, text).value_or("the new text cannot be read again"));
+      return;
+    }
+    if (!dropped && !settled(i, *again)) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
@@ -326,7 +347,9 @@ class Run {
       auto realised = frontend_.realise(unit, some);
       if (!realised) return false;
       auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
-      return encoded && settled(i, *encoded);
+      if (!encoded) return false;
+      std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
+      return again != nullptr && settled(i, *again);
     };
     size_t tried = 0;
     for (int regions = 0; regions < 2; ++regions) {
@@ -357,20 +380,27 @@ class Run {
     return true;
   }
 
-  // Migrating the result again would change nothing.
-  bool settled(size_t i, const std::string& bytes) {
+  // The unit that its edits make of a unit; what they do not touch is not parsed again.
+  std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,
+                               const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
-    if (!source) return false;
-    Focus focus = rules_focus(i, bytes);
-    auto unit = frontend_.load(std::move(*source), input_.files[i].relative, &focus);
-    if (!unit) return false;
-    UnitPlan again = planner_.plan(**unit, states_[i].enabled);
+    if (!source) return nullptr;
+    Focus focus = rules_focus(i, bytes, false);
+    focus.before = &unit;
+    focus.edits = &edits;
+    auto again = frontend_.load(std::move(*source), input_.files[i].relative, &focus);
+    return again ? std::move(*again) : nullptr;
+  }
+
+  // Migrating the result again would change nothing.
+  bool settled(size_t i, const Unit& unit) {
+    UnitPlan again = planner_.plan(unit, states_[i].enabled);
     std::vector<Change> changes;
     for (const PlannedSite& site : again.sites) {
       if (site.rewritten) changes.push_back(site.change);
     }
     if (changes.empty()) return true;
-    auto realised = frontend_.realise(**unit, changes);
+    auto realised = frontend_.realise(unit, changes);
     return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
                            realised->accepted.end();
   }

@@ -19,7 +19,7 @@ class Chooser {
       : text_(text), outline_(outline), focus_(focus) {
     for (size_t i = 0; i < outline.definitions.size(); ++i) {
       const OutlinedDefinition& d = outline.definitions[i];
-      if (!d.is_class) named_[d.name].push_back(i);
+      named_[d.name].push_back(i);
     }
     for (const auto& [local, bindings] : outline.module.names.bindings) {
       for (const Binding& b : bindings) {
@@ -32,15 +32,21 @@ class Chooser {
     }
   }
 
-  std::vector<ByteRange> run() {
-    std::vector<ByteRange> out;
-    for (size_t i = 0; i < outline_.definitions.size(); ++i) {
-      const OutlinedDefinition& d = outline_.definitions[i];
+  Choice run() {
+    Choice out;
+    const auto& definitions = outline_.definitions;
+    std::vector<bool> wanted(definitions.size(), false);
+    bool any = false;
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      const OutlinedDefinition& d = definitions[i];
+      if (d.is_class) continue;
       ByteRange where{d.header, d.end};
-      if (!d.is_class && !focus_.wanted(where, own(i)) && !focus_.wanted(where, all(i))) {
-        out.push_back(where);
-      }
+      wanted[i] = focus_.wanted(where, own(i)) || focus_.wanted(where, all(i));
+      any = any || wanted[i];
+      if (!wanted[i]) out.left_out.push_back(where);
     }
+    out.nothing = !any && !focus_.wanted({0, static_cast<uint32_t>(text_.size())}, outside());
+    if (focus_.sparse && !out.nothing) out.unseen = unseen(wanted);
     return out;
   }
 
@@ -48,6 +54,59 @@ class Chooser {
   std::string_view text(size_t i) const {
     const OutlinedDefinition& d = outline_.definitions[i];
     return text_.substr(d.begin, d.end - d.begin);
+  }
+
+  // What the file's own statements see, those of its classes among them.
+  LiteralBits outside() {
+    LiteralBits out;
+    uint32_t at = 0;
+    auto take = [&](uint32_t to) {
+      LiteralBits seen = focus_.seen(text_.substr(at, to - at));
+      if (at == 0) {
+        out = seen;
+      } else {
+        out |= seen;
+      }
+    };
+    for (const OutlinedDefinition& d : outline_.definitions) {
+      if (d.is_class || d.begin < at) continue;
+      take(d.body);
+      at = d.end;
+    }
+    if (at == 0) return focus_.seen(text_);
+    take(static_cast<uint32_t>(text_.size()));
+    return out;
+  }
+
+  size_t top(size_t i) const {
+    while (outline_.definitions[i].owner != SIZE_MAX) i = outline_.definitions[i].owner;
+    return i;
+  }
+
+  // A function sees those that it names, a class all that its methods and bases name.
+  std::vector<ByteRange> unseen(const std::vector<bool>& wanted) {
+    const auto& definitions = outline_.definitions;
+    std::vector<bool> kept(definitions.size(), false);
+    std::vector<size_t> work;
+    auto keep = [&](size_t i) {
+      i = top(i);
+      if (!kept[i]) work.push_back(i);
+      kept[i] = true;
+    };
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      if (wanted[i]) keep(i);
+    }
+    while (!work.empty()) {
+      size_t i = work.back();
+      work.pop_back();
+      for (size_t d : mentions(i).definitions) keep(d);
+    }
+    std::vector<ByteRange> out;
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      const OutlinedDefinition& d = definitions[i];
+      if (d.owner == SIZE_MAX && !kept[i] && d.body < d.end) out.push_back({d.body, d.end});
+    }
+    return out;
   }
 
   const LiteralBits& own(size_t i) {
@@ -124,9 +183,19 @@ class Chooser {
 
 }  // namespace
 
-std::vector<ByteRange> leave_out(std::string_view text, const Outline& outline,
-                                 const Focus& focus) {
+Choice choose(std::string_view text, const Outline& outline, const Focus& focus) {
   return Chooser(text, outline, focus).run();
+}
+
+std::string without_bodies(std::string_view text, const std::vector<ByteRange>& bodies) {
+  std::string out(text);
+  for (ByteRange body : bodies) {
+    for (uint32_t at = body.begin; at < body.end; ++at) {
+      if (out[at] != '\n' && out[at] != '\r') out[at] = ' ';
+    }
+    out[body.begin] = '0';
+  }
+  return out;
 }
 
 }  // namespace refit::python

@@ -1,6 +1,7 @@
-// Chooses the functions of a file that a Focus wants lowered. Entry point: leave_out.
+// Chooses the functions of a file that a Focus wants lowered. Entry point: choose.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +10,16 @@
 
 namespace refit::python {
 
-// The functions (of the module and of its classes) that need no lowering, in the order of the text.
-std::vector<ByteRange> leave_out(std::string_view text, const Outline& outline, const Focus& focus);
+struct Choice {
+  bool nothing = false;             // no function is wanted, nor are the file's own statements
+  std::vector<ByteRange> left_out;  // functions of the module and of its classes, in textual order
+  // Bodies of the module's functions and classes that hold nothing wanted and that nothing wanted
+  // names.
+  std::vector<ByteRange> unseen;
+};
+Choice choose(std::string_view text, const Outline& outline, const Focus& focus);
+
+// The text with one statement in the place of each body, so that offsets and lines stay.
+std::string without_bodies(std::string_view text, const std::vector<ByteRange>& bodies);
 
 }  // namespace refit::python

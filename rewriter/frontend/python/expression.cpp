@@ -351,6 +351,7 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
     DefinitionId d = env_[name_id(name)];
     if (d != kNone) {
       ValueId v = g().definitions[d].value;
+      settle(v);
       return v;
     }
     if (index_ != 0) {

@@ -74,18 +74,30 @@ constexpr std::string_view kPatternImports =
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                    const Focus* focus) {
-  auto unit = std::make_unique<PythonUnit>(std::move(source), std::string(relative));
   bool package = false;
-  unit->module = project_.module_of(relative, &package);
+  std::string module = project_.module_of(relative, &package);
+  Choice choice;
+  if (focus != nullptr) {
+    if (auto outlined = outline(source.text(), module, package)) {
+      choice = choose(source.text(), *outlined, *focus);
+      if (choice.nothing && focus->before == nullptr) return nullptr;
+    }
+  }
+  auto parsed = [&] {
+    if (!choice.unseen.empty()) return Tree(without_bodies(source.text(), choice.unseen));
+    if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
+    const auto& before = static_cast<const PythonUnit&>(*focus->before);
+    return Tree(source.text(), before.tree, before.source(), *focus->edits);
+  }();
+  auto unit =
+      std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
+  unit->module = std::move(module);
+  unit->left_out = std::move(choice.left_out);
+  unit->sparse = !choice.unseen.empty();
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   add_globals(*unit);
-  if (focus != nullptr) {
-    if (auto outlined = outline(unit->text(), unit->module, package)) {
-      unit->left_out = leave_out(unit->text(), *outlined, *focus);
-    }
-  }
   lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
   return unit;
 }

@@ -167,7 +167,10 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
     DefinitionId result = !then_falls ? b : a;
     if (then_falls && else_falls && a != b) {
       auto value_of = [&](DefinitionId d) {
-        if (d != kNone) return g().definitions[d].value;
+        if (d != kNone) {
+          settle(g().definitions[d].value);
+          return g().definitions[d].value;
+        }
         Value unbound;
         unbound.kind = Kind::unknown;
         unbound.text = "unbound " + g().names[name];
@@ -348,14 +351,25 @@ void FunctionLowering::import(TSNode node) {
   auto id = open(node, StatementKind::other);
   for (const Imported& i :
        imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
-    auto meaning = context_.project.resolve(i.qualified);
     Value v;
-    v.kind = meaning ? Kind::symbol : Kind::unknown;
-    v.text = meaning ? *meaning : i.qualified;
+    v.kind = Kind::symbol;
+    v.text = i.qualified;
     v.statement = id;
-    bind(i.local, g().add(std::move(v)));
+    ValueId made = g().add(std::move(v));
+    unsettled_.insert(made);
+    bind(i.local, made);
   }
   close(id);
+}
+
+void FunctionLowering::settle(ValueId id) {
+  if (unsettled_.erase(id) == 0) return;
+  Value& v = g()[id];
+  if (auto meaning = context_.project.resolve(v.text)) {
+    v.text = *meaning;
+  } else {
+    v.kind = Kind::unknown;
+  }
 }
 
 // The qualified names that decorate a definition; their expressions run where it stands.

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,8 @@ class FunctionLowering {
                                      TSNode node);
   bool see_statements(TSNode body, ValueId* result);
   void capture(std::string_view name);
+  // An imported name is followed to its definition when it is first read.
+  void settle(ValueId id);
 
   std::string_view text(TSNode node) const { return text_of(unit_.text(), node); }
   graph::Graph& g() { return unit_.functions[index_].graph; }
@@ -133,6 +136,7 @@ class FunctionLowering {
   bool impure_ = false;                  // the statement being lowered has an effect
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
+  std::set<ValueId> unsettled_;
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
   std::vector<std::map<std::string, ValueId, std::less<>>> overlays_;  // comprehensions, lambdas
