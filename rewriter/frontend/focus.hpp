@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "rewriter/project/literals.hpp"
 #include "rewriter/text/source.hpp"
@@ -25,6 +26,8 @@ struct Focus {
   // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.
   const Unit* before = nullptr;
   const EditSet* edits = nullptr;
+  // With `before`: what the edits wrote. A function that sees nothing of it is what it was.
+  std::vector<ByteRange> changed;
 };
 
 }  // namespace refit

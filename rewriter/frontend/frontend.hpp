@@ -2,6 +2,7 @@
 // graphs) and the realisation of changes as text edits. Matching and planning see only this.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -82,34 +83,67 @@ struct Change {
 
 // Where calls of some definitions may stand.
 struct Callers {
+  bool anywhere = false;  // in any file of the language, not only in these
   std::vector<std::string> files;
   // By each of these a function can name one of them: it contains all the words of one entry.
   std::vector<std::vector<std::string>> words;
 };
 
-class Frontend {
+// A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
+struct Template {
+  std::string callee;
+  std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
+};
+
+// The language that rules are written in: Python with $holes, whatever language the sources have.
+class RuleLanguage {
  public:
-  virtual ~Frontend() = default;
-  // Parses and lowers one file; with a focus only the functions that it wants, and the file's own
-  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
-  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
-                                               const Focus* focus = nullptr) = 0;
-  // Texts of which one must stand where the source writes the operation; nullopt where it can be
-  // written without any.
-  virtual std::optional<std::vector<std::string>> spellings(const Operation& operation) const = 0;
-  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
-  // threads at once, before anything else is asked.
-  virtual void note_imports(std::string_view relative, std::string_view bytes) = 0;
-  virtual Callers callers_of(const std::vector<std::string>& definitions) = 0;
+  virtual ~RuleLanguage() = default;
   // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
   // root is graph.results.front().
   virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
-  // A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
-  struct Template {
-    std::string callee;
-    std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
-  };
   virtual Expected<Template> rewrite_template(std::string_view code) = 0;
+};
+
+class Frontend {
+ public:
+  virtual ~Frontend() = default;
+  // Parses and lowers one file.
+  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // The same, where a front end can, with only the functions that a focus wants and the file's own
+  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
+  virtual Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                                   const Focus&) {
+    return load(std::move(source), relative);
+  }
+  // Texts of which one must stand where the source writes the operation; nullopt where it can be
+  // written without any. What a front end makes an operation of without its name (`@`) is here too.
+  virtual std::optional<std::vector<std::string>> spellings(const Operation&) const {
+    return std::nullopt;
+  }
+  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
+  // threads at once, before anything else is asked.
+  virtual void note_imports(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  virtual Callers callers_of(const std::vector<std::string>& definitions) {
+    Callers out;
+    out.anywhere = true;
+    for (const std::string& d : definitions) out.words.push_back({d.substr(d.rfind('.') + 1)});
+    return out;
+  }
+
+  // A literal as this language writes it: `None`, `true`.
+  virtual std::string literal(const Literal& literal) const = 0;
+  // The text of a template's argument (`$x`, `float($scale)`, `"input"`) for a place where `spell`
+  // says how a hole is written; `part` is the number in `$x[0]`, -1 without one, and `spell` sets
+  // it to -2 when its answer is that part already. Nullopt where a hole cannot be written there, or
+  // where this language has no such expression.
+  using SpellHole = std::function<std::optional<std::string>(const std::string& hole, int* part)>;
+  virtual std::optional<std::string> fill(const std::string& text,
+                                          const SpellHole& spell) const = 0;
+  // A statement that gives a name a value inside a branch, to be read after it; nullopt where this
+  // language wants a declaration for that.
+  virtual std::optional<std::string> assignment(const std::string& name,
+                                                const std::string& value) const = 0;
 
   // How a value can be written just before a statement runs, once `dead` statements are gone;
   // nullopt where nothing that is in scope there denotes it. With `within` the text of a value

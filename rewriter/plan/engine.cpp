@@ -10,12 +10,13 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/plan/requirements.hpp"
+#include "rewriter/plan/workers.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit {
@@ -23,6 +24,7 @@ namespace refit {
 namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
+constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -34,8 +36,12 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false;
+  bool migrated_here = false;          // names the runtime already
+  std::optional<std::string> bytes;  // until it is planned, where there is room
   bool noted = false;               // the calls of its own statements were
   std::vector<ByteRange> left_out;  // functions that were not looked into
+  const LanguageFacts* language = nullptr;     // null: none that could concern a rule
+  bool unreadable_here = false;                // this build has no front end for it
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
   std::vector<Finding> findings;
@@ -54,14 +60,14 @@ struct FileState {
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, Frontend& frontend, const Requirements& requirements)
+      const EngineOptions& options, Frontends& frontends, const Requirements& requirements)
       : rules_(rules),
         compiled_(compiled),
         input_(input),
         options_(options),
-        frontend_(frontend),
+        frontends_(frontends),
         requirements_(requirements),
-        planner_(compiled, rules.catalogue(), frontend, options),
+        planner_(compiled, rules.catalogue(), options),
         states_(input.files.size()) {
     for (size_t i = 0; i < input.files.size(); ++i) numbers_.emplace(input.files[i].relative, i);
   }
@@ -85,24 +91,16 @@ class Run {
  private:
   template <typename Work>
   void each(Work work, size_t count, const Progress& progress) const {
-    std::atomic<size_t> next{0}, done{0};
+    std::atomic<size_t> done{0};
     std::mutex reporting;
-    auto loop = [&] {
-      for (size_t i = next++; i < count; i = next++) {
-        work(i);
-        size_t n = ++done;
-        if (progress && (n % 16 == 0 || n == count)) {
-          std::lock_guard lock(reporting);
-          progress(n, count);
-        }
+    each_of(count, options_.jobs, [&](size_t i) {
+      work(i);
+      size_t n = ++done;
+      if (progress && (n % 16 == 0 || n == count)) {
+        std::lock_guard lock(reporting);
+        progress(n, count);
       }
-    };
-    unsigned jobs =
-        options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned t = 1; t < jobs && t < count; ++t) threads.emplace_back(loop);
-    loop();
-    for (std::thread& t : threads) t.join();
+    });
   }
 
   std::optional<std::string> read(size_t i) {
@@ -122,16 +120,27 @@ class Run {
     auto bytes = read(i);
     if (!bytes) return;
     state.scanned = true;
-    frontend_.note_imports(input_.files[i].relative, *bytes);
+    state.language = language_of(input_.files[i].relative);
+    if (state.language != nullptr && !may_concern(*state.language, *bytes)) {
+      state.language = nullptr;
+    }
+    bool python = state.language != nullptr && state.language->language == Language::python;
+    if (python) frontend(i)->note_imports(input_.files[i].relative, *bytes);
     LiteralBits seen = requirements_.seen(*bytes);
     state.trains = requirements_.trains(seen);
     state.exports = requirements_.exports(seen);
-    state.enabled = requirements_.file(seen);
-    if (!options_.prefilter) state.enabled.assign(state.enabled.size(), true);
-    state.relevant =
-        requirements_.named(seen) ||
-        std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
-    if (state.relevant) find_patches(*bytes, seen, input_.files[i].relative, state);
+    if (options_.prefilter) {
+      state.enabled = requirements_.file(seen, python);
+    } else {
+      state.enabled.assign(compiled_.rules.size(), true);
+    }
+    bool named = requirements_.named(seen) ||
+                 std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    state.relevant = state.language != nullptr && named;
+    if (!state.relevant) return;
+    find_patches(*bytes, seen, input_.files[i].relative, state);
+    state.migrated_here = requirements_.migrated(seen);
+    if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::move(*bytes);
   }
 
   // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
@@ -155,15 +164,17 @@ class Run {
   }
 
   void file(size_t i) {
-    if (!states_[i].relevant) return;
-    auto bytes = read(i);
-    if (bytes) plan(i, *bytes);
+    FileState& state = states_[i];
+    if (!state.relevant) return;
+    if (!state.bytes) state.bytes = read(i);
+    if (state.bytes) plan(i, *state.bytes);
+    state.bytes.reset();
   }
 
   // What a run over the file's rules wants lowered; a file that calls the runtime already is read
   // whole.
-  Focus rules_focus(size_t i, std::string_view bytes, bool sparse) const {
-    bool all = !options_.prefilter || requirements_.migrated(requirements_.seen(bytes));
+  Focus rules_focus(size_t i, bool sparse) const {
+    bool all = !options_.prefilter || states_[i].migrated_here;
     Focus out;
     out.seen = [this](std::string_view text) { return requirements_.seen(text); };
     out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
@@ -181,9 +192,19 @@ class Run {
     return false;
   }
 
+  Frontend* frontend(size_t i) {
+    const LanguageFacts* language = states_[i].language;
+    return language == nullptr ? nullptr : frontends_.of(language->language);
+  }
+
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
+    Frontend* reader = frontend(i);
+    if (reader == nullptr) {
+      state.unreadable_here = state.language != nullptr;
+      return nullptr;
+    }
     if (bytes.size() > options_.size_limit) {
       state.problems.push_back(
           {FileProblem::too_large, name,
@@ -197,7 +218,7 @@ class Run {
       state.problems.push_back({FileProblem::undecodable, name, source.error().message});
       return nullptr;
     }
-    auto unit = frontend_.load(std::move(*source), name, &focus);
+    auto unit = reader->load_for(std::move(*source), name, focus);
     if (!unit) {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
@@ -210,15 +231,15 @@ class Run {
   void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto unit = load(i, bytes, rules_focus(i, bytes, !likely(i)));
+    auto unit = load(i, bytes, rules_focus(i, !likely(i)));
     if (!unit) return;
-    UnitPlan plan = planner_.plan(*unit, state.enabled);
+    UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
     bool writes = std::any_of(plan.sites.begin(), plan.sites.end(),
                               [](const PlannedSite& site) { return site.rewritten; });
     if (unit->sparse && writes) {
-      unit = load(i, bytes, rules_focus(i, bytes, false));
+      unit = load(i, bytes, rules_focus(i, false));
       if (!unit) return;
-      plan = planner_.plan(*unit, state.enabled);
+      plan = planner_.plan(*unit, *frontend(i), state.enabled);
     }
     state.left_out = unit->left_out;
     bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
@@ -279,9 +300,9 @@ class Run {
     }
     if (!plan.sites.empty() || named) {
       state.problems.push_back({FileProblem::syntax, name,
-                                fmt::format("it does not parse as Python at line {}, column {}; it "
+                                fmt::format("it does not parse as {} at line {}, column {}; it "
                                             "stays as it is",
-                                            at.line, at.column)});
+                                            state.language->name, at.line, at.column)});
     }
   }
 
@@ -289,7 +310,7 @@ class Run {
                std::vector<PlannedSite*>& sites, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto realised = frontend_.realise(unit, changes);
+    auto realised = frontend(i)->realise(unit, changes);
     auto withhold = [&](const std::string& why) {
       for (PlannedSite* site : sites) {
         site->rewritten = false;
@@ -325,7 +346,7 @@ class Run {
     std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
     if (again == nullptr || again->syntax_errors.size() > unit.syntax_errors.size()) {
       withhold("self-check: " +
-               frontend_.verify(unit, text).value_or("the new text cannot be read again"));
+               frontend(i)->verify(unit, text).value_or("the new text cannot be read again"));
       return;
     }
     if (!dropped && !settled(i, *again)) {
@@ -344,7 +365,7 @@ class Run {
     std::vector<Change> kept;
     std::vector<PlannedSite*> kept_sites;
     auto settles = [&](const std::vector<Change>& some) {
-      auto realised = frontend_.realise(unit, some);
+      auto realised = frontend(i)->realise(unit, some);
       if (!realised) return false;
       auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
       if (!encoded) return false;
@@ -385,22 +406,23 @@ class Run {
                                const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
     if (!source) return nullptr;
-    Focus focus = rules_focus(i, bytes, false);
+    Focus focus = rules_focus(i, false);
     focus.before = &unit;
     focus.edits = &edits;
-    auto again = frontend_.load(std::move(*source), input_.files[i].relative, &focus);
+    if (!states_[i].migrated_here) focus.changed = edits.results();
+    auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
     return again ? std::move(*again) : nullptr;
   }
 
   // Migrating the result again would change nothing.
   bool settled(size_t i, const Unit& unit) {
-    UnitPlan again = planner_.plan(unit, states_[i].enabled);
+    UnitPlan again = planner_.plan(unit, *frontend(i), states_[i].enabled);
     std::vector<Change> changes;
     for (const PlannedSite& site : again.sites) {
       if (site.rewritten) changes.push_back(site.change);
     }
     if (changes.empty()) return true;
-    auto realised = frontend_.realise(unit, changes);
+    auto realised = frontend(i)->realise(unit, changes);
     return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
                            realised->accepted.end();
   }
@@ -465,7 +487,25 @@ class Run {
 
   // Looks for calls of some definitions where none were looked for yet.
   void look_for_callers(const std::vector<std::string>& definitions) {
-    Callers callers = frontend_.callers_of(definitions);
+    std::set<Language> languages;
+    for (const FileState& state : states_) {
+      if (state.language != nullptr) languages.insert(state.language->language);
+    }
+    for (Language language : languages) {
+      Frontend* reader = frontends_.of(language);
+      if (reader == nullptr) continue;
+      Callers callers = reader->callers_of(definitions);
+      if (callers.anywhere) {
+        for (size_t i = 0; i < states_.size(); ++i) {
+          bool its = states_[i].language != nullptr && states_[i].language->language == language;
+          if (its) callers.files.push_back(input_.files[i].relative);
+        }
+      }
+      look_for_callers(callers);
+    }
+  }
+
+  void look_for_callers(const Callers& callers) {
     Literals literals;
     for (const auto& words : callers.words) {
       for (const std::string& word : words) literals.add(word, true);
@@ -496,17 +536,18 @@ class Run {
           auto number = numbers_.find(callers.files[n]);
           if (number == numbers_.end()) return;
           FileState& state = states_[number->second];
-          if (!state.scanned || !state.problems.empty()) return;
+          if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
           auto bytes = read(number->second);
           if (!bytes || !names_one(literals.scan(*bytes))) return;
           bool first = !state.parsed;
-          Focus focus{[&](std::string_view text) { return literals.scan(text); },
-                      [&](ByteRange where, const LiteralBits& seen) {
-                        bool looked_into = !first && std::find(state.left_out.begin(),
-                                                               state.left_out.end(),
-                                                               where) == state.left_out.end();
-                        return !looked_into && names_one(seen);
-                      }};
+          Focus focus;
+          focus.sparse = true;
+          focus.seen = [&](std::string_view text) { return literals.scan(text); };
+          focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
+            bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),
+                                                   where) == state.left_out.end();
+            return !looked_into && names_one(seen);
+          };
           auto unit = load(number->second, *bytes, focus);
           if (!unit) return;
           note_calls(*unit, {}, state);
@@ -579,7 +620,7 @@ class Run {
   RunResult collect() {
     RunResult out;
     out.files_seen = states_.size();
-    std::vector<std::string> training, exporting;
+    std::vector<std::string> training, exporting, unread;
     for (size_t i = 0; i < states_.size(); ++i) {
       FileState& state = states_[i];
       out.files_scanned += state.scanned;
@@ -592,8 +633,17 @@ class Run {
       if (state.changed) out.changed.push_back(std::move(*state.changed));
       for (Problem& p : state.problems) out.problems.push_back(std::move(p));
       for (std::string& n : state.notes) out.notes.push_back(std::move(n));
+      if (state.unreadable_here) unread.push_back(input_.files[i].relative);
       if (state.trains) training.push_back(input_.files[i].relative);
       if (state.exports) exporting.push_back(input_.files[i].relative);
+    }
+    if (!unread.empty()) {
+      out.notes.push_back(fmt::format(
+          "{}: its words could be a rule's, and it was not looked at{}: {}", unread.front(),
+          unread.size() == 1
+              ? ""
+              : fmt::format(", nor were {} more files of its kind", unread.size() - 1),
+          frontends_.why_not(Language::cpp)));
     }
     if (!out.changed.empty()) {
       for (const std::string& f : training) {
@@ -612,10 +662,11 @@ class Run {
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
-  Frontend& frontend_;
+  Frontends& frontends_;
   const Requirements& requirements_;
   Planner planner_;
   std::vector<FileState> states_;
+  std::atomic<uint64_t> kept_{0};
   std::set<std::string> callee_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
 };
@@ -637,13 +688,10 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
-  std::vector<python::Project::File> files;
-  files.reserve(input.files.size());
-  for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
-                                  &isomorphisms);
-  Requirements requirements(*compiled, rules.catalogue(), isomorphisms, frontend);
-  return Run(rules, *compiled, input, options, frontend, requirements).go(progress);
+  Frontends frontends(input, options, rules.catalogue(), isomorphisms);
+  Requirements requirements(*compiled, rules.catalogue(), isomorphisms,
+                            *frontends.of(Language::python));
+  return Run(rules, *compiled, input, options, frontends, requirements).go(progress);
 }
 
 }  // namespace refit

@@ -19,6 +19,7 @@ struct EngineOptions {
   unsigned jobs = 0;                  // 0: as many as the machine has cores
   std::string isomorphisms;           // file of spellings that mean the same
   bool prefilter = true;              // false: every rule looks into every function (for tests)
+  std::string cpp_catalogue;          // folder of what is known of C++ libraries
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 

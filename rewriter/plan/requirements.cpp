@@ -153,6 +153,7 @@ void Requirements::derive(const Catalogue& catalogue, const Isomorphisms& isomor
     for (const Value& v : to.values) {
       if (v.kind == Kind::op) way.to.push_back(v.op);
       if (v.kind == Kind::attribute) way.attributes.push_back(v.text);
+      if (v.kind == Kind::literal) made_literals_.insert(v.literal.text);
     }
     ways.push_back(std::move(way));
   });
@@ -192,6 +193,9 @@ Requirements::Draft Requirements::of_graph(const Requirements& self, const Graph
     if (v.kind == Kind::op) {
       auto need = self.operations_.find(v.op);
       if (need != self.operations_.end() && !need->second.anything) out.insert(need->second.texts);
+    } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol &&
+               !self.made_literals_.contains(v.literal.text)) {
+      out.insert({v.literal.text});  // `...`, which has one spelling
     } else if (v.kind == Kind::attribute) {
       auto need = self.attributes_.find(v.text);
       if (need == self.attributes_.end()) {
@@ -278,12 +282,12 @@ bool Requirements::met(const Clauses& clauses, const LiteralBits& seen) {
                      [&](const Clause& clause) { return seen.intersects(clause); });
 }
 
-std::vector<bool> Requirements::file(const LiteralBits& seen) const {
+std::vector<bool> Requirements::file(const LiteralBits& seen, bool derived) const {
   std::vector<bool> out(rules_.size());
   for (size_t r = 0; r < rules_.size(); ++r) {
     const Rule& rule = rules_[r];
     out[r] = met(rule.triggers, seen) &&
-             (rule.alternatives.empty() ||
+             (!derived || rule.alternatives.empty() ||
               std::any_of(rule.alternatives.begin(), rule.alternatives.end(),
                           [&](const Clauses& clauses) { return met(clauses, seen); }));
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,9 @@ class Requirements {
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
   LiteralBits seen(std::string_view text) const { return literals_.scan(text); }
-  // By rule: whether a file with these literals may hold a site of it.
-  std::vector<bool> file(const LiteralBits& seen) const;
+  // By rule: whether a file with these literals may hold a site of it. What is derived from patterns
+  // is asked for where the file is in the language that `frontend` reads.
+  std::vector<bool> file(const LiteralBits& seen, bool derived) const;
   // Whether a function that can see these literals may hold a site of one of the rules, or call a
   // definition that a rule knows by name.
   bool wanted(const LiteralBits& seen, const std::vector<bool>& rules) const;
@@ -59,6 +61,7 @@ class Requirements {
   Literals literals_;
   std::map<const Operation*, Need> operations_;
   std::map<std::string, Need, std::less<>> attributes_;
+  std::set<std::string> made_literals_;  // by isomorphisms
   std::vector<Rule> rules_;
   LiteralBits named_, runtime_;
   Clauses trains_, exports_;

@@ -77,7 +77,9 @@ bool Literals::stands_at(std::string_view text, size_t at, const Literal& litera
   if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
   if (!literal.word) return true;
   size_t end = at + literal.text.size();
-  return (at == 0 || !word_byte(text[at - 1])) && (end >= text.size() || !word_byte(text[end]));
+  char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
+  bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
+  return !word_byte(before) && !word_byte(after) && !quoted;
 }
 
 void Literals::check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,

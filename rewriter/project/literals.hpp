@@ -1,5 +1,5 @@
 // A set of literals and which of them stand in a text, found in one pass. A literal may ask to be a
-// whole word. Entry point: Literals::scan.
+// whole word of code. Entry point: Literals::scan.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class LiteralBits {
 class Literals {
  public:
   // The number of a literal, the same for equal ones. A word stands where no letter, digit, `_` or
-  // byte beyond ASCII adjoins it. The empty literal is not allowed.
+  // byte beyond ASCII adjoins it, and not as all that is between two quotes or backticks: there it
+  // is text about code. The empty literal is not allowed.
   uint32_t add(std::string_view literal, bool word);
   // Call once, after the last add and before the first scan.
   void build();

@@ -83,7 +83,7 @@ def run_bench(arguments: list[str]) -> int:
         debian.ensure(["build", "bench"])
         sources.ensure()
         venv.ensure_test_packages()
-        build.build(["refit", "runtime_bench"], {"REFIT_BUILD_BENCH": "ON"})
+        build.build(["refit", "runtime_bench", "parse_floor"], {"REFIT_BUILD_BENCH": "ON"})
     return bench.run(arguments)
 
 

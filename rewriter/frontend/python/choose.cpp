@@ -42,6 +42,7 @@ class Chooser {
       if (d.is_class) continue;
       ByteRange where{d.header, d.end};
       wanted[i] = focus_.wanted(where, own(i)) || focus_.wanted(where, all(i));
+      wanted[i] = wanted[i] && (focus_.changed.empty() || sees_change(i));
       any = any || wanted[i];
       if (!wanted[i]) out.left_out.push_back(where);
     }
@@ -78,20 +79,41 @@ class Chooser {
     return out;
   }
 
-  size_t top(size_t i) const {
-    while (outline_.definitions[i].owner != SIZE_MAX) i = outline_.definitions[i].owner;
-    return i;
+  // Whether a method stores attributes: what its class's objects hold is read off such stores.
+  bool stores(size_t i) const {
+    std::string_view body = text(i);
+    constexpr std::string_view kSelf = "self.";
+    for (size_t at = body.find(kSelf); at != std::string_view::npos; at = body.find(kSelf, at)) {
+      size_t begin = at;
+      at += kSelf.size();
+      while (at < body.size() && (name_byte(body[at]) || body[at] == '.')) ++at;
+      size_t next = body.find_first_not_of(" \t", at);
+      if (next == std::string_view::npos) return false;
+      std::string_view rest = body.substr(next);
+      bool assigned = rest.starts_with("=") && !rest.starts_with("==");
+      bool augmented = rest.find('=') <= 3 && std::string_view("+-*/@%&|^<>").find(rest[0]) !=
+                                                  std::string_view::npos;
+      size_t line = body.find_last_not_of(" \t(", begin == 0 ? 0 : begin - 1);
+      bool first = line == std::string_view::npos || body[line] == '\n';
+      if (assigned || augmented || (first && (rest[0] == ':' || rest[0] == ','))) return true;
+    }
+    return false;
   }
 
-  // A function sees those that it names, a class all that its methods and bases name.
+  // What is kept: what is wanted, what that names, and of a class with a kept method its own
+  // statements and the methods that store attributes. A class that is named is kept so too.
   std::vector<ByteRange> unseen(const std::vector<bool>& wanted) {
     const auto& definitions = outline_.definitions;
+    std::vector<std::vector<size_t>> methods(definitions.size());
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      if (definitions[i].owner != SIZE_MAX) methods[definitions[i].owner].push_back(i);
+    }
     std::vector<bool> kept(definitions.size(), false);
     std::vector<size_t> work;
     auto keep = [&](size_t i) {
-      i = top(i);
-      if (!kept[i]) work.push_back(i);
+      if (kept[i]) return;
       kept[i] = true;
+      work.push_back(i);
     };
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (wanted[i]) keep(i);
@@ -99,12 +121,33 @@ class Chooser {
     while (!work.empty()) {
       size_t i = work.back();
       work.pop_back();
-      for (size_t d : mentions(i).definitions) keep(d);
+      const OutlinedDefinition& d = definitions[i];
+      if (d.owner != SIZE_MAX) keep(d.owner);
+      if (!d.is_class) {
+        for (size_t named : mentions(i).definitions) keep(named);
+        continue;
+      }
+      for (size_t m : methods[i]) {
+        if (definitions[m].is_class || stores(m)) keep(m);
+      }
+      // Its bases.
+      for (size_t at = d.header; at < d.body; ++at) {
+        if (!name_byte(text_[at])) continue;
+        size_t end = at + 1;
+        while (end < d.body && name_byte(text_[end])) ++end;
+        auto base = named_.find(text_.substr(at, end - at));
+        at = end;
+        if (base == named_.end()) continue;
+        for (size_t named : base->second) keep(named);
+      }
     }
     std::vector<ByteRange> out;
+    uint32_t masked_to = 0;
     for (size_t i = 0; i < definitions.size(); ++i) {
       const OutlinedDefinition& d = definitions[i];
-      if (d.owner == SIZE_MAX && !kept[i] && d.body < d.end) out.push_back({d.body, d.end});
+      if (kept[i] || d.body >= d.end || d.body < masked_to) continue;
+      out.push_back({d.body, d.end});
+      masked_to = d.end;
     }
     return out;
   }
@@ -133,6 +176,25 @@ class Chooser {
       }
     }
     return out;
+  }
+
+  bool sees_change(size_t start) {
+    std::vector<bool> met(outline_.definitions.size(), false);
+    std::vector<size_t> work{start};
+    met[start] = true;
+    while (!work.empty()) {
+      size_t i = work.back();
+      work.pop_back();
+      const OutlinedDefinition& d = outline_.definitions[i];
+      for (ByteRange range : focus_.changed) {
+        if (range.begin <= d.end && d.begin <= range.end) return true;
+      }
+      for (size_t named : mentions(i).definitions) {
+        if (!met[named]) work.push_back(named);
+        met[named] = true;
+      }
+    }
+    return false;
   }
 
   struct Mentions {
@@ -187,14 +249,9 @@ Choice choose(std::string_view text, const Outline& outline, const Focus& focus)
   return Chooser(text, outline, focus).run();
 }
 
-std::string without_bodies(std::string_view text, const std::vector<ByteRange>& bodies) {
+std::string with_bodies_marked(std::string_view text, const std::vector<ByteRange>& bodies) {
   std::string out(text);
-  for (ByteRange body : bodies) {
-    for (uint32_t at = body.begin; at < body.end; ++at) {
-      if (out[at] != '\n' && out[at] != '\r') out[at] = ' ';
-    }
-    out[body.begin] = '0';
-  }
+  for (ByteRange body : bodies) out[body.begin] = '0';
   return out;
 }
 

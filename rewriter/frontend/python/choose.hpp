@@ -19,7 +19,8 @@ struct Choice {
 };
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus);
 
-// The text with one statement in the place of each body, so that offsets and lines stay.
-std::string without_bodies(std::string_view text, const std::vector<ByteRange>& bodies);
+// The text with `0` at the start of each body: with the rest of the body passed over, that is a
+// statement in its place.
+std::string with_bodies_marked(std::string_view text, const std::vector<ByteRange>& bodies);
 
 }  // namespace refit::python

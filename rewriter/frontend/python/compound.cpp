@@ -46,7 +46,7 @@ void FunctionLowering::loop(TSNode node) {
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
-    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+    if (now != kNone) use_in(id, g().definitions[now].value);
   }
   opaque_names(names, "after the loop", {});
   block_number_ = 1;
@@ -66,7 +66,7 @@ bool FunctionLowering::try_statement(TSNode node) {
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
-    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+    if (now != kNone) use_in(id, g().definitions[now].value);
   }
   bool body_falls = falls;
   bool any = body_falls;
@@ -86,7 +86,7 @@ bool FunctionLowering::try_statement(TSNode node) {
       }
       for (const std::string& name : names) {
         DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
-        if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+        if (now != kNone) use_in(id, g().definitions[now].value);
       }
     } else if (type == "else_clause") {
       any = block(field(child, "body")) || any;
@@ -156,7 +156,7 @@ void FunctionLowering::match_statement(TSNode node) {
     block(field(clause, "consequence"));
     for (const std::string& name : names) {
       DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
-      if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+      if (now != kNone) use_in(id, g().definitions[now].value);
     }
   }
   opaque_names(names, "match", {});

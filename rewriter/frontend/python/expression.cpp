@@ -14,7 +14,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kDepthBound = 400;  // nesting of expressions; deeper ones stay opaque
+constexpr int kDepthBound = 12000;  // nesting of expressions; deeper ones stay opaque
 
 // Python's operators by the catalogue's names for them (rules/catalogue/operator.yaml).
 std::string_view binary_operation(std::string_view token) {

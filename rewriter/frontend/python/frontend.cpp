@@ -84,7 +84,11 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
     }
   }
   auto parsed = [&] {
-    if (!choice.unseen.empty()) return Tree(without_bodies(source.text(), choice.unseen));
+    if (!choice.unseen.empty()) {
+      std::vector<ByteRange> passed_over = choice.unseen;
+      for (ByteRange& body : passed_over) ++body.begin;
+      return Tree(with_bodies_marked(source.text(), choice.unseen), source, passed_over);
+    }
     if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
     const auto& before = static_cast<const PythonUnit&>(*focus->before);
     return Tree(source.text(), before.tree, before.source(), *focus->edits);
@@ -144,7 +148,7 @@ Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
   return std::move(unit.functions[1].graph);
 }
 
-Expected<Frontend::Template> PythonFrontend::rewrite_template(std::string_view code) {
+Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   std::string text = with_holes(code);
   Tree tree(text);
   std::vector<ByteRange> errors;

@@ -6,15 +6,20 @@
 
 namespace refit::python {
 
-class PythonFrontend : public Frontend {
+class PythonFrontend : public Frontend, public RuleLanguage {
  public:
   // `files` are the project's Python files; names resolve among them. `isomorphisms` may be null.
   PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                  const std::vector<std::string>& module_roots, const Catalogue& catalogue,
                  const Isomorphisms* isomorphisms);
 
-  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
-                                       const Focus* focus = nullptr) override;
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override {
+    return load(std::move(source), relative, nullptr);
+  }
+  Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                           const Focus& focus) override {
+    return load(std::move(source), relative, &focus);
+  }
   std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
   void note_imports(std::string_view relative, std::string_view bytes) override {
     project_.note_imports(relative, bytes);
@@ -22,6 +27,10 @@ class PythonFrontend : public Frontend {
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }
+  std::string literal(const Literal& literal) const override;
+  std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
+  std::optional<std::string> assignment(const std::string& name,
+                                        const std::string& value) const override;
   Expected<graph::Graph> pattern(std::string_view code) override;
   Expected<Template> rewrite_template(std::string_view code) override;
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
@@ -32,16 +41,14 @@ class PythonFrontend : public Frontend {
   Project& project() { return project_; }
 
  private:
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                       const Focus* focus);
   mutable Project project_;
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;
 };
 
 // Internal to the folder -------------------------------------------------------------------------
-
-// A definition that reaches once some statements are gone.
-graph::DefinitionId effective(const graph::Graph& graph, graph::DefinitionId definition,
-                              const std::set<graph::StatementId>& dead);
 
 // How a qualified name is written inside a function: its text, and the module that must be
 // imported for it ("" when it is in scope already). Fails when the name is taken.

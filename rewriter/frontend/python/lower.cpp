@@ -106,7 +106,7 @@ void FunctionLowering::use(ValueId id) {
   if (current_ == kNone) {
     g().sinks.push_back(id);
   } else {
-    g().statements[current_].uses.push_back(id);
+    use_in(current_, id);
   }
 }
 
@@ -126,6 +126,7 @@ void FunctionLowering::bind(std::string_view name, ValueId value) {
   if (!frames_.empty()) frames_.back().emplace(id, env_[id]);
   env_[id] = definition;
   g().record(id, ++clock_, definition);
+  note_binding(id);
   if (current_ != kNone) g().statements[current_].definitions.push_back(definition);
 }
 
@@ -151,6 +152,7 @@ void FunctionLowering::put(const Changes& values) {
     if (env_[name] == definition) continue;
     env_[name] = definition;
     g().record(name, ++clock_, definition);
+    note_binding(name);
   }
 }
 
@@ -196,6 +198,7 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
     if (env_[name] != result) {
       env_[name] = result;
       g().record(name, ++clock_, result);
+      note_binding(name);
     }
   }
 }

@@ -145,6 +145,24 @@ Tree::Tree(std::string_view text)
     : tree_(ts_parser_parse_string(parser(), nullptr, text.data(),
                                    static_cast<uint32_t>(text.size()))) {}
 
+Tree::Tree(std::string_view text, const Source& source,
+           const std::vector<ByteRange>& passed_over) {
+  std::vector<TSRange> ranges;
+  uint32_t at = 0;
+  auto take = [&](uint32_t end) {
+    if (end > at) ranges.push_back({point_of(source, at), point_of(source, end), at, end});
+  };
+  for (ByteRange range : passed_over) {
+    take(range.begin);
+    at = range.end;
+  }
+  take(static_cast<uint32_t>(text.size()));
+  ts_parser_set_included_ranges(parser(), ranges.data(), static_cast<uint32_t>(ranges.size()));
+  tree_ = ts_parser_parse_string(parser(), nullptr, text.data(),
+                                 static_cast<uint32_t>(text.size()));
+  ts_parser_set_included_ranges(parser(), nullptr, 0);
+}
+
 Tree::Tree(std::string_view text, const Tree& before, const Source& old_source,
            const EditSet& edits) {
   TSTree* old_tree = ts_tree_copy(before.tree_);

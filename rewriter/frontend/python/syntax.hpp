@@ -43,6 +43,8 @@ class Tree {
   explicit Tree(std::string_view text);
   // The tree of `before`'s text after `edits`; what they do not touch is not parsed again.
   Tree(std::string_view text, const Tree& before, const Source& old_source, const EditSet& edits);
+  // The tree of a text of which some ranges are passed over; `source` has the same lines.
+  Tree(std::string_view text, const Source& source, const std::vector<ByteRange>& passed_over);
   Tree(Tree&& other) noexcept : tree_(std::exchange(other.tree_, nullptr)) {}
   ~Tree();
   Tree(const Tree&) = delete;
