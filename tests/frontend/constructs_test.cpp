@@ -64,7 +64,7 @@ const Row kRows[] = {
      "    a = [x for y in args if y for x in y if x]\n    b = {x: y for x, y in kwargs}\n"
      "    c = {x for x in a}\n    d = (x async for x in a)\n"},
     {"numbers", "a = 0xFF + 0o17 + 0b1 + 1_000 + 1e-3 + .5 + 1j + 1_0.0_1e+2\n", ""},
-    {"strings", "a = rb'\\' b'x' Rb\"y\"\nb = u'x' '''y''' r\"\"\"z\\\"\"\"\"\n", ""},
+    {"strings", "a = rb'\\\\' b'x' Rb\"y\"\nb = u'x' '''y''' r\"\"\"z\\\"\"\"\"\n", ""},
     {"conditional_chain", "", "    a = 1 if q else 2 if k else 3\n    b = not a < 1 <= 2 != 3 is 4\n"},
     {"yield_forms", "", "    a = yield\n    b = yield from args\n    yield a, b\n"},
     {"ellipsis_and_slices", "", "    a = q[..., ::2, 1:-1:None, (1, 2)]\n    def g(): ...\n"},

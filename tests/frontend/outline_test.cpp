@@ -61,7 +61,7 @@ const Row kRows[] = {
     {"definitions", "def f(a, b=1): return a\nasync def g():\n  import x\n  y = 1\nclass C(B):\n  z = 2\n  def h(self):\n    pass\n"},
     {"decorated", "@a.b(1)\n@c\ndef f():\n  pass\n@d\nclass C:\n  pass\n"},
     {"annotated_header", "def f(a: 'x:y' = {1: 2}, *, b=lambda: 3) -> dict[int, str]:\n  pass\nc = 1\n"},
-    {"strings", "a = '''x\nimport no\n'''\nb = \"\\\"import no\"\nc = r'\\'\nd = 'e' 'f'\nimport g\n"},
+    {"strings", "a = '''x\nimport no\n'''\nb = \"\\\"import no\"\nc = r'\\\\'\nd = 'e' 'f'\nimport g\n"},
     {"formatted", "a = f\"{b!r:{c}} {'d' + f'{e}'} {{\"\nf = f'{g:%H:%M}'\nimport h\n"},
     {"nested_quotes", "a = f\"{b[\"c\"]}\"\nimport d\n"},
     {"comments", "# import no\na = 1  # b = 2\n\n  # odd\nc = (  # d\n  1)\n"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "rewriter/plan/engine.hpp"
@@ -18,13 +19,25 @@ std::string shown(const Finding& f) {
          f.through.value_or("") + " " + f.message;
 }
 
+// A folder that says what the tool does not do yet.
+bool is_gap(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("expect")) continue;
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("gap:")) return true;
+    }
+  }
+  return false;
+}
+
 TEST(Focus, LeavesNoSiteOut) {
   const std::string rules_folder = REFIT_RULES_DIR;
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
   size_t findings = 0;
   for (const auto& folder : fs::directory_iterator(REFIT_CORPUS_DIR)) {
-    if (!folder.is_directory()) continue;
+    if (!folder.is_directory() || is_gap(folder)) continue;
     std::set<std::string> paths;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.path().extension() == ".py") paths.insert(entry.path().string());

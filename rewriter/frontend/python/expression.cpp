@@ -535,7 +535,7 @@ ValueId FunctionLowering::lambda(TSNode node) {
     reads.pop_back();
     if (is(at, "identifier")) {
       if (scope_->locals.contains(text(at))) scope_->captured.emplace(text(at));
-    } else {
+    } else if (!is(at, "lambda")) {  // one inside saw to its own reads
       for (TSNode inner : children_of(at)) reads.push_back(inner);
     }
   }
