@@ -105,6 +105,8 @@ def _source(tensor, arguments, storages, outputs):
         if tensor is argument:
             return i, 0
     owners = [i for i, storage in enumerate(storages) if storage == _storage(tensor)]
+    if len(owners) > 1:  # slices of one tensor: what is derived from one mostly begins where it does
+        owners = [i for i in owners if arguments[i].data_ptr() == tensor.data_ptr()]
     if len(owners) != 1:
         return None
     return owners[0], tensor.data_ptr() - arguments[owners[0]].data_ptr()

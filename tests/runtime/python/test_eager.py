@@ -176,6 +176,17 @@ def test_operands_that_share_memory_are_told_apart():
     assert torch.equal(mindiesd.rotary_position_embedding(x, a, b), wanted)
 
 
+def test_slices_of_one_tensor(in_python):
+    """Tables that lie in one tensor, brought into shape before the launch."""
+    x = torch.randn(2, 7, 4, 16)
+    for _ in range(3):
+        cos, sin = torch.randn(2, 7, 16)
+        found = mindiesd.rotary_position_embedding(x, cos, sin)
+        wanted = ext.rotary_position_embedding(x, cos.clone()[:, None], sin.clone()[:, None])
+        assert torch.equal(found, wanted)
+    assert len(in_python) == 2
+
+
 def repeated(call, *arguments):
     call(*arguments)
     call(*arguments)
