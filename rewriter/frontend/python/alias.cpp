@@ -175,7 +175,7 @@ void FunctionLowering::take_back(size_t values, size_t marks) {
 
 // Keeps, by root, the names that are bound to a value of that root.
 void FunctionLowering::note_binding(uint32_t name) {
-  if (env_[name] == kNone) return;
+  if (!aliases_noted_ || env_[name] == kNone) return;
   ValueId value = g().definitions[env_[name]].value;
   const Roots& r = roots(value);
   if (r.unbounded) {
@@ -188,6 +188,10 @@ void FunctionLowering::note_binding(uint32_t name) {
 
 // After a store into `stored`, other names of the same storage no longer mean what they did.
 void FunctionLowering::forget_aliases(ValueId stored, std::string_view except) {
+  if (!aliases_noted_) {  // most functions store nothing
+    aliases_noted_ = true;
+    for (uint32_t name = 0; name < env_.size(); ++name) note_binding(name);
+  }
   const Roots r = roots(stored);
   std::set<uint32_t> candidates = names_of_many_;
   if (r.unbounded) {

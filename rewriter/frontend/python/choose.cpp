@@ -2,6 +2,7 @@
 // what a renamed import or an alias of the module stands for. See choose.hpp.
 #include "rewriter/frontend/python/choose.hpp"
 
+#include <set>
 #include <unordered_map>
 
 namespace refit::python {
@@ -209,7 +210,7 @@ class Chooser {
     if (m.ready) return m;
     m.ready = true;
     std::string_view body = text(i);
-    std::unordered_map<std::string_view, bool> met;
+    std::set<std::pair<std::string_view, bool>> met;
     for (size_t at = 0; at < body.size();) {
       if (!name_byte(body[at])) {
         ++at;
@@ -218,16 +219,23 @@ class Chooser {
       size_t end = at + 1;
       while (end < body.size() && name_byte(body[end])) ++end;
       std::string_view word = body.substr(at, end - at);
+      // After a dot it can be a method of the same object, and nothing else that stands here.
+      bool member = at > 0 && body[at - 1] == '.';
+      bool own_member = member && at >= 5 && body.substr(at - 5, 4) == "self";
       at = end;
+      if (member && !own_member) continue;
       auto definition = named_.find(word);
       auto alias = renamed_.find(word);
       if (definition == named_.end() && alias == renamed_.end()) continue;
-      if (!met.emplace(word, true).second) continue;
+      if (!met.emplace(std::pair(word, own_member)).second) continue;
       if (definition != named_.end()) {
-        m.definitions.insert(m.definitions.end(), definition->second.begin(),
-                             definition->second.end());
+        for (size_t d : definition->second) {
+          const OutlinedDefinition& named = outline_.definitions[d];
+          bool method = !named.is_class && named.owner != SIZE_MAX;
+          if (method == own_member) m.definitions.push_back(d);
+        }
       }
-      if (alias != renamed_.end()) {
+      if (alias != renamed_.end() && !member) {
         m.aliases.insert(m.aliases.end(), alias->second.begin(), alias->second.end());
       }
     }

@@ -154,6 +154,7 @@ class FunctionLowering {
   std::set<ValueId> unsettled_;
   std::vector<Roots> roots_;                                          // by value
   std::unordered_map<ValueId, std::set<uint32_t>> names_of_root_;     // maybe out of date
+  bool aliases_noted_ = false;                                        // since the first store
   std::set<uint32_t> names_of_many_;                                  // names of unbounded values
   std::vector<bool> seen_;  // by value: consumed by a statement, a call, a container, a view
   size_t seen_up_to_ = 0;   // values whose operands are marked
