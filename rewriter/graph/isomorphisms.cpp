@@ -107,6 +107,7 @@ bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) 
     if (want.operands[i] == kNone || have.operands[i] == kNone) continue;
     const Value& w = entry.from[want.operands[i]];
     const Value& h = graph[have.operands[i]];
+    if (h.kind == Kind::opaque) continue;  // one may be seen through
     if (w.kind == Kind::op && w.op != h.op) return false;
     bool exact = w.kind == Kind::op || w.kind == Kind::literal || w.kind == Kind::symbol;
     if (exact && w.kind != h.kind) return false;

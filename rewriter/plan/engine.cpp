@@ -10,13 +10,16 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <unordered_map>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/aliases.hpp"
 #include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/plan/requirements.hpp"
 #include "rewriter/plan/workers.hpp"
+#include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit {
@@ -25,6 +28,8 @@ namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
+constexpr int kRounds = 4;       // times that a new text may be planned again
+constexpr int kAliasRounds = 4;  // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -35,15 +40,17 @@ struct CallSite {  // a call to something that the project defines
 };
 
 struct FileState {
-  bool scanned = false, parsed = false, relevant = false;
+  bool scanned = false, parsed = false, relevant = false, aliased = false;
   bool migrated_here = false;          // names the runtime already
   std::optional<std::string> bytes;  // until it is planned, where there is room
   bool noted = false;               // the calls of its own statements were
   std::vector<ByteRange> left_out;  // functions that were not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   bool unreadable_here = false;                // this build has no front end for it
+  std::vector<Alias> aliases;                  // that the file makes
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
+  std::vector<bool> words;  // of Run::tree_words
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
@@ -54,6 +61,7 @@ struct FileState {
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
+  std::vector<std::string> replaced;  // said where anything was changed
   bool trains = false, exports = false;
 };
 
@@ -61,8 +69,7 @@ class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
       const EngineOptions& options, Frontends& frontends, const Requirements& requirements)
-      : rules_(rules),
-        compiled_(compiled),
+      : compiled_(compiled),
         input_(input),
         options_(options),
         frontends_(frontends),
@@ -79,6 +86,16 @@ class Run {
       }
     }
     each([&](size_t i) { scan(i); }, states_.size(), nullptr);
+    follow_aliases();
+    std::set<std::string, std::less<>> words;
+    std::vector<std::string> asked = requirements_.tree_words();
+    for (size_t w = 0; w < asked.size(); ++w) {
+      bool met = std::any_of(states_.begin(), states_.end(), [&](const FileState& state) {
+        return w < state.words.size() && state.words[w];
+      });
+      if (met) words.insert(asked[w]);
+    }
+    planner_.set_words(std::move(words));
     std::map<std::string, std::string, std::less<>> patched;
     for (const FileState& state : states_)
       patched.insert(state.patched.begin(), state.patched.end());
@@ -115,6 +132,59 @@ class Run {
     return std::nullopt;
   }
 
+  // Looks at files that know a callee by another name only.
+  void follow_aliases() {
+    std::map<std::string, std::set<std::string>> names;  // alias -> last parts of callees
+    std::set<std::string> modules;
+    auto add = [&](size_t i) {
+      for (const Alias& alias : states_[i].aliases) names[alias.name].insert(alias.callee);
+      modules.insert(last_module(input_.files[i].relative));
+    };
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (!states_[i].aliases.empty()) add(i);
+    }
+    for (int round = 0; round < kAliasRounds && !names.empty(); ++round) {
+      std::set<std::string> words;
+      std::vector<std::string> alternatives, mentions;
+      for (const auto& [name, callees] : names) {
+        words.insert(name);
+        alternatives.push_back(name);
+      }
+      for (const std::string& module : modules) {
+        for (std::string& text : mentions_of(module)) mentions.push_back(std::move(text));
+      }
+      Prefilter prefilter({{alternatives, mentions}});
+      std::vector<char> handing_on(states_.size(), 0);
+      auto look = [&](size_t i) {
+        FileState& state = states_[i];
+        if (!state.scanned || state.aliased || !state.problems.empty()) return;
+        auto bytes = read(i);
+        if (!bytes || !prefilter.scan(*bytes)[0]) return;
+        state.aliased = state.relevant = true;
+        for (size_t r = 0; r < compiled_.rules.size(); ++r) {
+          for (const Operation* op : compiled_.rules[r].callees) {
+            std::string last = op->id.substr(op->id.rfind('.') + 1);
+            for (const auto& [name, callees] : names) {
+              if (callees.contains(last)) state.enabled[r] = true;
+            }
+          }
+        }
+        for (Alias& alias : aliases_in(*bytes, words)) {
+          for (const std::string& callee : names.at(alias.callee)) {
+            state.aliases.push_back({alias.name, callee});
+          }
+        }
+        handing_on[i] = hands_on(input_.files[i].relative, *bytes) || !state.aliases.empty();
+      };
+      each(look, states_.size(), nullptr);
+      size_t before = names.size() + modules.size();
+      for (size_t i = 0; i < states_.size(); ++i) {
+        if (handing_on[i] != 0) add(i);
+      }
+      if (names.size() + modules.size() == before) break;
+    }
+  }
+
   void scan(size_t i) {
     FileState& state = states_[i];
     auto bytes = read(i);
@@ -129,6 +199,7 @@ class Run {
     LiteralBits seen = requirements_.seen(*bytes);
     state.trains = requirements_.trains(seen);
     state.exports = requirements_.exports(seen);
+    state.words = requirements_.words(seen);
     if (options_.prefilter) {
       state.enabled = requirements_.file(seen, python);
     } else {
@@ -137,34 +208,34 @@ class Run {
     bool named = requirements_.named(seen) ||
                  std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
     state.relevant = state.language != nullptr && named;
+    if (requirements_.mentions_callee(seen)) note_other_meanings(i, *bytes);
     if (!state.relevant) return;
-    find_patches(*bytes, seen, input_.files[i].relative, state);
     state.migrated_here = requirements_.migrated(seen);
     if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::move(*bytes);
   }
 
-  // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
-  void find_patches(std::string_view bytes, const LiteralBits& seen, const std::string& name,
-                    FileState& state) const {
-    for (const std::string& callee : callee_names_) {
-      if (!requirements_.has_name(seen, callee)) continue;
-      std::string dotted = "." + callee;
-      for (size_t at = bytes.find(dotted); at != std::string_view::npos;
-           at = bytes.find(dotted, at + 1)) {
-        size_t after = bytes.find_first_not_of(" \t", at + dotted.size());
-        if (after == std::string_view::npos || bytes[after] != '=' ||
-            (after + 1 < bytes.size() && bytes[after + 1] == '=')) {
-          continue;
-        }
-        auto line =
-            std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-        state.patched.emplace(callee, fmt::format("{}:{}", name, line + 1));
+  // Where the file gives a callee's name another meaning, and other names to callees.
+  void note_other_meanings(size_t i, const std::string& bytes) {
+    FileState& state = states_[i];
+    for (const Replacement& r : replacements_in(bytes, callee_names_)) {
+      std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
+      if (r.lasting) {
+        state.patched.emplace(r.callee, place);
+      } else {
+        state.replaced.push_back(fmt::format(
+            "{} replaces `{}` for a while; calls that were rewritten do not go through it", place,
+            r.callee));
       }
     }
+    state.aliases = aliases_in(bytes, callee_names_);
   }
 
   void file(size_t i) {
     FileState& state = states_[i];
+    if (!options_.explain.empty() && input_.files[i].relative == options_.explain) {
+      state.relevant = state.scanned;  // whatever the prefilter thinks of it
+      state.enabled.assign(compiled_.rules.size(), true);
+    }
     if (!state.relevant) return;
     if (!state.bytes) state.bytes = read(i);
     if (state.bytes) plan(i, *state.bytes);
@@ -174,7 +245,9 @@ class Run {
   // What a run over the file's rules wants lowered; a file that calls the runtime already is read
   // whole.
   Focus rules_focus(size_t i, bool sparse) const {
-    bool all = !options_.prefilter || states_[i].migrated_here;
+    const FileState& state = states_[i];
+    bool all = !options_.prefilter || state.migrated_here || state.aliased ||
+               input_.files[i].relative == options_.explain;
     Focus out;
     out.seen = [this](std::string_view text) { return requirements_.seen(text); };
     out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
@@ -240,6 +313,9 @@ class Run {
       unit = load(i, bytes, rules_focus(i, false));
       if (!unit) return;
       plan = planner_.plan(*unit, *frontend(i), state.enabled);
+    }
+    if (name == options_.explain) {
+      near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
     }
     state.left_out = unit->left_out;
     bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
@@ -324,13 +400,11 @@ class Run {
       withhold("the edits of its sites do not fit together: " + realised.error().message);
       return;
     }
-    bool dropped = false;
     for (size_t c = 0; c < sites.size(); ++c) {
       if (realised->accepted[c]) {
         sites[c]->finding.after = realised->after[c];
         continue;
       }
-      dropped = dropped || realised->codes[c] == "overlap";
       sites[c]->rewritten = false;
       sites[c]->finding.outcome = Outcome::refused;
       sites[c]->finding.code = realised->codes[c];
@@ -343,17 +417,22 @@ class Run {
       withhold("self-check: " + encoded.error().message);
       return;
     }
-    std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
-    if (again == nullptr || again->syntax_errors.size() > unit.syntax_errors.size()) {
+    Further further = settle(i, unit, realised->edits, *encoded);
+    if (further.broken) {
       withhold("self-check: " +
                frontend(i)->verify(unit, text).value_or("the new text cannot be read again"));
       return;
     }
-    if (!dropped && !settled(i, *again)) {
+    if (!further.settled) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }
+    for (Finding& f : further.findings) {
+      f.file = name;
+      state.findings.push_back(std::move(f));
+    }
+    if (!further.bytes.empty()) encoded = std::move(further.bytes);
     if (*encoded == bytes) return;
     state.changed = FileResult{name, bytes, std::move(*encoded)};
   }
@@ -401,6 +480,67 @@ class Run {
     return true;
   }
 
+  // What a rewrite leaves may be a site of its own, a clamp behind a maximum that went: the new
+  // text is planned until nothing changes, and what is found on the way has its place in the old
+  // one.
+  struct Further {
+    bool settled = false;
+    bool broken = false;  // the new text does not parse
+    std::string bytes;  // the final content, where it is another than that given
+    std::vector<Finding> findings;
+  };
+  Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes) {
+    Further out;
+    std::vector<EditSet> made{edits};
+    std::string now = bytes;
+    std::unique_ptr<Unit> held;  // of the round before
+    for (int round = 0; round <= kRounds; ++round) {
+      const Unit& last = held == nullptr ? unit : *held;
+      std::unique_ptr<Unit> next = reload(i, last, made.back(), now);
+      if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
+        out.broken = true;
+        return out;
+      }
+      UnitPlan again = planner_.plan(*next, *frontend(i), states_[i].enabled);
+      std::vector<Change> changes;
+      std::vector<PlannedSite*> sites;
+      for (PlannedSite& site : again.sites) {
+        if (!site.rewritten) continue;
+        changes.push_back(site.change);
+        sites.push_back(&site);
+      }
+      auto realised = frontend(i)->realise(*next, changes);
+      if (!realised) return out;
+      bool any = false;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (!realised->accepted[c]) continue;
+        any = true;
+        Finding f = sites[c]->finding;
+        f.after = realised->after[c];
+        uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
+        for (const EditSet& before : std::views::reverse(made)) {
+          begin = before.original(begin);
+          end = before.original(end);
+        }
+        f.line = unit.source().position(begin).line;
+        f.column = unit.source().position(begin).column;
+        f.end_line = unit.source().position(std::max(begin, end)).line;
+        out.findings.push_back(std::move(f));
+      }
+      if (!any) {
+        out.settled = true;
+        return out;
+      }
+      std::string text = realised->edits.apply(next->source().text());
+      auto encoded = unit.source().encode(text);
+      if (!encoded) return out;
+      now = out.bytes = std::move(*encoded);
+      made.push_back(std::move(realised->edits));
+      held = std::move(next);
+    }
+    return out;
+  }
+
   // The unit that its edits make of a unit; what they do not touch is not parsed again.
   std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,
                                const std::string& bytes) {
@@ -409,7 +549,7 @@ class Run {
     Focus focus = rules_focus(i, false);
     focus.before = &unit;
     focus.edits = &edits;
-    if (!states_[i].migrated_here) focus.changed = edits.results();
+    if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
     auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
     return again ? std::move(*again) : nullptr;
   }
@@ -606,13 +746,14 @@ class Run {
   void name_anchor(CallSite& call) const {
     std::string last = call.callee.substr(call.callee.rfind('.') + 1);
     for (const CompiledRule& rule : compiled_.rules) {
-      if (!rule.rule->anchor) continue;
-      for (const std::string& glob : rule.rule->anchor->names) {
-        if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
-        call.rule = rule.rule->id;
-        call.code = rule.rule->anchor->code;
-        call.says = rule.rule->anchor->says;
-        return;
+      for (const Anchor& anchor : rule.rule->anchors) {
+        for (const std::string& glob : anchor.names) {
+          if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
+          call.rule = rule.rule->id;
+          call.code = anchor.code;
+          call.says = anchor.says;
+          return;
+        }
       }
     }
   }
@@ -620,6 +761,7 @@ class Run {
   RunResult collect() {
     RunResult out;
     out.files_seen = states_.size();
+    out.near = std::move(near_);
     std::vector<std::string> training, exporting, unread;
     for (size_t i = 0; i < states_.size(); ++i) {
       FileState& state = states_[i];
@@ -646,6 +788,9 @@ class Run {
           frontends_.why_not(Language::cpp)));
     }
     if (!out.changed.empty()) {
+      for (const FileState& state : states_) {
+        out.notes.insert(out.notes.end(), state.replaced.begin(), state.replaced.end());
+      }
       for (const std::string& f : training) {
         out.notes.push_back("training-code: " + f +
                             " trains; what was migrated runs at inference only");
@@ -658,7 +803,6 @@ class Run {
     return out;
   }
 
-  const RuleSet& rules_;
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
@@ -669,6 +813,7 @@ class Run {
   std::atomic<uint64_t> kept_{0};
   std::set<std::string> callee_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
+  std::vector<NearMiss> near_;  // of the one file that is asked about
 };
 
 }  // namespace

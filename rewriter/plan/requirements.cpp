@@ -55,12 +55,13 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   std::vector<std::vector<Draft>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
   // Literals get their numbers first: a set of bits has room for all of them.
-  std::vector<std::string> named, runtime;
+  std::vector<std::string> named, runtime, callees;
   for (const CompiledRule& rule : rules.rules) {
-    if (!rule.rule->anchor) continue;
-    for (std::string glob : rule.rule->anchor->names) {
-      std::erase(glob, '*');  // one star at an end: the rest is what the name contains
-      named.push_back(std::move(glob));
+    for (const Anchor& anchor : rule.rule->anchors) {
+      for (std::string glob : anchor.names) {
+        std::erase(glob, '*');  // one star at an end: the rest is what the name contains
+        named.push_back(std::move(glob));
+      }
     }
   }
   for (const auto& operation : catalogue.operations()) {
@@ -71,7 +72,8 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   const std::vector<std::vector<std::string>> trains = {{".backward("},
                                                         {"optim", "Optimizer", "Trainer"}};
   const std::vector<std::vector<std::string>> exports = {
-      {"torch.onnx.export", "onnx.export(", "tensorrt"}};
+      {"torch.onnx.export", "onnx.export(", "tensorrt", "torch.jit.script(", "torch.jit.trace(",
+       "torch.export.export("}};
   std::vector<Draft> triggers;
   for (const CompiledRule& rule : rules.rules) {
     Draft draft = rule.rule->triggers;
@@ -85,7 +87,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
         for (const std::string& name : *list) words.push_back(last_component(name));
       }
       draft.push_back(sorted(std::move(words)));
-      for (const std::string& word : draft.back()) names_.emplace(word, literals_.add(word, true));
+      callees.insert(callees.end(), draft.back().begin(), draft.back().end());
     }
     triggers.push_back(std::move(draft));
   }
@@ -104,8 +106,25 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   }
   number({named}, false);
   number({runtime}, true);
+  number({callees}, false);
   number(trains, false);
   number(exports, false);
+  std::set<std::string> asked;
+  auto ask = [&](const std::vector<Where>& where) {
+    for (const Where& clause : where) {
+      if (clause.kind != "not_in_tree") continue;
+      for (const Literal& text : clause.values) asked.insert(text.text);
+    }
+  };
+  for (const CompiledRule& rule : rules.rules) {
+    ask(rule.rule->where);
+    for (const Pattern& pattern : rule.rule->match.patterns) ask(pattern.where);
+    for (const Rewrite& rewrite : rule.rule->rewrites) ask(rewrite.where);
+  }
+  tree_words_.assign(asked.begin(), asked.end());
+  for (const std::string& word : tree_words_) {
+    tree_word_ids_.push_back(literals_.add(word, false));
+  }
   literals_.build();
   for (size_t r = 0; r < drafts.size(); ++r) {
     Rule& rule = rules_.emplace_back();
@@ -119,6 +138,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   };
   named_ = bits(named, false);
   runtime_ = bits(runtime, true);
+  callees_ = bits(callees, false);
   trains_ = clauses(trains, false);
   exports_ = clauses(exports, false);
 }
@@ -241,7 +261,23 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     for (Draft& draft : drafts) out.push_back(std::move(draft));
   };
   for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, true);
-  for (const CompiledPattern& anchor : rule.anchors) add_pattern(anchor, false);
+  for (const CompiledAnchor& anchor : rule.anchors) {
+    for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, false);
+    Draft telltale;
+    for (const auto* operations : {&anchor.operation, &anchor.fed_by}) {
+      std::vector<std::string> texts;
+      bool anything = operations->empty();
+      for (const Operation* op : *operations) {
+        auto need = operations_.find(op);
+        anything = anything || need == operations_.end() || need->second.anything;
+        if (!anything) {
+          texts.insert(texts.end(), need->second.texts.begin(), need->second.texts.end());
+        }
+      }
+      if (!anything) telltale.push_back(sorted(std::move(texts)));
+    }
+    if (!anchor.operation.empty()) out.push_back(std::move(telltale));
+  }
   for (Draft& draft : out) {
     std::sort(draft.begin(), draft.end());
     draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
@@ -308,9 +344,10 @@ bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rule
   return false;
 }
 
-bool Requirements::has_name(const LiteralBits& seen, const std::string& name) const {
-  auto found = names_.find(name);
-  return found == names_.end() || seen.test(found->second);
+std::vector<bool> Requirements::words(const LiteralBits& seen) const {
+  std::vector<bool> out;
+  for (uint32_t id : tree_word_ids_) out.push_back(seen.test(id));
+  return out;
 }
 
 }  // namespace refit

@@ -32,10 +32,13 @@ class Requirements {
   bool named(const LiteralBits& seen) const { return seen.intersects(named_); }
   // A call of the runtime.
   bool migrated(const LiteralBits& seen) const { return seen.intersects(runtime_); }
+  // The texts that clauses of the rules ask of the whole run, and which of them are here.
+  const std::vector<std::string>& tree_words() const { return tree_words_; }
+  std::vector<bool> words(const LiteralBits& seen) const;
   bool trains(const LiteralBits& seen) const { return met(trains_, seen); }
   bool exports(const LiteralBits& seen) const { return met(exports_, seen); }
-  // Whether the literal of a known function's name is among them; true for other names.
-  bool has_name(const LiteralBits& seen, const std::string& name) const;
+  // The name of a rule's function, be it in a string: `setattr(F, "NAME", mine)`.
+  bool mentions_callee(const LiteralBits& seen) const { return seen.intersects(callees_); }
 
  private:
   using Clause = LiteralBits;          // one of them
@@ -63,9 +66,10 @@ class Requirements {
   std::map<std::string, Need, std::less<>> attributes_;
   std::set<std::string> made_literals_;  // by isomorphisms
   std::vector<Rule> rules_;
-  LiteralBits named_, runtime_;
+  LiteralBits named_, runtime_, callees_;
   Clauses trains_, exports_;
-  std::map<std::string, uint32_t, std::less<>> names_;
+  std::vector<std::string> tree_words_;
+  std::vector<uint32_t> tree_word_ids_;
 };
 
 }  // namespace refit

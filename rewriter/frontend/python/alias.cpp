@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kRootBound = 256;      // a value of more roots may share storage with anything
 constexpr size_t kUpdateBound = 1024;   // stores into one tensor that are followed back
-constexpr std::string_view kForgotten = "stored to through another name";
-
-bool forgotten(const Value& v) { return v.kind == Kind::opaque && v.text == kForgotten; }
+bool forgotten(const Value& v) {
+  return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
+}
 
 }  // namespace
 
@@ -220,7 +220,7 @@ void FunctionLowering::forget_aliases(ValueId stored, std::string_view except) {
     if (value != stored && !may_alias(value, stored)) continue;
     Value changed;
     changed.kind = Kind::opaque;
-    changed.text = kForgotten;
+    changed.text = graph::kStoredElsewhere;
     changed.operands = {value};
     changed.statement = current_;
     std::string text = g().names[name];

@@ -4,7 +4,7 @@ transformer block."""
 import torch
 from torch.nn.modules import module as module_hooks
 
-from .. import _ops
+from .. import _math, _ops
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -13,6 +13,7 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    promoted,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -122,6 +123,8 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
         result_type, x.dtype, weight.dtype if weight is not None else None,
         bias.dtype if bias is not None else None,
     )  # fmt: skip
+    if x.is_nested:  # no kernel, and no operator of ours, takes these
+        return _math.rms_norm(x, weight, bias, eps, *types)
     return _ops.rms_norm(x, weight, bias, eps, *types, result_type == "input")
 
 
@@ -198,14 +201,6 @@ def rows_of(name, tensor, x):
     return tensor
 
 
-def _promoted(dtype, *tensors):
-    """The type of an expression of a ``dtype`` tensor and these; 0-dimensional ones do not widen."""
-    for tensor in tensors:
-        if tensor is not None and tensor.dim() > 0:
-            dtype = torch.promote_types(dtype, tensor.dtype)
-    return dtype
-
-
 @eager
 def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
@@ -218,7 +213,10 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     normed = x.dtype
     if x.dtype != torch.float64 and autocast_type(x, rule) is not None:
         normed = torch.float32
-    dtype = _promoted(normed, scale, shift)
+    dtype = promoted(normed, scale, shift)
+    if x.is_nested:
+        operands = (x, None, None, weight, bias, scale, shift)
+        return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
     return _ops.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
 
 
@@ -301,14 +299,14 @@ def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promo
         rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
     )
     expect_inference(x, branch, gate, weight, bias, scale, shift)
-    sum_dtype = _promoted(x.dtype, branch, gate)
-    normed = _promoted(sum_dtype, weight) if promotes else sum_dtype
+    sum_dtype = promoted(x.dtype, branch, gate)
+    normed = promoted(sum_dtype, weight) if promotes else sum_dtype
     rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
     if not promotes and normed != torch.float64 and autocast_type(x, rule) is not None:
         normed = torch.float32
     return _ops.residual_norm(
         x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
-        _promoted(normed, scale, shift),
+        promoted(normed, scale, shift),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _ops
+from .. import _math, _ops
 from .._checks import (
     autocast_type,
     expect_choice,
@@ -11,6 +11,7 @@ from .._checks import (
     expect_tensor,
     finite_number,
     number,
+    promoted,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -98,7 +99,7 @@ def softmax(
         dtype = input.dtype
         for added in (bias, mask):
             if added is not None and added.dtype != torch.bool:
-                dtype = torch.promote_types(dtype, torch.result_type(input, added))
+                dtype = promoted(dtype, added)
         if dtype != torch.float64 and autocast_type(input, "aten::softmax.int") is not None:
             dtype = torch.float32
     elif not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
@@ -111,6 +112,8 @@ def softmax(
             mask_value=None if mask is None or mask.dtype != torch.bool else mask_value,
         )  # fmt: skip
         return one.reshape(())
-    return _ops.softmax(
+    call = (
         input, dim, scale, bias, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
-    )
+    )  # fmt: skip
+    # No kernel, and no operator of ours, takes nested tensors.
+    return _math.softmax(*call) if input.is_nested else _ops.softmax(*call)
