@@ -1,5 +1,6 @@
-// The least that any tool must do which needs syntax trees: reads the files named on standard input,
-// one a line, and parses each with the grammar that refit uses. `parse_floor THREADS`; entry: main.
+// The least that any tool must do which needs syntax trees: reads the files named on standard
+// input, one a line, and parses each with the grammar that refit uses. `parse_floor THREADS`;
+// entry: main.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   // A closed pipe is an answer to a write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
 #ifdef __GLIBC__
-  // Trees come and go by the file: memory given back to the kernel would be asked for again at once.
+  // Trees come and go by the file: memory given back to the kernel would be asked for again at
+  // once.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
 #endif

@@ -1,5 +1,6 @@
 // Which functions of a file are worth lowering: a function none of whose texts could make a site is
-// left out. The engine knows the texts, a front end knows what a function can see. See Frontend::load.
+// left out. The engine knows the texts, a front end knows what a function can see. See
+// Frontend::load.
 #pragma once
 
 #include <functional>

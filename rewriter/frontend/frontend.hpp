@@ -53,8 +53,8 @@ class Unit {
   std::vector<ByteRange> syntax_errors;
   std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
   bool sparse = false;              // some of those were not parsed
-  std::string module;      // qualified name of the file's module
-  bool reexports = false;  // imports of this file are part of its interface
+  std::string module;               // qualified name of the file's module
+  bool reexports = false;           // imports of this file are part of its interface
 
  protected:
   explicit Unit(Source source) : source_(std::move(source)) {}

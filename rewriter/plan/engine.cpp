@@ -28,8 +28,8 @@ namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
-constexpr int kRounds = 4;       // times that a new text may be planned again
-constexpr int kAliasRounds = 4;  // packages that hand a name on
+constexpr int kRounds = 4;                           // times that a new text may be planned again
+constexpr int kAliasRounds = 4;                      // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -41,10 +41,10 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false, aliased = false;
-  bool migrated_here = false;          // names the runtime already
-  std::optional<std::string> bytes;  // until it is planned, where there is room
-  bool noted = false;               // the calls of its own statements were
-  std::vector<ByteRange> left_out;  // functions that were not looked into
+  bool migrated_here = false;                  // names the runtime already
+  std::optional<std::string> bytes;            // until it is planned, where there is room
+  bool noted = false;                          // the calls of its own statements were
+  std::vector<ByteRange> left_out;             // functions that were not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   bool unreadable_here = false;                // this build has no front end for it
   std::vector<Alias> aliases;                  // that the file makes
@@ -486,7 +486,7 @@ class Run {
   struct Further {
     bool settled = false;
     bool broken = false;  // the new text does not parse
-    std::string bytes;  // the final content, where it is another than that given
+    std::string bytes;    // the final content, where it is another than that given
     std::vector<Finding> findings;
   };
   Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes) {
@@ -813,7 +813,7 @@ class Run {
   std::atomic<uint64_t> kept_{0};
   std::set<std::string> callee_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
-  std::vector<NearMiss> near_;  // of the one file that is asked about
+  std::vector<NearMiss> near_;                            // of the one file that is asked about
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   std::vector<Draft> triggers;
   for (const CompiledRule& rule : rules.rules) {
     Draft draft = rule.rule->triggers;
-    if (draft.empty() && !rule.callees.empty()) {
+    if (!rule.callees.empty()) {
       std::vector<std::string> words;
       for (const Operation* op : rule.callees) {
         words.push_back(last_component(op->id));
@@ -102,7 +102,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     for (const Draft& draft : alternatives) number(draft, true);
   }
   for (size_t r = 0; r < triggers.size(); ++r) {
-    number(triggers[r], rules.rules[r].rule->triggers.empty());
+    number(triggers[r], !rules.rules[r].callees.empty());
   }
   number({named}, false);
   number({runtime}, true);
@@ -128,7 +128,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   literals_.build();
   for (size_t r = 0; r < drafts.size(); ++r) {
     Rule& rule = rules_.emplace_back();
-    rule.triggers = clauses(triggers[r], rules.rules[r].rule->triggers.empty());
+    rule.triggers = clauses(triggers[r], !rules.rules[r].callees.empty());
     for (const Draft& draft : drafts[r]) rule.alternatives.push_back(clauses(draft, true));
   }
   auto bits = [&](const std::vector<std::string>& texts, bool words) {
@@ -241,9 +241,9 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     std::vector<Draft> drafts{of_graph(*this, pattern.graph, pattern.root)};
     if (with_choices) {
       for (const auto& [hole, alternatives] : rule.choices) {
-        bool used = std::any_of(
-            pattern.graph.values.begin(), pattern.graph.values.end(),
-            [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
+        bool used =
+            std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
+                        [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
         if (!used) continue;
         std::vector<Draft> product;
         for (const Draft& draft : drafts) {

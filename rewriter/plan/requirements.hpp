@@ -22,8 +22,8 @@ class Requirements {
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
   LiteralBits seen(std::string_view text) const { return literals_.scan(text); }
-  // By rule: whether a file with these literals may hold a site of it. What is derived from patterns
-  // is asked for where the file is in the language that `frontend` reads.
+  // By rule: whether a file with these literals may hold a site of it. What is derived from
+  // patterns is asked for where the file is in the language that `frontend` reads.
   std::vector<bool> file(const LiteralBits& seen, bool derived) const;
   // Whether a function that can see these literals may hold a site of one of the rules, or call a
   // definition that a rule knows by name.
@@ -41,7 +41,7 @@ class Requirements {
   bool mentions_callee(const LiteralBits& seen) const { return seen.intersects(callees_); }
 
  private:
-  using Clause = LiteralBits;          // one of them
+  using Clause = LiteralBits;           // one of them
   using Clauses = std::vector<Clause>;  // all of them
   struct Need {
     bool anything = false;  // there is a spelling without any telling text

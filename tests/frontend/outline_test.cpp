@@ -46,10 +46,13 @@ const Row kRows[] = {
     {"relative", "from . import a\nfrom .. import b\nfrom .c import d\nfrom ..e.f import g\n"},
     {"star", "from torch import *\nfrom .a import *\n"},
     {"future", "from __future__ import annotations\nimport a\n"},
-    {"probe", "try:\n  import a\nexcept ImportError:\n  a = None\nelse:\n  b = 1\nfinally:\n  c = 2\n"},
+    {"probe",
+     "try:\n  import a\nexcept ImportError:\n  a = None\nelse:\n  b = 1\nfinally:\n  c = 2\n"},
     {"one_line", "try: import a\nexcept ImportError: a = None\nif x: y = 1\nelse: y = 2\n"},
     {"branches", "if a:\n  import b\nelif c:\n  from d import e\nelse:\n  f = 1\n"},
-    {"loops", "for i in range(3):\n  a = i\nelse:\n  b = 1\nwhile x:\n  c = 1\nfor j, (k, l) in z:\n  pass\n"},
+    {"loops",
+     "for i in range(3):\n  a = i\nelse:\n  b = 1\nwhile x:\n  c = 1\nfor j, (k, l) in z:\n  "
+     "pass\n"},
     {"with", "with open(a) as f:\n  b = 1\n"},
     {"match", "match x:\n  case 1:\n    a = 1\n  case _:\n    b = 2\nmatch = 3\ncase = match\n"},
     {"assignments",
@@ -58,10 +61,14 @@ const Row kRows[] = {
     {"compared", "a == b\nassert c <= d\ne = f != g\nh = i == j\nk = (l := 3)\nm >>= 2\n"},
     {"lambda", "f = lambda x: x\nlambda y: y\ng = {1: 2}[1]\n"},
     {"semicolons", "import a; b = 1; from c import d\n"},
-    {"definitions", "def f(a, b=1): return a\nasync def g():\n  import x\n  y = 1\nclass C(B):\n  z = 2\n  def h(self):\n    pass\n"},
+    {"definitions",
+     "def f(a, b=1): return a\nasync def g():\n  import x\n  y = 1\nclass C(B):\n  z = 2\n  def "
+     "h(self):\n    pass\n"},
     {"decorated", "@a.b(1)\n@c\ndef f():\n  pass\n@d\nclass C:\n  pass\n"},
-    {"annotated_header", "def f(a: 'x:y' = {1: 2}, *, b=lambda: 3) -> dict[int, str]:\n  pass\nc = 1\n"},
-    {"strings", "a = '''x\nimport no\n'''\nb = \"\\\"import no\"\nc = r'\\\\'\nd = 'e' 'f'\nimport g\n"},
+    {"annotated_header",
+     "def f(a: 'x:y' = {1: 2}, *, b=lambda: 3) -> dict[int, str]:\n  pass\nc = 1\n"},
+    {"strings",
+     "a = '''x\nimport no\n'''\nb = \"\\\"import no\"\nc = r'\\\\'\nd = 'e' 'f'\nimport g\n"},
     {"formatted", "a = f\"{b!r:{c}} {'d' + f'{e}'} {{\"\nf = f'{g:%H:%M}'\nimport h\n"},
     {"nested_quotes", "a = f\"{b[\"c\"]}\"\nimport d\n"},
     {"comments", "# import no\na = 1  # b = 2\n\n  # odd\nc = (  # d\n  1)\n"},
@@ -90,8 +97,8 @@ TEST(Outline, SaysWhereDefinitionsStand) {
   auto found = outline(text, "m", false);
   ASSERT_TRUE(found.has_value());
   ASSERT_EQ(found->definitions.size(), 3u);
-  const auto& [c, f, g] = std::tie(found->definitions[0], found->definitions[1],
-                                   found->definitions[2]);
+  const auto& [c, f, g] =
+      std::tie(found->definitions[0], found->definitions[1], found->definitions[2]);
   EXPECT_TRUE(c.is_class);
   EXPECT_EQ(text.substr(c.begin, 2), "@d");
   EXPECT_EQ(text.substr(c.header, 5), "class");

@@ -44,7 +44,8 @@ std::string times(size_t n, const std::function<std::string(size_t)>& part) {
 }
 
 const std::string kHead = "import torch\nimport torch.nn.functional as F\n";
-const std::string kSite = "def site(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
+const std::string kSite =
+    "def site(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
 
 // Four times as much takes at most eight times as long: the square would take sixteen.
 void expect_linear(size_t n, const std::function<std::string(size_t)>& text, size_t sites) {
@@ -62,7 +63,8 @@ TEST(Growth, FunctionsWithASiteEach) {
       [](size_t n) {
         return kHead + times(n, [](size_t i) {
                  const std::string s = std::to_string(i);
-                 return "def f" + s + "(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
+                 return "def f" + s +
+                        "(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
                });
       },
       1);
@@ -110,10 +112,11 @@ TEST(Growth, WritesInPlaceAmongManyNames) {
       400,
       [](size_t n) {
         return kHead + "def f(x, q, k, v):\n" +
-               times(n, [](size_t i) {
-                 const std::string s = std::to_string(i);
-                 return "    a" + s + " = torch.zeros(" + s + ")\n";
-               }) +
+               times(n,
+                     [](size_t i) {
+                       const std::string s = std::to_string(i);
+                       return "    a" + s + " = torch.zeros(" + s + ")\n";
+                     }) +
                times(n, [](size_t i) { return "    a" + std::to_string(i) + ".add_(1)\n"; }) +
                "    return F.scaled_dot_product_attention(q, k, v)\n";
       },
@@ -160,12 +163,18 @@ TEST_P(Nesting, IsFollowedOrSaid) {
 }
 
 const Nest kNests[] = {
-    {"parentheses", "(", "q", ")", 10000},      {"lists", "[", "q", "]", 10000},
-    {"calls", "abs(", "q", ")", 10000},         {"signs", "- ", "q", "", 10000},
-    {"sums", "", "q", " + k", 10000},           {"methods", "", "q", ".abs()", 10000},
-    {"attributes", "", "q", ".a", 10000},       {"indexes", "", "q", "[0]", 10000},
-    {"conditions", "k if q else ", "v", "", 10000}, {"lambdas", "lambda: ", "q", "", 10000},
-    {"negations", "not ", "q", "", 10000},      {"powers", "q ** ", "k", "", 10000},
+    {"parentheses", "(", "q", ")", 10000},
+    {"lists", "[", "q", "]", 10000},
+    {"calls", "abs(", "q", ")", 10000},
+    {"signs", "- ", "q", "", 10000},
+    {"sums", "", "q", " + k", 10000},
+    {"methods", "", "q", ".abs()", 10000},
+    {"attributes", "", "q", ".a", 10000},
+    {"indexes", "", "q", "[0]", 10000},
+    {"conditions", "k if q else ", "v", "", 10000},
+    {"lambdas", "lambda: ", "q", "", 10000},
+    {"negations", "not ", "q", "", 10000},
+    {"powers", "q ** ", "k", "", 10000},
 };
 INSTANTIATE_TEST_SUITE_P(Expressions, Nesting, testing::ValuesIn(kNests),
                          [](const auto& row) { return std::string(row.param.name); });
@@ -182,10 +191,11 @@ TEST(Nesting, OfBranches) {
       500,
       [](size_t n) {
         return kHead + "def f(q, k, v, n):\n    if n == 0:\n        a = 0\n" +
-               times(n, [](size_t i) {
-                 const std::string s = std::to_string(i);
-                 return "    elif n == " + s + ":\n        a = " + s + "\n";
-               }) +
+               times(n,
+                     [](size_t i) {
+                       const std::string s = std::to_string(i);
+                       return "    elif n == " + s + ":\n        a = " + s + "\n";
+                     }) +
                "    return F.scaled_dot_product_attention(q, k, v)\n";
       },
       0);

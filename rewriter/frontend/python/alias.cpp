@@ -1,5 +1,6 @@
-// Which values may share storage, and what a store makes uncertain: after `x[i] = v` every other name
-// of x's storage means something that is not known. Entry point: FunctionLowering::forget_aliases.
+// Which values may share storage, and what a store makes uncertain: after `x[i] = v` every other
+// name of x's storage means something that is not known. Entry point:
+// FunctionLowering::forget_aliases.
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
@@ -13,8 +14,8 @@ using graph::ValueId;
 
 namespace {
 
-constexpr size_t kRootBound = 256;      // a value of more roots may share storage with anything
-constexpr size_t kUpdateBound = 1024;   // stores into one tensor that are followed back
+constexpr size_t kRootBound = 256;     // a value of more roots may share storage with anything
+constexpr size_t kUpdateBound = 1024;  // stores into one tensor that are followed back
 bool forgotten(const Value& v) {
   return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
 }

@@ -214,12 +214,11 @@ Callers Project::callers_of(const std::vector<std::string>& definitions) {
     }
   }
   for (uint32_t file = 0; file < all_.size(); ++file) {
-    bool may = std::any_of(notes_[file].imports.begin(), notes_[file].imports.end(),
-                           [&](const ImportNote& note) {
-                             bool everything = note.name == kModule || note.name == kStar;
-                             return everything ? components.contains(note.component)
-                                               : names.contains(note.name);
-                           });
+    bool may = std::any_of(
+        notes_[file].imports.begin(), notes_[file].imports.end(), [&](const ImportNote& note) {
+          bool everything = note.name == kModule || note.name == kStar;
+          return everything ? components.contains(note.component) : names.contains(note.name);
+        });
     if (may) files.insert(file);
   }
   for (uint32_t file : files) out.files.push_back(all_[file].relative);

@@ -1,5 +1,5 @@
-// What each function can see: its own text, the functions of the file that it names, and theirs, and
-// what a renamed import or an alias of the module stands for. See choose.hpp.
+// What each function can see: its own text, the functions of the file that it names, and theirs,
+// and what a renamed import or an alias of the module stands for. See choose.hpp.
 #include "rewriter/frontend/python/choose.hpp"
 
 #include <set>
@@ -92,8 +92,8 @@ class Chooser {
       if (next == std::string_view::npos) return false;
       std::string_view rest = body.substr(next);
       bool assigned = rest.starts_with("=") && !rest.starts_with("==");
-      bool augmented = rest.find('=') <= 3 && std::string_view("+-*/@%&|^<>").find(rest[0]) !=
-                                                  std::string_view::npos;
+      bool augmented = rest.find('=') <= 3 &&
+                       std::string_view("+-*/@%&|^<>").find(rest[0]) != std::string_view::npos;
       size_t line = body.find_last_not_of(" \t(", begin == 0 ? 0 : begin - 1);
       bool first = line == std::string_view::npos || body[line] == '\n';
       if (assigned || augmented || (first && (rest[0] == ':' || rest[0] == ','))) return true;

@@ -76,7 +76,7 @@ constexpr std::string_view kPatternImports =
 }  // namespace
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
-                                                   const Focus* focus) {
+                                                     const Focus* focus) {
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;

@@ -22,8 +22,8 @@ struct LoweringContext {
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";
 
-// The tokens of a Python operator that are rare enough to tell something; nullopt where the operation
-// is no operator or has none.
+// The tokens of a Python operator that are rare enough to tell something; nullopt where the
+// operation is no operator or has none.
 std::optional<std::vector<std::string>> operator_spellings(std::string_view operation);
 
 // Fills unit.functions, project_calls and unresolved.

@@ -161,12 +161,12 @@ class FunctionLowering {
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::set<ValueId> unsettled_;
-  std::vector<Roots> roots_;                                          // by value
-  std::unordered_map<ValueId, std::set<uint32_t>> names_of_root_;     // maybe out of date
-  bool aliases_noted_ = false;                                        // since the first store
-  std::set<uint32_t> names_of_many_;                                  // names of unbounded values
-  std::vector<bool> seen_;  // by value: consumed by a statement, a call, a container, a view
-  size_t seen_up_to_ = 0;   // values whose operands are marked
+  std::vector<Roots> roots_;                                       // by value
+  std::unordered_map<ValueId, std::set<uint32_t>> names_of_root_;  // maybe out of date
+  bool aliases_noted_ = false;                                     // since the first store
+  std::set<uint32_t> names_of_many_;                               // names of unbounded values
+  std::vector<bool> seen_;         // by value: consumed by a statement, a call, a container, a view
+  size_t seen_up_to_ = 0;          // values whose operands are marked
   std::vector<ValueId> seen_log_;  // marks in the order in which they were made
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each

@@ -74,8 +74,8 @@ class Scanner {
         at = next_line(at);
         continue;
       }
-      if (c == '\\' && (text_.substr(at + 1).starts_with("\n") ||
-                        text_.substr(at + 1).starts_with("\r\n"))) {
+      if (c == '\\' &&
+          (text_.substr(at + 1).starts_with("\n") || text_.substr(at + 1).starts_with("\r\n"))) {
         // A line of nothing but its own continuation: what follows has this line's indentation.
         at = text_.find('\n', at) + 1;
         while (at < text_.size() && blank(text_[at])) ++at;
@@ -327,10 +327,10 @@ class Scanner {
       return true;
     }
     decorated_.reset();
-    static constexpr std::string_view kCompound[] = {"if",   "elif",   "else",    "try",  "while",
+    static constexpr std::string_view kCompound[] = {"if",   "elif",   "else",    "try", "while",
                                                      "with", "except", "finally", "for"};
-    bool compound = std::find(std::begin(kCompound), std::end(kCompound), word) !=
-                    std::end(kCompound);
+    bool compound =
+        std::find(std::begin(kCompound), std::end(kCompound), word) != std::end(kCompound);
     if (word == "match" || word == "case") {
       std::string_view all = trimmed(code), after = trimmed(all.substr(word.size()));
       compound = !all.empty() && after.size() > 1 && all.back() == ':' && after.front() != '.' &&
@@ -408,8 +408,13 @@ class Scanner {
     }
     size_t after = begin + static_cast<size_t>(header.data() - (text_.data() + begin));
     size_t colon = find_outside(after, end, ':');
-    Block block{type ? In::type : In::function, home.guarded, false, 0, indent,
-                out_.definitions.size(), type ? out_.definitions.size() : home.type};
+    Block block{type ? In::type : In::function,
+                home.guarded,
+                false,
+                0,
+                indent,
+                out_.definitions.size(),
+                type ? out_.definitions.size() : home.type};
     std::string_view tail = colon == std::string_view::npos
                                 ? std::string_view{}
                                 : trimmed(text_.substr(colon + 1, end - colon - 1));
@@ -539,8 +544,7 @@ class Scanner {
       }
     }
     if (import == std::string_view::npos || written == "__future__") return;
-    std::string from =
-        absolute_module(written, out_.module.name, out_.module.package);
+    std::string from = absolute_module(written, out_.module.name, out_.module.package);
     std::string_view list = trimmed(rest.substr(import));
     if (list.starts_with("*")) {
       if (names != nullptr) names->stars.push_back(from);
@@ -575,8 +579,8 @@ class Scanner {
         continue;
       }
       char before = at > begin ? text_[at - 1] : ' ';
-      if (before == '!' || ((before == '<' || before == '>') &&
-                            !(at >= begin + 2 && text_[at - 2] == before))) {
+      if (before == '!' ||
+          ((before == '<' || before == '>') && !(at >= begin + 2 && text_[at - 2] == before))) {
         ++at;
         continue;
       }
@@ -599,10 +603,9 @@ class Scanner {
       segments.push_back(code);
       right = {};
     }
-    size_t colon = find_outside(begin, begin + static_cast<size_t>(
-                                                   segments[0].data() + segments[0].size() -
-                                                   code.data()),
-                                ':');
+    size_t colon = find_outside(
+        begin, begin + static_cast<size_t>(segments[0].data() + segments[0].size() - code.data()),
+        ':');
     if (colon != std::string_view::npos) {
       segments[0] = trimmed(text_.substr(begin, colon - begin));
     }
@@ -613,8 +616,8 @@ class Scanner {
     }
   }
 
-  void target(std::string_view text, std::string_view right, size_t begin, size_t end,
-              bool guarded, Names& names) {
+  void target(std::string_view text, std::string_view right, size_t begin, size_t end, bool guarded,
+              Names& names) {
     text = trimmed(text);
     if (is_name(text)) {
       Binding b{Binding::Kind::assignment,

@@ -262,7 +262,8 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     }
   }
   for (const auto& [name, number] : files_) {
-    components_.emplace(name.substr(name.rfind('.') + 1), static_cast<uint32_t>(components_.size()));
+    components_.emplace(name.substr(name.rfind('.') + 1),
+                        static_cast<uint32_t>(components_.size()));
   }
 }
 

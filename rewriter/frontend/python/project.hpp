@@ -112,7 +112,7 @@ class Project {
 
   std::vector<File> all_;
   std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
-  std::unordered_map<std::string, uint32_t> files_;  // by module name; a file may have several
+  std::unordered_map<std::string, uint32_t> files_;       // by module name; a file may have several
   std::unordered_map<std::string, uint32_t> components_;  // last components of module names
   std::vector<Notes> notes_;                              // by file
   std::vector<char> noted_;

@@ -33,14 +33,34 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
 
 // Expressions, which bind no name but by a walrus.
 bool binds_nothing(std::string_view type) {
-  static constexpr std::string_view kTypes[] = {
-      "call",           "attribute",        "subscript",           "binary_operator",
-      "identifier",     "string",           "integer",             "float",
-      "argument_list",  "boolean_operator", "comparison_operator", "unary_operator",
-      "not_operator",   "dictionary",       "list_comprehension",  "conditional_expression",
-      "set",            "await",            "none",                "true",
-      "false",          "parameters",       "type",                "decorator",
-      "pass_statement", "string_content",   "comment",             "concatenated_string"};
+  static constexpr std::string_view kTypes[] = {"call",
+                                                "attribute",
+                                                "subscript",
+                                                "binary_operator",
+                                                "identifier",
+                                                "string",
+                                                "integer",
+                                                "float",
+                                                "argument_list",
+                                                "boolean_operator",
+                                                "comparison_operator",
+                                                "unary_operator",
+                                                "not_operator",
+                                                "dictionary",
+                                                "list_comprehension",
+                                                "conditional_expression",
+                                                "set",
+                                                "await",
+                                                "none",
+                                                "true",
+                                                "false",
+                                                "parameters",
+                                                "type",
+                                                "decorator",
+                                                "pass_statement",
+                                                "string_content",
+                                                "comment",
+                                                "concatenated_string"};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 

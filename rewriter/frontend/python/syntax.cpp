@@ -145,8 +145,7 @@ Tree::Tree(std::string_view text)
     : tree_(ts_parser_parse_string(parser(), nullptr, text.data(),
                                    static_cast<uint32_t>(text.size()))) {}
 
-Tree::Tree(std::string_view text, const Source& source,
-           const std::vector<ByteRange>& passed_over) {
+Tree::Tree(std::string_view text, const Source& source, const std::vector<ByteRange>& passed_over) {
   std::vector<TSRange> ranges;
   uint32_t at = 0;
   auto take = [&](uint32_t end) {
@@ -158,8 +157,8 @@ Tree::Tree(std::string_view text, const Source& source,
   }
   take(static_cast<uint32_t>(text.size()));
   ts_parser_set_included_ranges(parser(), ranges.data(), static_cast<uint32_t>(ranges.size()));
-  tree_ = ts_parser_parse_string(parser(), nullptr, text.data(),
-                                 static_cast<uint32_t>(text.size()));
+  tree_ =
+      ts_parser_parse_string(parser(), nullptr, text.data(), static_cast<uint32_t>(text.size()));
   ts_parser_set_included_ranges(parser(), nullptr, 0);
 }
 
@@ -188,8 +187,8 @@ Tree::Tree(std::string_view text, const Tree& before, const Source& old_source,
     }
     ts_tree_edit(old_tree, &change);
   }
-  tree_ = ts_parser_parse_string(parser(), old_tree, text.data(),
-                                 static_cast<uint32_t>(text.size()));
+  tree_ =
+      ts_parser_parse_string(parser(), old_tree, text.data(), static_cast<uint32_t>(text.size()));
   ts_tree_delete(old_tree);
 }
 

@@ -179,15 +179,18 @@ TEST(CppIncludes, GoWhereAPersonPutsThem) {
     const char* after;
   } rows[] = {
       {"#include <vector>\n\n#include <torch/torch.h>\n\n#include \"a.h\"\n",
-       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n\n#include "
+       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n\n#include "
        "\"a.h\"\n"},
       {"#include <torch/torch.h>\n#include <cmath>\n",
        "#include <torch/torch.h>\n#include <cmath>\n#include <mindiesd/functional.h>\n"},
       {"#pragma once\n\n#include <ATen/ATen.h>\nnamespace torch = at;\n",
-       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch = "
+       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch "
+       "= "
        "at;\n"},
       {"#ifndef A_H\n#define A_H\n#include <torch/torch.h>\n#endif\n",
-       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n#endif\n"},
+       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n#endif\n"},
       {"#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <torch/torch.h>\n",
        "#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <mindiesd/functional.h>\n"
        "#include <torch/torch.h>\n"},
