@@ -65,6 +65,12 @@ const Row kBodies[] = {
      "  return mindiesd::ext::attention_forward(q, k, v,\n"
      "                                          {.attn_mask = m, .scale = s, .head_first = "
      "true});\n"},
+    {"in_a_lambda",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return torch::scaled_dot_product_attention(x, k, v);\n  };\n  return g(q);\n",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return mindiesd::ext::attention_forward(x, k, v, {.head_first = true});\n  };\n"
+     "  return g(q);\n"},
     {"causal", "  return torch::scaled_dot_product_attention(q, k, v, {}, 0.0, true);\n",
      "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true, .is_causal = "
      "true});\n"},
