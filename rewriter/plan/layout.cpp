@@ -88,6 +88,7 @@ class Absorber {
       if (id != call_ && !made(id)) return false;
       if (!readers(id)) return false;
     }
+    if (foreign_) return no("part of the way stands in a helper's own text");
     // A transposition between two values that both change stays as it is; none is foreseen.
     for (ValueId id : gone_) {
       if (region_.contains(id) && region_.contains(g_[id].operands[0])) {
@@ -113,6 +114,7 @@ class Absorber {
   }
 
   void forward(ValueId id) {
+    foreign_ = foreign_ || g_[id].inlined;
     if (gone_.insert(id).second) ++transposes_;
   }
 
@@ -120,6 +122,7 @@ class Absorber {
     for (const Exchange& e : exchanged_) {
       if (e.value == id) return;
     }
+    foreign_ = foreign_ || g_[id].inlined;
     exchanged_.push_back({id, flip.first, flip.second, flip.rank, of_result});
   }
 
@@ -483,7 +486,8 @@ class Absorber {
       if (!unwritten(user)) readers.push_back(user);
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
-        g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous) {
+        g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous &&
+        !g_[readers[0]].inlined) {
       gone_.insert(readers[0]);
     }
   }
@@ -498,6 +502,7 @@ class Absorber {
   std::set<ValueId> gone_, copies_;
   std::vector<Exchange> exchanged_;
   uint32_t transposes_ = 0;
+  bool foreign_ = false;  // an edit would be in the text of another function
   std::string why_;
 };
 
