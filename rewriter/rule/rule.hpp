@@ -32,11 +32,11 @@ struct RuleLocation {
 //   literal      the argument is written as a literal
 //   last_dim     the argument denotes the last dimension
 //   attribute    the argument is an attribute of an object (a module's parameter)
-//   number       the argument is a number: a literal, an attribute, a parameter that defaults to one
-//   not_sequence the argument is not written as a tuple or a list
-//   not_within   the site does not stand inside a `with` on a call of one of `values`
-//   unread       of the results, only the one numbered `number` is read
-//   not_in_tree  no file of the run contains one of the texts `values`
+//   number       the argument is a number: a literal, an attribute, a parameter that defaults to
+//   one not_sequence the argument is not written as a tuple or a list not_within   the site does
+//   not stand inside a `with` on a call of one of `values` unread       of the results, only the
+//   one numbered `number` is read not_in_tree  no file of the run contains one of the texts
+//   `values`
 struct Where {
   std::string kind;
   std::vector<std::string> of;
