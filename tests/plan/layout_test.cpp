@@ -136,6 +136,27 @@ const Row kLayouts[] = {
      "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
      "  return x.transpose(2, 3)\n",
      "the result is not only transposed back (here reads it)"},
+    {"sliced_behind_an_ellipsis",
+     "  k = k.view(2, 3, 4, 8).transpose(1, 2)[..., -c:, :]\n"
+     "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "4"},
+    {"vector_along_a_moved_axis",
+     "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  (n,) = m.shape\n  c.use(n)\n"
+     "  x = (q[..., 0] + m).transpose(1, 2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2), x\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"strides_asked_for",
+     "  q = q.transpose(1, 2).contiguous(memory_format=torch.channels_last)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"random_numbers_between",
+     "  x = F.dropout(sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)), 0.1)\n"
+     "  return x.transpose(1, 2)\n",
+     "the result does not come straight from a transpose (here)"},
+    {"permutation_of_what_changes_to_what_changes",
+     "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  k = q.permute(0, 1, 2, 3)\n"
+     "  return sdpa(q, k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` is also read as it is (here reads it)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` does not come straight from a transpose (here)"},
