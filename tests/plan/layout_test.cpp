@@ -157,6 +157,11 @@ const Row kLayouts[] = {
      "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  k = q.permute(0, 1, 2, 3)\n"
      "  return sdpa(q, k, v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` is also read as it is (here reads it)"},
+    {"part_read_in_vain",
+     "  q, k, v = q.view(2, 3, 3, 4, 8).permute(2, 0, 3, 1, 4).unbind(0)\n"
+     "  v = v.expand(-1, 4, -1, -1)\n"
+     "  return sdpa(q, k, k).transpose(1, 2)\n",
+     "`key` is also read as it is (here reads it)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` does not come straight from a transpose (here)"},
