@@ -59,6 +59,7 @@ enum class AxisKind {
   flatten,      // joins axes start_dim..end_dim
   cast,         // changes the element type only
   contiguous,   // same values, dense storage
+  rearrange,    // as the parameter pattern says: "b n s d -> b s (n d)"
   query,        // reads metadata (shape, dtype, device), not values
 };
 
@@ -81,6 +82,7 @@ struct Operation {
   bool in_place = false;     // writes its first operand
   bool is_class = false;     // instantiating it is meant
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
+  std::optional<int> result_rank;
   std::string library;       // package that defines it, e.g. "diffusers"
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;

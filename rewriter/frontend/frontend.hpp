@@ -74,7 +74,15 @@ struct Change {
   std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
+  std::vector<graph::ValueId> parts;
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+};
+
+// What the file shows of an attribute of an object whose class it defines.
+struct AttributeFacts {
+  bool number = false;              // whatever is stored there is a number
+  std::optional<std::string> text;  // the one string that is stored there
 };
 
 class Frontend {
@@ -98,6 +106,9 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
+  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
+    return {};
+  }
   // Text edits of all changes of a unit, imports included.
   struct Realised {
     EditSet edits;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/rule/rule.hpp"
 
@@ -23,6 +24,10 @@ struct SiteView {
   std::function<bool(graph::ValueId)> simple;      // reading it twice costs and changes nothing
   std::string module;                              // of the file that the site stands in
   std::function<bool(const std::string&)> within;  // inside a `with` on a call of that name
+  // The file hands the class that the site constructs to the function of that name.
+  std::function<bool(const std::string&)> passed_to;
+  std::function<AttributeFacts(graph::ValueId)> attribute;  // what its class says of an attribute
+  std::function<bool(int)> unread;  // of several results only that one is read, or there is one
 };
 
 // Whether the clause holds.

@@ -158,6 +158,7 @@ class Run {
             (after + 1 < bytes.size() && bytes[after + 1] == '=')) {
           continue;
         }
+        if (at >= 4 && bytes.substr(at - 4, 4) == "self") continue;  // an attribute of its own
         auto line =
             std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
         state.patched.emplace(callee, fmt::format("{}:{}", name, line + 1));
@@ -460,6 +461,10 @@ class Run {
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
+        // An object of a class whose arithmetic was rewritten.
+        if (found == definitions.end() && !call.rule.empty()) {
+          found = definitions.find(call.callee + ".forward");
+        }
         if (found == definitions.end()) {
           if (migrated.contains(call.callee)) continue;
           if (call.rule.empty()) name_anchor(call);

@@ -27,7 +27,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
       }
     }
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
-    if (!live[id] || v.inlined) continue;
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
     for (size_t rule : planner_.rules_.pattern_rules) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
@@ -45,6 +45,14 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
                              [&](ValueId v) { return taken.contains(v); });
     if (!free) continue;
     taken.insert(site.interior.begin(), site.interior.end());
+    if (site.rewritten) {
+      // A call that is part of it goes with it.
+      auto part = [&](const PlannedSite& other) {
+        return other.site_function == function_ && other.interior.size() == 1 &&
+               site.interior.contains(*other.interior.begin());
+      };
+      out.erase(std::remove_if(out.begin(), out.end(), part), out.end());
+    }
     out.push_back(std::move(site));
   }
   anchors(enabled, taken, out);
@@ -52,6 +60,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
+  site.site_function = function_;
   const Value& v = g_[id];
   site.range = v.range;
   if (site.range.size() == 0 && v.statement != kNone) {
@@ -179,6 +188,9 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
         if (want.kind != g_[id].kind || want.op != g_[id].op) continue;
         Bindings bindings;
         if (!match_value(anchor.graph, anchor.root, g_, id, bindings)) continue;
+        Change change;
+        change.root = id;
+        if (!chosen(anchor, bindings, change)) continue;
         PlannedSite site = new_site(rule, id);
         site.interior = {id};
         if (site.range.size() == 0) break;

@@ -49,6 +49,13 @@ class SitePlanner {
                   std::string& why) const;
 
   bool simple_value(ValueId id) const;
+  // What clauses may ask about the site at `root`, but for its arguments.
+  SiteView view_of(ValueId root, const Operation* constructed) const;
+  // Whether the file hands this class to a function of that name.
+  bool passed_to(const Operation* type, const std::string& function) const;
+  // Whether the readers of a result take it for one tensor, or take only its part `except`; those
+  // parts go into `parts`.
+  bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
   PlannedSite call_site(const CompiledRule& rule, ValueId id);
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
@@ -66,6 +73,19 @@ class SitePlanner {
 
   static std::string python_case(const std::string& literal);
   static std::string spell_literal(const Literal& literal);
+  // Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
+  static bool is_atom(std::string_view text) {
+    int depth = 0;
+    for (char c : text) {
+      if (c == '(' || c == '[') ++depth;
+      if (c == ')' || c == ']') --depth;
+      if (depth == 0 && std::string_view("+-*/%<>=&|^~ ,\n").find(c) != std::string_view::npos) {
+        return false;
+      }
+    }
+    return depth == 0;
+  }
+
   template <typename Spell>
   static std::optional<std::string> fill(const std::string& text, Spell spell) {
     std::string out;
@@ -90,7 +110,9 @@ class SitePlanner {
       if (!piece) return std::nullopt;
       if (part == -2) end = close;
       bool whole = at == 0 && end == text.size();
-      bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
+      // A sign may stand where the text goes on with a word: `-5 if flag else None`.
+      bool sign = piece->starts_with("-") && at == 0 && text.substr(end).starts_with(" if ");
+      bool atom = is_atom(std::string_view(*piece).substr(sign ? 1 : 0));
       out += whole || atom ? *piece : "(" + *piece + ")";
       at = end;
     }
@@ -104,13 +126,33 @@ class SitePlanner {
   bool choices(const CompiledRule& rule, Bindings& bindings,
                std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
 
+  bool chosen(const CompiledPattern& alternative, const Bindings& bindings,
+              const Change& change) const;
+  bool applies(const CompiledPattern& pattern, const Bindings& bindings,
+               const Change& change) const;
+  bool clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,
+                    const Change& change, bool without_code) const;
+
   void finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
                      const Bindings& bindings, const std::map<std::string, std::string>& set,
                      Change& change, PlannedSite& site);
 
+  // Values with an effect that are part of the site: a dropout that does nothing at inference.
+  std::set<ValueId> accounted(const PlannedSite& site) const;
+  // A call whose helper was seen through: what else its arguments do would be lost.
+  bool loses_effects(ValueId root, const PlannedSite& site,
+                     const std::vector<ValueId>& kept) const;
+
   // Whether a part that costs something is needed beside the rewritten value.
   bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
                   const std::set<ValueId>& gone, const std::set<StatementId>& dead) const;
+
+  // The text of an argument of the new call, holes filled; `missing` is set where this alternative
+  // of the pattern has no such part.
+  std::optional<std::string> argument_text(const std::string& text, const Bindings& bindings,
+                                           const std::map<std::string, std::string>& set,
+                                           ValueId root, const std::set<StatementId>& dead,
+                                           bool* missing) const;
 
   // Part of the text of a kept value.
   bool only_kept(ValueId id, const std::vector<ValueId>& kept) const;

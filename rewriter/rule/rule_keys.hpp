@@ -9,9 +9,9 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 12> kRuleKeys{
-    "id",    "summary", "subject", "attention", "match",    "anchor",
-    "where", "layout",  "rewrite", "rewrites",  "triggers", "tests"};
+inline constexpr std::array<std::string_view, 13> kRuleKeys{
+    "id",     "summary", "subject",  "attention", "match", "anchor", "where",
+    "layout", "rewrite", "rewrites", "triggers",  "tests", "shared"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};
@@ -48,7 +48,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 15> kWhereKinds{{
+inline constexpr std::array<WhereKind, 26> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -61,7 +61,18 @@ inline constexpr std::array<WhereKind, 15> kWhereKinds{{
     {"last_dim", WhereForm::names},
     {"attribute", WhereForm::names},
     {"number", WhereForm::names},
+    {"scalar", WhereForm::names},
+    {"one_size", WhereForm::names},
+    {"not_sequence", WhereForm::names},
+    {"tensor_or_none", WhereForm::names},
+    {"no_object", WhereForm::names},
+    {"not_cast", WhereForm::names},
+    {"instance", WhereForm::values},
+    {"computed_from", WhereForm::values},
+    {"training_flag", WhereForm::names},
+    {"may_be_floating", WhereForm::names},
     {"not_within", WhereForm::qualified},
+    {"not_passed_to", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
 }};

@@ -81,6 +81,7 @@ std::optional<Rule> RuleReader::read(const YAML::Node& node) {
     derive_triggers(rule);
   }
   if (const YAML::Node* tests = keys->find("tests")) read_tests(*tests, rule);
+  if (const YAML::Node* shared = keys->find("shared")) rule.shared = read_code(*shared, "shared");
   if (rule.id.empty()) return std::nullopt;
   return rule;
 }
@@ -260,6 +261,15 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
       } else {
         for (const YAML::Node& item : *values) {
           if (auto literal = file_.literal(item, "values")) where.values.push_back(*literal);
+        }
+      }
+      if (name == "instance") {
+        for (const Literal& type : where.values) {
+          const Operation* known = catalogue_.find(type.text);
+          if (known == nullptr || !known->is_class) {
+            file_.report(node, "expected classes of the catalogue for `instance`, found `" +
+                                   to_string(type) + "`");
+          }
         }
       }
       return;

@@ -92,6 +92,15 @@ std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
   return out;
 }
 
+const std::string* FunctionLowering::own_attribute(ValueId id) const {
+  const Value& v = g()[id];
+  auto method = unit_.methods.find(index_);
+  if (v.kind != Kind::attribute || method == unit_.methods.end()) return nullptr;
+  const Value& object = g()[v.operands[0]];
+  if (object.kind != Kind::parameter || object.text != "self") return nullptr;
+  return unit_.classes->stores(method->second, v.text) ? &method->second : nullptr;
+}
+
 void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
   const Value& c = g()[callee];
   if (c.kind == Kind::function) {
@@ -223,6 +232,8 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
                         unit_.arguments.lower_bound({index_ + 1, 0}));
   if (!ok) {
     g().values.resize(values);
+    g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
+                        g().instances.end());
     g().sinks.resize(sinks);
     if (current_ != kNone) g().statements[current_].uses.resize(uses);
     return std::nullopt;
@@ -251,7 +262,10 @@ ValueId FunctionLowering::call(TSNode node) {
     const Value& c = g()[callee];
     if (c.kind == Kind::attribute) {
       const Value& base = g()[c.operands[0]];
-      if (base.kind != Kind::literal) op = context_.catalogue.method(c.text);
+      // A module's attribute is no method of a tensor, whatever it is called.
+      if (base.kind != Kind::literal && own_attribute(callee) == nullptr) {
+        op = context_.catalogue.method(c.text);
+      }
       if (op != nullptr) receiver = c.operands[0];
     }
   } else {
@@ -322,6 +336,16 @@ ValueId FunctionLowering::call(TSNode node) {
   for (const Argument& a : arguments) {
     v.operands.push_back(a.value);
     v.keywords.push_back(a.keyword);
+  }
+  if (op == nullptr) {
+    if (const std::string* owner = own_attribute(callee)) {
+      const auto& made_of = unit_.classes->instances(*owner, g()[callee].text);
+      if (!made_of.empty()) {  // a layer: at inference it only computes
+        ValueId id = add(std::move(v), node);
+        g().instances.emplace(id, made_of);
+        return id;
+      }
+    }
   }
   impure_ = true;
   if (g()[callee].kind == Kind::unknown) {

@@ -144,6 +144,28 @@ Expected<Frontend::Template> PythonFrontend::rewrite_template(std::string_view c
   return out;
 }
 
+AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
+                                         graph::ValueId value) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  AttributeFacts out;
+  const graph::Graph& g = unit.functions[function].graph;
+  const graph::Value& v = g[value];
+  // A function inside a method reads its `self`.
+  auto method = unit.methods.end();
+  for (uint32_t f = function; f != kNone && method == unit.methods.end();
+       f = unit.functions[f].parent) {
+    method = unit.methods.find(f);
+  }
+  if (v.kind != graph::Kind::attribute || method == unit.methods.end()) return out;
+  const graph::Value& object = g[v.operands[0]];
+  bool self = object.text == "self" && (object.kind == graph::Kind::parameter ||
+                                        object.kind == graph::Kind::unknown);
+  if (!self) return out;
+  out.number = unit.classes->number(method->second, v.text);
+  out.text = unit.classes->text(method->second, v.text);
+  return out;
+}
+
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {
   const auto& unit = static_cast<const PythonUnit&>(base);

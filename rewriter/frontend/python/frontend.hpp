@@ -19,6 +19,8 @@ class PythonFrontend : public Frontend {
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
                                    graph::ValueId root,
                                    const std::set<graph::StatementId>& dead) const override;
+  AttributeFacts attribute(const Unit& unit, uint32_t function,
+                           graph::ValueId value) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
   Project& project() { return project_; }

@@ -25,6 +25,16 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+// The same, but what stands behind a dot is another object's name.
+bool reads_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    bool left = at == 0 || (!word_char(text[at - 1]) && text[at - 1] != '.');
+    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
+    if (left && right) return true;
+  }
+  return false;
+}
+
 // Every read of a name in the file, by name: identifiers outside import statements, and words in
 // strings (annotations, __all__).
 struct Reads {
@@ -226,7 +236,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     if (!any) return false;
     for (const Edit& e : edits.edits()) {
-      if (has_word(e.replacement, name)) return false;
+      if (reads_word(e.replacement, name)) return false;
     }
     return true;
   };

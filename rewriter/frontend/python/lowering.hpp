@@ -109,6 +109,8 @@ class FunctionLowering {
   bool fresh(ValueId id) const;
   bool escaped(ValueId id) const;
   void note_project_call(ValueId value, ValueId callee);
+  // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
+  const std::string* own_attribute(ValueId id) const;
   // The value that a call of a short pure function of this file gives, seen through.
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
                                      TSNode node);

@@ -114,6 +114,8 @@ class Realiser {
     }
     Expected<void> done = change_.edit_call ? edit_call() : replace_root(dead);
     if (!done) return tl::unexpected(done.error());
+    done = take_parts();
+    if (!done) return tl::unexpected(done.error());
     done = remove_dead(dead);
     if (!done) return tl::unexpected(done.error());
     *after = after_;
@@ -147,6 +149,41 @@ class Realiser {
       if (!done) return done;
     }
     return edits_.add({{in.end, outer.end}, ""});
+  }
+
+  // The new call gives what used to be one part of its result: `out, _ = f()` becomes `out = f()`
+  // and `f()[0]` becomes `f()`.
+  Expected<void> take_parts() {
+    bool unpacked = false;
+    for (ValueId id : change_.parts) {
+      const Value& v = g_[id];
+      if (v.kind == Kind::index && v.syntax != kNone) {
+        TSNode node = unit_.nodes[v.syntax];
+        TSNode whole = field(node, "value");
+        ByteRange tail{ts_node_end_byte(whole), ts_node_end_byte(node)};
+        if (!comments_in(unit_, tail).empty()) {
+          return failure("a comment stands inside the index that would go; move it out");
+        }
+        auto done = edits_.add({tail, ""});
+        if (!done) return done;
+        continue;
+      }
+      if (unpacked) continue;
+      unpacked = true;
+      TSNode assignment = ts_node_parent(unit_.nodes[g_[change_.root].syntax]);
+      while (is(assignment, "parenthesized_expression")) assignment = ts_node_parent(assignment);
+      TSNode left = is(assignment, "assignment") ? field(assignment, "left") : TSNode{};
+      if (!present(left)) return failure("the result is taken apart somewhere else");
+      auto names = children_of(left);
+      if (v.index < 0 || static_cast<size_t>(v.index) >= names.size() ||
+          !comments_in(unit_, range_of(left)).empty()) {
+        return failure("the names that the result is taken apart into cannot be edited");
+      }
+      auto done = edits_.add(
+          {range_of(left), std::string(text_of(text_, names[static_cast<size_t>(v.index)]))});
+      if (!done) return done;
+    }
+    return {};
   }
 
   // The text that the first operand of a method or function call has.
