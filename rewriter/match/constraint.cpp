@@ -136,8 +136,7 @@ bool no_object(const Where&, const SiteView& site, const Argument& a) {
       work.push_back(v.operands[2]);
     }
     if (v.kind == graph::Kind::op && v.op->is_class) return false;
-    if (v.kind == graph::Kind::call &&
-        (*site.graph)[v.operands[0]].kind == graph::Kind::symbol) {
+    if (v.kind == graph::Kind::call && (*site.graph)[v.operands[0]].kind == graph::Kind::symbol) {
       return false;
     }
   }
@@ -150,8 +149,7 @@ bool not_cast(const Where&, const SiteView& site, const Argument& a) {
 }
 
 bool computed_from(const Where& clause, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone &&
-         uses_operation(*site.graph, a.value, [&](const Operation& op) {
+  return a.value != graph::kNone && uses_operation(*site.graph, a.value, [&](const Operation& op) {
            return std::any_of(clause.values.begin(), clause.values.end(),
                               [&](const Literal& name) { return name.text == op.id; });
          });

@@ -80,7 +80,8 @@ bool is_scalar(const Graph& g, ValueId id, const std::function<bool(ValueId)>& a
     } else if (v.kind == Kind::phi) {
       walk.reach(v.operands[1]);
       walk.reach(v.operands[2]);
-    } else if (v.kind == Kind::op && v.op->library == "operator") {
+    } else if (v.kind == Kind::op && v.op->axes == AxisKind::elementwise) {
+      // Also `d ** -0.5`, whose normal form is an operation of tensors.
       for (ValueId operand : v.operands) walk.reach(operand);
     } else if (!is_size(g, *at) && !(v.kind == Kind::op && v.op->library == "math")) {
       return false;
@@ -205,9 +206,9 @@ bool read_as_rank(const Graph& g, ValueId id, int rank) {
       if (o.kind != Kind::op || o.op != u.op || o.operands.size() != u.operands.size()) continue;
       bool alike = true;
       for (size_t i = 1; i < o.operands.size(); ++i) {
-        alike = alike && (o.operands[i] == u.operands[i] || (o.operands[i] != kNone &&
-                                                             u.operands[i] != kNone &&
-                                                             g.same(o.operands[i], u.operands[i])));
+        alike = alike && (o.operands[i] == u.operands[i] ||
+                          (o.operands[i] != kNone && u.operands[i] != kNone &&
+                           g.same(o.operands[i], u.operands[i])));
       }
       const Value& source = g[o.operands[0]];
       auto shown = source.kind == Kind::op && source.op->result_rank ? source.op->result_rank

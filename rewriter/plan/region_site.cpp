@@ -26,9 +26,9 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     PlannedSite site = new_site(rule, id);
     site.interior = bindings.interior;
     if (!choices(rule, bindings, set, change, site)) continue;
-    if (g_[id].inlined &&
-        std::none_of(site.interior.begin(), site.interior.end(),
-                     [&](ValueId v) { return !g_[v].inlined && g_[v].range.size() != 0; })) {
+    if (g_[id].inlined && std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+          return !g_[v].inlined && g_[v].range.size() != 0;
+        })) {
       continue;  // all of it stands in the helper, which is rewritten itself
     }
     if (!applies(pattern, bindings, change)) continue;
@@ -79,8 +79,7 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
     auto whole = [&](ValueId at) {
       Bindings trial = bindings;
       return std::any_of(alternatives.begin(), alternatives.end(), [&](const CompiledPattern& a) {
-        return a.graph[a.root].kind == Kind::phi &&
-               match_value(a.graph, a.root, g_, at, trial);
+        return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial);
       });
     };
     while (!work.empty()) {
@@ -150,9 +149,10 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     }
   }
   if (rule.rule->attention && needs_dense(g_, change.root)) {
-    refuse(site, rule.rule->shared,
-           "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
-           "the query; use `.reshape`");
+    refuse(
+        site, rule.rule->shared,
+        "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
+        "the query; use `.reshape`");
     return;
   }
   const CompiledRewrite* rewrite = choose(rule, view, site.finding.assumes, site);
@@ -170,8 +170,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     }
   }
   if (g_[change.root].inlined && loses_effects(change.root, site, kept)) {
-    refuse(site, "argument-effect",
-           "an argument of the helper has an effect that the new call would lose; compute it first");
+    refuse(
+        site, "argument-effect",
+        "an argument of the helper has an effect that the new call would lose; compute it first");
     return;
   }
   if (std::string why = disturbed(site, kept); !why.empty()) {
@@ -233,10 +234,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   site.finding.outcome = Outcome::rewritten;
 }
 
-std::optional<std::string> SitePlanner::argument_text(
-    const std::string& text, const Bindings& bindings,
-    const std::map<std::string, std::string>& set, ValueId root,
-    const std::set<StatementId>& dead, bool* missing) const {
+std::optional<std::string> SitePlanner::argument_text(const std::string& text,
+                                                      const Bindings& bindings,
+                                                      const std::map<std::string, std::string>& set,
+                                                      ValueId root,
+                                                      const std::set<StatementId>& dead,
+                                                      bool* missing) const {
   return fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
     auto given = set.find(hole);
     if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;

@@ -140,8 +140,7 @@ class SitePlanner {
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const PlannedSite& site) const;
   // A call whose helper was seen through: what else its arguments do would be lost.
-  bool loses_effects(ValueId root, const PlannedSite& site,
-                     const std::vector<ValueId>& kept) const;
+  bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
   // Whether a part that costs something is needed beside the rewritten value.
   bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,

@@ -144,8 +144,7 @@ const std::vector<std::string>& ClassFacts::kin_of(const std::string& class_name
   return out;
 }
 
-ClassFacts::Answer& ClassFacts::answer(const std::string& class_name,
-                                       std::string_view attribute) {
+ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::string_view attribute) {
   auto [at, fresh] = answers_.emplace(std::pair{class_name, std::string(attribute)}, Answer{});
   Answer& out = at->second;
   if (!fresh) return out;
@@ -205,8 +204,8 @@ bool ClassFacts::number(const std::string& class_name, std::string_view attribut
   Answer& a = answer(class_name, attribute);
   if (!a.number) {
     a.number = a.known && std::all_of(a.values.begin(), a.values.end(), [&](TSNode value) {
-      return !ts_node_is_null(value) && numeric(value, 0);
-    });
+                 return !ts_node_is_null(value) && numeric(value, 0);
+               });
   }
   return *a.number;
 }
@@ -264,8 +263,8 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
       if (!present(own) || text_at(own) != name) continue;
       TSNode fallback = field(parameter, "value"), annotation = field(parameter, "type");
       return (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) ||
-             (present(annotation) && (text_at(annotation) == "float" ||
-                                      text_at(annotation) == "int"));
+             (present(annotation) &&
+              (text_at(annotation) == "float" || text_at(annotation) == "int"));
     }
   }
   return false;

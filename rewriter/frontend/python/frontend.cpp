@@ -158,8 +158,8 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   }
   if (v.kind != graph::Kind::attribute || method == unit.methods.end()) return out;
   const graph::Value& object = g[v.operands[0]];
-  bool self = object.text == "self" && (object.kind == graph::Kind::parameter ||
-                                        object.kind == graph::Kind::unknown);
+  bool self = object.text == "self" &&
+              (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
   if (!self) return out;
   out.number = unit.classes->number(method->second, v.text);
   out.text = unit.classes->text(method->second, v.text);

@@ -317,6 +317,7 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   for (TSNode node : statements_of(unit.tree.root())) {
     if (!is(node, "import_statement")) continue;
     for (TSNode name : fields_of(node, "name")) {
+      if (is(name, "aliased_import")) continue;  // `import a.b as c` binds c alone
       std::string_view text = text_of(unit.text(), name);
       if (text == module ||
           (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {
