@@ -11,7 +11,9 @@ namespace mindiesd::kernels {
 
 enum class DataType : std::int32_t { kFloat32, kFloat16, kBFloat16, kBool, kInt32, kInt64 };
 
-enum class LaunchStatus { kOk, kOutOfMemory };
+// kUnsupported: valid, but not by this back end; kFailed: the device refused, and says why in words
+// of its own.
+enum class LaunchStatus { kOk, kOutOfMemory, kUnsupported, kFailed };
 
 inline constexpr int kMaxRank = 8;
 
@@ -91,13 +93,39 @@ struct VarlenAttention {
 // output = input * cos + rotate(input) * sin over rows of `width` values, where rotate maps
 // (a, b) to (-b, a) on halves (a = x[j], b = x[j + width/2]; GPT-NeoX) or on neighbours
 // (a = x[2j], b = x[2j + 1]; RoFormer, arXiv 2104.09864, eq. 34). Full-width tables hold one value
-// for each element, half-width tables one for each pair.
+// for each element, half-width tables one for each pair. A complex table is two half-width tables
+// of step 2. Output may be the same view as input.
+//
+// With has_matrix, pair j becomes (m00 a + m01 b, m10 a + m11 b) instead, m being the 2x2 matrix at
+// matrix.data + row offset + j * matrix.step, its rows and columns matrix_row and matrix_column
+// apart; cos and sin are not read.
 struct Rotary {
   RowSpace rows;
   std::int64_t width = 0;
   RowOperand input, cos, sin, output;
   bool interleaved = false;
   bool half_width_tables = false;
+  bool has_matrix = false;
+  RowOperand matrix;
+  std::int64_t matrix_row = 2, matrix_column = 1;
+};
+
+enum class NormSpan : std::int32_t { kNone, kRow, kHeads };
+
+// One or two rotations (query and key) in one launch, each after an RMSNorm where `norm` says so:
+//   kRow    over the row:  y = x / sqrt(mean(x^2) + eps) * weight[width]
+//   kHeads  over all rows of the last leading dimension together, whose index is the head:
+//           heads = rows.sizes[rank - 1], mean over heads * width values, weight[heads * width].
+// y is not rounded before the rotation. The operands share width, interleaved, half_width_tables,
+// has_matrix and the tables' data and types; rows and strides are each operand's own.
+struct RotaryQk {
+  int count = 1;
+  Rotary operands[2];
+  NormSpan norm = NormSpan::kNone;
+  const void* weight[2] = {};  // null: ones
+  DataType weight_type[2] = {};
+  std::int64_t weight_step[2] = {1, 1};
+  float eps = 0.0F;
 };
 
 // y = input / sqrt(mean(input^2) + eps) over rows of `width` values (arXiv 1910.07467), then
@@ -118,21 +146,69 @@ struct RmsNorm {
   float eps = 0.0F;
 };
 
+enum class NormKind : std::int32_t { kLayer, kRms };
+
+// Over rows of `width` values, each step where its operand is present and none rounded before the
+// results are stored:
+//   sum = input + gate * branch
+//   y = (sum - mean(sum)) / sqrt(variance(sum) + eps)  or  y = sum / sqrt(mean(sum^2) + eps)
+//   y = y * weight + bias
+//   output = y * (1 + scale) + shift
+// The variance is that of the population (arXiv 1607.06450). gate, scale and shift repeat by
+// strides of 0, within a row too. `sum` may be the same view as input or branch; `output` as any of
+// input, branch where `sum` is elsewhere.
+struct FusedNorm {
+  RowSpace rows;
+  std::int64_t width = 0;
+  NormKind kind = NormKind::kLayer;
+  RowOperand input, output;
+  bool has_branch = false, has_gate = false, has_sum = false;
+  RowOperand branch, gate, sum;
+  bool has_scale = false, has_shift = false;
+  RowOperand scale, shift;
+  const void* weight = nullptr;
+  DataType weight_type = DataType::kFloat32;
+  std::int64_t weight_step = 1;
+  const void* bias = nullptr;
+  DataType bias_type = DataType::kFloat32;
+  std::int64_t bias_step = 1;
+  float eps = 0.0F;
+};
+
 enum class Subtract : std::int32_t { kNone, kRow, kGlobal };
 
-// Softmax over rows of `width` values after, in this order: subtraction of a maximum, clamp to
-// [clamp_min, clamp_max], mask. A boolean mask replaces what it forbids by mask_value, any other is
-// added. A row that is -inf throughout gives NaN, as the formula does.
+// Softmax over rows of `width` values after, in this order: scale * input + bias, subtraction of a
+// maximum, clamp to [clamp_min, clamp_max], mask. A boolean mask replaces what it forbids by
+// mask_value, any other is added. A row that is -inf throughout gives NaN, as the formula does.
 struct Softmax {
   RowSpace rows;
   std::int64_t width = 0;
   RowOperand input, output;
+  float scale = 1.0F;
+  bool has_bias = false;
+  RowOperand bias;
   bool has_mask = false;
   RowOperand mask;
   float mask_value = 0.0F;
   Subtract subtract = Subtract::kNone;
   bool has_clamp_min = false, has_clamp_max = false;
   float clamp_min = 0.0F, clamp_max = 0.0F;
+};
+
+// gelu: x (1 + erf(x / sqrt(2))) / 2; tanh form: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2;
+// fast: x sigmoid(1.702 x) (arXiv 1606.08415); silu: x sigmoid(x); mish: x tanh(log(1 + e^x))
+// (arXiv 1908.08681).
+enum class Activation : std::int32_t { kGelu, kGeluTanh, kGeluFast, kSilu, kMish, kRelu };
+
+// output = activation(input), or input * activation(gate) where there is a gate. Elementwise: a
+// dense tensor comes as one row. Output may be the same view as input or gate.
+struct Activate {
+  RowSpace rows;
+  std::int64_t width = 0;
+  RowOperand input, output;
+  bool has_gate = false;
+  RowOperand gate;
+  Activation activation = Activation::kGelu;
 };
 
 }  // namespace mindiesd::kernels

@@ -14,9 +14,11 @@ struct Launchers {
   const char* name;  // of the instruction set
   LaunchStatus (*attention)(const Attention&);
   LaunchStatus (*attention_varlen)(const VarlenAttention&);
-  LaunchStatus (*rotary)(const Rotary&);
+  LaunchStatus (*rotary)(const RotaryQk&);
   LaunchStatus (*rms_norm)(const RmsNorm&);
+  LaunchStatus (*fused_norm)(const FusedNorm&);
   LaunchStatus (*softmax)(const Softmax&);
+  LaunchStatus (*activation)(const Activate&);
 };
 
 // Chosen once. MINDIESD_CPU_ISA=baseline|avx2|avx512 picks a narrower set, for tests and for

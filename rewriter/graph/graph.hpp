@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,6 +151,10 @@ class Graph {
   mutable std::vector<std::vector<ValueId>> users_;
   mutable std::vector<bool> statement_use_;
 };
+
+// What a definition that reaches a place becomes once some statements are gone.
+DefinitionId effective(const Graph& graph, DefinitionId definition,
+                       const std::set<StatementId>& dead);
 
 // A compact dump for tests and debugging: `add(mul(x, 2), y)`.
 std::string dump(const Graph& graph, ValueId id, int depth = 32);

@@ -112,7 +112,9 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
               alternative.source->set.size() != 1) {
             return false;
           }
-          change.restated.emplace_back(home, name + " = " + text);
+          auto restated = frontend_.assignment(name, text);
+          if (!restated) return false;
+          change.restated.emplace_back(home, std::move(*restated));
           set[name] = name;
           if (g_.name_index(name)) return false;  // the name is taken
         }
@@ -222,7 +224,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     // What the callee takes anyway need not be said.
     auto fallback = target_default(target_operation(change.callee), argument.keyword, position);
     if (fallback && holes_in(text).size() == 1 && set.contains(holes_in(text)[0]) &&
-        argument.text == spell_literal(*fallback)) {
+        argument.text == frontend_.literal(*fallback)) {
       skipped = true;
       continue;
     }
@@ -240,7 +242,7 @@ std::optional<std::string> SitePlanner::argument_text(const std::string& text,
                                                       ValueId root,
                                                       const std::set<StatementId>& dead,
                                                       bool* missing) const {
-  return fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+  return frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
     auto given = set.find(hole);
     if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;
     if (given != set.end()) return argument_text(given->second, bindings, {}, root, dead, missing);
@@ -249,7 +251,7 @@ std::optional<std::string> SitePlanner::argument_text(const std::string& text,
       *missing = true;
       return std::nullopt;
     }
-    return planner_.frontend_.spell(unit_, function_, found->second, root, dead);
+    return frontend_.spell(unit_, function_, found->second, root, dead);
   });
 }
 

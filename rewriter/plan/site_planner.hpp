@@ -23,8 +23,12 @@ using graph::ValueId;
 
 class SitePlanner {
  public:
-  SitePlanner(const Planner& planner, const Unit& unit, uint32_t function)
-      : planner_(planner), unit_(unit), function_(function), g_(unit.functions[function].graph) {}
+  SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function)
+      : planner_(planner),
+        unit_(unit),
+        frontend_(frontend),
+        function_(function),
+        g_(unit.functions[function].graph) {}
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
  private:
@@ -71,53 +75,8 @@ class SitePlanner {
   static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,
                                                size_t position);
 
-  static std::string python_case(const std::string& literal);
-  static std::string spell_literal(const Literal& literal);
-  // Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
-  static bool is_atom(std::string_view text) {
-    int depth = 0;
-    for (char c : text) {
-      if (c == '(' || c == '[') ++depth;
-      if (c == ')' || c == ']') --depth;
-      if (depth == 0 && std::string_view("+-*/%<>=&|^~ ,\n").find(c) != std::string_view::npos) {
-        return false;
-      }
-    }
-    return depth == 0;
-  }
-
-  template <typename Spell>
-  static std::optional<std::string> fill(const std::string& text, Spell spell) {
-    std::string out;
-    for (size_t at = 0; at < text.size();) {
-      if (text[at] != '$') {
-        out += text[at++];
-        continue;
-      }
-      size_t end = at + 1;
-      while (end < text.size() &&
-             (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
-        ++end;
-      }
-      int part = -1;
-      size_t close = end;
-      if (end + 2 < text.size() && text[end] == '[' &&
-          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
-        part = text[end + 1] - '0';
-        close = end + 3;
-      }
-      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
-      if (!piece) return std::nullopt;
-      if (part == -2) end = close;
-      bool whole = at == 0 && end == text.size();
-      // A sign may stand where the text goes on with a word: `-5 if flag else None`.
-      bool sign = piece->starts_with("-") && at == 0 && text.substr(end).starts_with(" if ");
-      bool atom = is_atom(std::string_view(*piece).substr(sign ? 1 : 0));
-      out += whole || atom ? *piece : "(" + *piece + ")";
-      at = end;
-    }
-    return out;
-  }
+  // What a rule's YAML says (`true`, `null`, `-1`), as the source language writes it.
+  std::string spell_scalar(const std::string& scalar) const;
 
   // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
@@ -171,6 +130,7 @@ class SitePlanner {
  private:
   const Planner& planner_;
   const Unit& unit_;
+  const Frontend& frontend_;
   uint32_t function_;
   const Graph& g_;
 };

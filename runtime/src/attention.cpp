@@ -1,7 +1,9 @@
 // mindiesd_attention and mindiesd_attention_varlen: checks, then the kernels of the device.
 
 #include <cmath>
+#include <cstddef>
 
+#include "backends.h"
 #include "device.h"
 
 namespace mindiesd::runtime {
@@ -91,9 +93,8 @@ Check read_slopes(const mindiesd_tensor* tensor, const View& query, const View& 
   return {};
 }
 
-Check attention(const void* raw) {
-  mindiesd_attention_args args;
-  MINDIESD_RETURN_IF(read_args(raw, sizeof(args), sizeof(args), &args));
+// The whole description, checked; `output` comes back for its device and whether it is empty.
+Check read_attention(const mindiesd_attention_args& args, Attention* described, View* result) {
   if (args.layout != MINDIESD_BSND && args.layout != MINDIESD_BNSD) {
     return invalid("layout must be 0 (BSND) or 1 (BNSD), but is " + std::to_string(args.layout));
   }
@@ -103,7 +104,9 @@ Check attention(const void* raw) {
   const int sequence = head_first ? 2 : 1;
   const int head = head_first ? 1 : 2;
 
-  View query, key, value, output;
+  View query, key, value;
+  View& output = *result;
+  Attention& problem = *described;
   MINDIESD_RETURN_IF(read_view(args.query, "query", &query));
   MINDIESD_RETURN_IF(read_view(args.key, "key", &key));
   MINDIESD_RETURN_IF(read_view(args.value, "value", &value));
@@ -111,7 +114,6 @@ Check attention(const void* raw) {
   for (const View* view : {&query, &key, &value, &output}) {
     MINDIESD_RETURN_IF(expect_rank(*view, 4, dimensions));
   }
-  Attention problem;
   MINDIESD_RETURN_IF(read_common(args, query, key, value, output, head, &problem));
 
   problem.batch = query.size(0);
@@ -146,11 +148,59 @@ Check attention(const void* raw) {
     for (int d = 0; d < 4; ++d) problem.mask_strides[d] = mask.stride(d);
   }
   MINDIESD_RETURN_IF(read_slopes(args.alibi_slopes, query, output, problem.batch, &problem));
+  return {};
+}
 
+Check read_attention_args(const void* raw, mindiesd_attention_args* args) {
+  return read_args(raw, offsetof(mindiesd_attention_args, backend), sizeof(*args), args);
+}
+
+// The back end that was asked for, or else the first one that computes the problem; null: none
+// does.
+Check find_backend(const Attention& problem, const View& output, std::int32_t wanted,
+                   const AttentionBackend** backend) {
+  const auto backends = attention_backends(output.device_type);
+  if (wanted < 0 || wanted > static_cast<std::int32_t>(backends.size())) {
+    return invalid("backend must lie in 0 to " + std::to_string(backends.size()) + ", but is " +
+                   std::to_string(wanted));
+  }
+  *backend = nullptr;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (wanted != 0 && wanted != static_cast<std::int32_t>(i) + 1) continue;
+    if (!backends[i].supports(problem, output.device_id)) continue;
+    *backend = &backends[i];
+    return {};
+  }
+  return {};
+}
+
+Check attention(const void* raw) {
+  mindiesd_attention_args args;
+  MINDIESD_RETURN_IF(read_attention_args(raw, &args));
+  Attention problem;
+  View output;
+  MINDIESD_RETURN_IF(read_attention(args, &problem, &output));
   const DeviceKernels* device = nullptr;
-  MINDIESD_RETURN_IF(find_kernels(query, &device));
+  MINDIESD_RETURN_IF(find_kernels(output, &device));
+  const AttentionBackend* backend = nullptr;
+  MINDIESD_RETURN_IF(find_backend(problem, output, args.backend, &backend));
   if (output.empty()) return {};
-  return check_launch(device->attention(problem, args.stream));
+  if (backend == nullptr) return check_launch(*device, kernels::LaunchStatus::kUnsupported);
+  const OnDevice current(*device, output.device_id);
+  return check_launch(*device, backend->launch(problem, args.stream));
+}
+
+// Succeeds where the back end computes the problem; MINDIESD_UNSUPPORTED where it does not.
+Check attention_supported(const void* raw) {
+  mindiesd_attention_args args;
+  MINDIESD_RETURN_IF(read_attention_args(raw, &args));
+  Attention problem;
+  View output;
+  MINDIESD_RETURN_IF(read_attention(args, &problem, &output));
+  const AttentionBackend* backend = nullptr;
+  MINDIESD_RETURN_IF(find_backend(problem, output, args.backend, &backend));
+  if (backend != nullptr) return {};
+  return Failure{MINDIESD_UNSUPPORTED, "the back end does not compute this problem"};
 }
 
 std::int64_t entry(const View& cu_seqlens, std::int64_t index) {
@@ -224,10 +274,7 @@ Check attention_varlen(const void* raw) {
   varlen.cu_seqlens_type = cu_query.type;
   MINDIESD_RETURN_IF(read_slopes(args.alibi_slopes, query, output, varlen.sequences, &problem));
 
-  const DeviceKernels* device = nullptr;
-  MINDIESD_RETURN_IF(find_kernels(query, &device));
-  if (output.empty()) return {};
-  return check_launch(device->attention_varlen(varlen, args.stream));
+  return launch(output, &DeviceKernels::attention_varlen, varlen, args.stream);
 }
 
 }  // namespace
@@ -237,6 +284,18 @@ extern "C" {
 
 mindiesd_status mindiesd_attention(const mindiesd_attention_args* args) {
   return mindiesd::runtime::guarded(mindiesd::runtime::attention, args);
+}
+
+const char* mindiesd_attention_backend_name(int32_t device_type, int32_t backend) {
+  const auto backends = mindiesd::runtime::attention_backends(device_type);
+  if (backend < 1 || backend > static_cast<int32_t>(backends.size())) return nullptr;
+  return backends[static_cast<std::size_t>(backend) - 1].name;
+}
+
+int32_t mindiesd_attention_supported(const mindiesd_attention_args* args) {
+  const mindiesd_status status =
+      mindiesd::runtime::guarded(mindiesd::runtime::attention_supported, args);
+  return status == MINDIESD_OK ? 1 : status == MINDIESD_UNSUPPORTED ? 0 : -1;
 }
 
 mindiesd_status mindiesd_attention_varlen(const mindiesd_attention_varlen_args* args) {

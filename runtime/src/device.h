@@ -1,7 +1,8 @@
 // Which kernels serve which device: the one place that knows. Entry point: kernels_for.
 //
 // A device is one table of launchers over the descriptions of kernels/problem.h. Another device
-// adds its table and a case in kernels_for; the checks and the interfaces above stay as they are.
+// adds its table and a case in kernels_for and attention_backends; the checks and the interfaces
+// above stay as they are.
 
 #pragma once
 
@@ -11,11 +12,16 @@
 namespace mindiesd::runtime {
 
 struct DeviceKernels {
-  kernels::LaunchStatus (*attention)(const kernels::Attention&, void* stream);
   kernels::LaunchStatus (*attention_varlen)(const kernels::VarlenAttention&, void* stream);
-  kernels::LaunchStatus (*rotary)(const kernels::Rotary&, void* stream);
+  kernels::LaunchStatus (*rotary)(const kernels::RotaryQk&, void* stream);
   kernels::LaunchStatus (*rms_norm)(const kernels::RmsNorm&, void* stream);
+  kernels::LaunchStatus (*fused_norm)(const kernels::FusedNorm&, void* stream);
   kernels::LaunchStatus (*softmax)(const kernels::Softmax&, void* stream);
+  kernels::LaunchStatus (*activation)(const kernels::Activate&, void* stream);
+  // Makes a device current for the calling thread and gives the one that was; null: no such notion.
+  std::int32_t (*activate)(std::int32_t device_id);
+  // Why the last launch of this thread gave kFailed; null: this device never gives it.
+  const char* (*last_error)();
 };
 
 // Null: this build has no kernels for the device.
@@ -23,7 +29,40 @@ const DeviceKernels* kernels_for(std::int32_t device_type);
 
 Check find_kernels(const View& view, const DeviceKernels** kernels);
 
-Check check_launch(kernels::LaunchStatus status);
+// The back ends of attention are in backends.h.
+
+// The device of a view, current while this lives.
+class OnDevice {
+ public:
+  OnDevice(const DeviceKernels& device, std::int32_t device_id)
+      : activate_(device.activate),
+        previous_(activate_ != nullptr ? activate_(device_id) : device_id),
+        device_id_(device_id) {}
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() {
+    if (activate_ != nullptr && previous_ != device_id_) activate_(previous_);
+  }
+
+ private:
+  std::int32_t (*activate_)(std::int32_t);
+  std::int32_t previous_;
+  std::int32_t device_id_;
+};
+
+Check check_launch(const DeviceKernels& device, kernels::LaunchStatus status);
+
+// Launches one kernel on the device of its output; nothing where the output is empty.
+template <typename Problem>
+Check launch(const View& output,
+             kernels::LaunchStatus (*DeviceKernels::*kernel)(const Problem&, void*),
+             const Problem& problem, void* stream) {
+  const DeviceKernels* device = nullptr;
+  MINDIESD_RETURN_IF(find_kernels(output, &device));
+  if (output.empty()) return {};
+  const OnDevice current(*device, output.device_id);
+  return check_launch(*device, (device->*kernel)(problem, stream));
+}
 
 // The body of every function of the C interface: runs `body`, keeps the text of a failure for
 // mindiesd_last_error, lets no exception out.

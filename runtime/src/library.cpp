@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "backends.h"
 #include "device.h"
 #include "kernels/cpu/launch.h"
 #include "kernels/cpu/parallel.h"
@@ -13,13 +14,21 @@ namespace {
 namespace cpu = kernels::cpu;
 
 constexpr DeviceKernels kCpuKernels = {
-    [](const kernels::Attention& problem, void*) { return cpu::launchers().attention(problem); },
     [](const kernels::VarlenAttention& problem, void*) {
       return cpu::launchers().attention_varlen(problem);
     },
-    [](const kernels::Rotary& problem, void*) { return cpu::launchers().rotary(problem); },
+    [](const kernels::RotaryQk& problem, void*) { return cpu::launchers().rotary(problem); },
     [](const kernels::RmsNorm& problem, void*) { return cpu::launchers().rms_norm(problem); },
+    [](const kernels::FusedNorm& problem, void*) { return cpu::launchers().fused_norm(problem); },
     [](const kernels::Softmax& problem, void*) { return cpu::launchers().softmax(problem); },
+    [](const kernels::Activate& problem, void*) { return cpu::launchers().activation(problem); },
+    nullptr,
+    nullptr,
+};
+
+constexpr AttentionBackend kCpuAttention[] = {
+    {"cpu", [](const kernels::Attention&, std::int32_t) { return true; },
+     [](const kernels::Attention& problem, void*) { return cpu::launchers().attention(problem); }},
 };
 
 thread_local std::string t_last_error;
@@ -36,6 +45,15 @@ const DeviceKernels* kernels_for(std::int32_t device_type) {
   }
 }
 
+std::span<const AttentionBackend> attention_backends(std::int32_t device_type) {
+  switch (device_type) {
+    case MINDIESD_CPU:
+      return kCpuAttention;
+    default:
+      return {};
+  }
+}
+
 Check find_kernels(const View& view, const DeviceKernels** kernels) {
   *kernels = kernels_for(view.device_type);
   if (*kernels != nullptr) return {};
@@ -44,9 +62,20 @@ Check find_kernels(const View& view, const DeviceKernels** kernels) {
                                            ", for which this build has no kernels"};
 }
 
-Check check_launch(kernels::LaunchStatus status) {
-  if (status == kernels::LaunchStatus::kOk) return {};
-  return Failure{MINDIESD_OUT_OF_MEMORY, "no memory for the working space of the kernel"};
+Check check_launch(const DeviceKernels& device, kernels::LaunchStatus status) {
+  switch (status) {
+    case kernels::LaunchStatus::kOk:
+      return {};
+    case kernels::LaunchStatus::kOutOfMemory:
+      return Failure{MINDIESD_OUT_OF_MEMORY, "no memory for the working space of the kernel"};
+    case kernels::LaunchStatus::kUnsupported:
+      return Failure{MINDIESD_UNSUPPORTED, "no kernel of this build serves these operands"};
+    case kernels::LaunchStatus::kFailed:
+      break;
+  }
+  return Failure{MINDIESD_INTERNAL, device.last_error != nullptr
+                                        ? device.last_error()
+                                        : "the device refused the launch and gave no reason"};
 }
 
 mindiesd_status guarded(Check (*body)(const void* args), const void* args) noexcept {

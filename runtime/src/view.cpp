@@ -147,17 +147,17 @@ std::string shape_of(const View& view) {
 }
 
 Check read_view(const mindiesd_tensor* tensor, const char* name, View* view) {
-  const std::string label = name;
-  if (tensor == nullptr) return invalid(label + " must be a tensor, but is null");
+  if (tensor == nullptr) return invalid(std::string(name) + " must be a tensor, but is null");
   if (tensor->ndim < 0 || tensor->ndim > MINDIESD_MAX_NDIM) {
-    return invalid(label + " must have 0 to " + text(MINDIESD_MAX_NDIM) + " dimensions, but has " +
-                   text(tensor->ndim));
+    return invalid(std::string(name) + " must have 0 to " + text(MINDIESD_MAX_NDIM) +
+                   " dimensions, but has " + text(tensor->ndim));
   }
   if (tensor->ndim > 0 && tensor->sizes == nullptr) {
-    return invalid(label + " has " + text(tensor->ndim) + " dimensions, but its sizes are null");
+    return invalid(std::string(name) + " has " + text(tensor->ndim) +
+                   " dimensions, but its sizes are null");
   }
   if (tensor->dtype < MINDIESD_FLOAT32 || tensor->dtype > MINDIESD_INT64) {
-    return invalid(label + " has the unknown dtype " + text(tensor->dtype));
+    return invalid(std::string(name) + " has the unknown dtype " + text(tensor->dtype));
   }
   view->name = name;
   view->data = tensor->data;
@@ -171,7 +171,7 @@ Check read_view(const mindiesd_tensor* tensor, const char* name, View* view) {
   std::int64_t reach = 0;
   for (int d = tensor->ndim - 1; d >= 0; --d) {
     const std::int64_t size = tensor->sizes[d];
-    if (size < 0) return invalid(label + " has the negative size " + text(size));
+    if (size < 0) return invalid(std::string(name) + " has the negative size " + text(size));
     view->sizes[d] = size;
     view->strides[d] = tensor->strides != nullptr ? tensor->strides[d] : dense;
     std::int64_t extent = 0;
@@ -179,15 +179,16 @@ Check read_view(const mindiesd_tensor* tensor, const char* name, View* view) {
         __builtin_mul_overflow(std::max<std::int64_t>(size - 1, 0), view->strides[d], &extent) ||
         dense > kLargest || extent > kLargest || extent < -kLargest ||
         (reach += std::abs(extent)) > kLargest) {
-      return invalid(label + " is larger than memory can be: " + shape_of(*view));
+      return invalid(std::string(name) + " is larger than memory can be: " + shape_of(*view));
     }
   }
   if (view->data == nullptr && !view->empty()) {
-    return invalid(label + " has shape " + shape_of(*view) + ", but its data pointer is null");
+    return invalid(std::string(name) + " has shape " + shape_of(*view) +
+                   ", but its data pointer is null");
   }
   if (reinterpret_cast<std::uintptr_t>(view->data) % bytes_of(view->type) != 0) {
-    return invalid(label + " must be aligned to its element, " + text(bytes_of(view->type)) +
-                   " bytes");
+    return invalid(std::string(name) + " must be aligned to its element, " +
+                   text(bytes_of(view->type)) + " bytes");
   }
   return {};
 }
@@ -230,7 +231,7 @@ Check expect_size(const View& view, int dim, std::int64_t size, const char* what
                  " in dimension " + text(dim) + ", but has shape " + shape_of(view));
 }
 
-Check broadcast_to(View* view, const std::int64_t* sizes, int rank, const std::string& what) {
+Check broadcast_to(View* view, const std::int64_t* sizes, int rank, const char* what) {
   View wide = *view;
   wide.rank = rank;
   const int missing = rank - view->rank;

@@ -53,7 +53,7 @@ Check expect_size(const View& view, int dim, std::int64_t size, const char* what
 
 // Aligns trailing dimensions with `sizes` and gives repeated ones stride 0. `what` describes the
 // target in the message.
-Check broadcast_to(View* view, const std::int64_t* sizes, int rank, const std::string& what);
+Check broadcast_to(View* view, const std::int64_t* sizes, int rank, const char* what);
 
 // Fails where two elements of `output` may share memory, or where output and input do. Views that
 // interleave without sharing (slices of one packed tensor) pass. With `allow_same`, so does an

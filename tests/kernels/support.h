@@ -5,12 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/launch.h"
@@ -172,6 +175,46 @@ class Random {
 
 inline void fill(Memory& memory, std::int64_t elements, Random& random) {
   for (std::int64_t i = 0; i < elements; ++i) memory.set(i, random.normal());
+}
+
+// Rows [outer, inner] of `width` values with random strides; `broadcast` gives a dimension stride
+// 0.
+struct Rows {
+  RowOperand operand;
+  std::unique_ptr<Memory> memory;
+
+  Rows(DataType type, std::int64_t outer, std::int64_t inner, std::int64_t width, Random& random,
+       bool broadcast = false, std::int64_t step = 1) {
+    std::int64_t sizes[2] = {outer, inner};
+    std::int64_t stride = std::max<std::int64_t>(width * step, 1) + random.pick(0, 2);
+    int order[2] = {0, 1};
+    if (random.flip()) std::swap(order[0], order[1]);
+    for (int i = 1; i >= 0; --i) {
+      const bool repeated = broadcast && random.flip();
+      operand.strides[order[i]] = repeated ? 0 : stride;
+      if (!repeated) stride *= sizes[order[i]];
+    }
+    operand.type = type;
+    operand.step = step;
+    memory = std::make_unique<Memory>(type, stride);
+    fill(*memory, stride, random);
+    operand.data = memory->data();
+  }
+
+  std::int64_t index(std::int64_t outer, std::int64_t inner, std::int64_t i) const {
+    return outer * operand.strides[0] + inner * operand.strides[1] + i * operand.step;
+  }
+  double get(std::int64_t outer, std::int64_t inner, std::int64_t i) const {
+    return memory->get(index(outer, inner, i));
+  }
+};
+
+inline RowSpace space(std::int64_t outer, std::int64_t inner) {
+  RowSpace rows;
+  rows.rank = 2;
+  rows.sizes[0] = outer;
+  rows.sizes[1] = inner;
+  return rows;
 }
 
 // Every instruction set of this machine.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -49,7 +51,7 @@ TEST_F(CInterface, LaterFieldsOfALargerCallerAreIgnored) {
 }
 
 TEST_F(CInterface, TooSmallAStructIsRefused) {
-  args_.struct_size = sizeof(args_) - 1;
+  args_.struct_size = offsetof(mindiesd_softmax_args, scale) - 1;
   EXPECT_EQ(mindiesd_softmax(&args_), MINDIESD_INVALID_ARGUMENT);
   EXPECT_NE(std::string(mindiesd_last_error()).find("struct_size"), std::string::npos);
   EXPECT_EQ(mindiesd_softmax(nullptr), MINDIESD_INVALID_ARGUMENT);
@@ -57,6 +59,17 @@ TEST_F(CInterface, TooSmallAStructIsRefused) {
   EXPECT_EQ(mindiesd_attention_varlen(nullptr), MINDIESD_INVALID_ARGUMENT);
   EXPECT_EQ(mindiesd_rotary(nullptr), MINDIESD_INVALID_ARGUMENT);
   EXPECT_EQ(mindiesd_rms_norm(nullptr), MINDIESD_INVALID_ARGUMENT);
+}
+
+TEST_F(CInterface, StructsOfEarlierVersionsAreTaken) {
+  x_[0] = 2;
+  args_.scale = 3.0;  // beyond what the caller says it has
+  args_.struct_size = offsetof(mindiesd_softmax_args, scale);
+  ASSERT_EQ(mindiesd_softmax(&args_), MINDIESD_OK);
+  EXPECT_NEAR(y_[0], std::exp(1.0) / (std::exp(1.0) + 2.0), 1e-6);
+  args_.struct_size = sizeof(args_);
+  ASSERT_EQ(mindiesd_softmax(&args_), MINDIESD_OK);
+  EXPECT_NEAR(y_[0], std::exp(3.0) / (std::exp(3.0) + 2.0), 1e-6);
 }
 
 TEST_F(CInterface, ErrorTextBelongsToTheThread) {

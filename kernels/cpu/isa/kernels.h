@@ -8,8 +8,10 @@ namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 
 LaunchStatus attention(const Attention& problem);
 LaunchStatus attention_varlen(const VarlenAttention& problem);
-LaunchStatus rotary(const Rotary& problem);
+LaunchStatus rotary(const RotaryQk& problem);
 LaunchStatus rms_norm(const RmsNorm& problem);
+LaunchStatus fused_norm(const FusedNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
+LaunchStatus activation(const Activate& problem);
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

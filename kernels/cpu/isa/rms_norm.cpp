@@ -3,23 +3,10 @@
 // first- or second-level cache between the two passes over it.
 
 #include "kernels/cpu/isa/kernels.h"
+#include "kernels/cpu/isa/rows.h"
 #include "kernels/cpu/isa/simd.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
-namespace {
-
-// In double: the whole row shares the error of this sum.
-double sum_of_squares(const float* row, int64_t width) {
-  double total = 0.0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t i = 0; i < width; ++i) {
-    const auto value = static_cast<double>(row[i]);
-    total += value * value;
-  }
-  return total;
-}
-
-}  // namespace
 
 LaunchStatus rms_norm(const RmsNorm& problem) {
   const int64_t width = problem.width;
@@ -41,23 +28,15 @@ LaunchStatus rms_norm(const RmsNorm& problem) {
     for (int64_t r = begin; r < end; ++r, walk.next()) {
       load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
                problem.input.step, width);
-      // One square root and one division a row are cheap in double. The factor stays exact as the
-      // sum of two floats: x * factor + x * rest rounds once where the machine has a fused
-      // multiply-add.
-      const double mean = sum_of_squares(row, width) / static_cast<double>(width);
-      const double exact = 1.0 / __builtin_sqrt(mean + static_cast<double>(problem.eps));
-      const auto factor = static_cast<float>(exact);
-      const float rest = __builtin_isfinite(factor)
-                             ? static_cast<float>(exact - static_cast<double>(factor))
-                             : 0.0F;
+      const InverseRoot root(sum_of_squares(row, width) / static_cast<double>(width), problem.eps);
+      const float factor = root.factor, rest = root.rest;
       const bool plain = problem.normalized == DataType::kFloat32 &&
                          problem.product == DataType::kFloat32 && problem.bias == nullptr;
       if (plain && problem.weight != nullptr) {
 #pragma omp simd
         for (int64_t i = 0; i < width; ++i) row[i] = (row[i] * factor + row[i] * rest) * weight[i];
       } else {
-#pragma omp simd
-        for (int64_t i = 0; i < width; ++i) row[i] = row[i] * factor + row[i] * rest;
+        root.apply(row, width);
         round_row(row, problem.normalized, width);
         if (problem.weight != nullptr) {
 #pragma omp simd

@@ -1,7 +1,10 @@
-// Rotary position embedding on the CPU, one row at a time in float32. Entry point: rotary.
-// A table row that several input rows share (heads, batch) is converted once while it is shared.
+// Rotary position embedding on the CPU, with the RMSNorm of query and key before it where asked.
+// Entry point: rotary. One group of rows at a time in float32: a row, or where the norm goes over
+// all heads, the rows of a position. A table row that several input rows share (heads, batch) is
+// converted once while it is shared.
 
 #include "kernels/cpu/isa/kernels.h"
+#include "kernels/cpu/isa/rows.h"
 #include "kernels/cpu/isa/simd.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
@@ -39,65 +42,129 @@ void rotate_neighbours_half_width(float* row, const float* cos, const float* sin
   }
 }
 
-// A table's current row as float32.
-class TableRow {
+// m: the four entries of the pairs' matrices, each `pairs` long. Pairs are `second` apart and begin
+// every `step`: (pairs, 1) for halves, (1, 2) for neighbours.
+void multiply_pairs(float* row, const float* m, int64_t pairs, int64_t second, int64_t step) {
+#pragma omp simd
+  for (int64_t j = 0; j < pairs; ++j) {
+    const float a = row[j * step];
+    const float b = row[j * step + second];
+    row[j * step] = m[j] * a + m[pairs + j] * b;
+    row[j * step + second] = m[2 * pairs + j] * a + m[3 * pairs + j] * b;
+  }
+}
+
+// The current row of a table of matrices, entry by entry as multiply_pairs wants them.
+class MatrixRow {
  public:
-  TableRow(const RowOperand& table, int64_t width, float* memory)
-      : table_(table), width_(width), memory_(memory) {}
+  MatrixRow(const Rotary& problem, float* memory) : problem_(problem), memory_(memory) {}
 
   const float* at_offset(int64_t offset) {
-    if (table_.type == DataType::kFloat32 && table_.step == 1) {
-      return static_cast<const float*>(at(table_.data, table_.type, offset));
+    if (loaded_ && offset == offset_) return memory_;
+    const RowOperand& matrix = problem_.matrix;
+    const int64_t pairs = problem_.width / 2;
+    for (int64_t entry = 0; entry < 4; ++entry) {
+      const int64_t place =
+          offset + entry / 2 * problem_.matrix_row + entry % 2 * problem_.matrix_column;
+      load_row(memory_ + entry * pairs, at(matrix.data, matrix.type, place), matrix.type,
+               matrix.step, pairs);
     }
-    if (!loaded_ || offset != offset_) {
-      load_row(memory_, at(table_.data, table_.type, offset), table_.type, table_.step, width_);
-      offset_ = offset;
-      loaded_ = true;
-    }
+    offset_ = offset;
+    loaded_ = true;
     return memory_;
   }
 
  private:
-  const RowOperand& table_;
-  int64_t width_;
+  const Rotary& problem_;
   float* memory_;
   int64_t offset_ = 0;
   bool loaded_ = false;
 };
 
-}  // namespace
+void rotate_row(float* row, const Rotary& p, const float* cos, const float* sin) {
+  const int64_t pairs = p.width / 2;
+  if (!p.interleaved) {
+    rotate_halves(row, cos, sin, pairs, p.half_width_tables ? 0 : pairs);
+  } else if (p.half_width_tables) {
+    rotate_neighbours_half_width(row, cos, sin, pairs);
+  } else {
+    rotate_neighbours(row, cos, sin, pairs);
+  }
+}
 
-LaunchStatus rotary(const Rotary& problem) {
-  const int64_t width = problem.width;
-  const int64_t pairs = width / 2;
-  const int64_t table_width = problem.half_width_tables ? pairs : width;
-  const int64_t padded = round_up(width, 16);
+LaunchStatus rotate(const RotaryQk& problem, int operand) {
+  const Rotary& p = problem.operands[operand];
+  const bool together = problem.norm == NormSpan::kHeads;
+  RowSpace groups = p.rows;
+  int64_t heads = 1;
+  if (together) heads = groups.sizes[--groups.rank];
+  // Strides from head to head inside a group.
+  const auto head_stride = [&](const RowOperand& rows) {
+    return together ? rows.strides[groups.rank] : 0;
+  };
+  const int64_t width = p.width;
+  const int64_t values = heads * width;
+  const int64_t padded = round_up(values, 16), padded_row = round_up(width, 16);
+  const int64_t table_width = p.half_width_tables ? width / 2 : width;
+  const void* weights = problem.weight[operand];
+  const int64_t weight_count = together ? values : width;
   OutOfMemory memory;
-  parallel_for(problem.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
-    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded));
-    if (row == nullptr) return memory.set();
-    TableRow cos_row(problem.cos, table_width, row + padded);
-    TableRow sin_row(problem.sin, table_width, row + 2 * padded);
-    const int64_t* const strides[4] = {problem.input.strides, problem.cos.strides,
-                                       problem.sin.strides, problem.output.strides};
-    RowWalk<4> walk(problem.rows, strides, begin);
-    for (int64_t r = begin; r < end; ++r, walk.next()) {
-      const float* cos = cos_row.at_offset(walk.offset(1));
-      const float* sin = sin_row.at_offset(walk.offset(2));
-      load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
-               problem.input.step, width);
-      if (!problem.interleaved) {
-        rotate_halves(row, cos, sin, pairs, problem.half_width_tables ? 0 : pairs);
-      } else if (problem.half_width_tables) {
-        rotate_neighbours_half_width(row, cos, sin, pairs);
-      } else {
-        rotate_neighbours(row, cos, sin, pairs);
+  parallel_for(groups.count(), row_grain(values), [&](int64_t begin, int64_t end) {
+    float* group = scratch(ScratchSlot::kRow, static_cast<size_t>(2 * padded + 2 * padded_row));
+    if (group == nullptr) return memory.set();
+    float* weight = group + padded;
+    float* tables = weight + padded;
+    if (weights != nullptr) {
+      load_row(weight, weights, problem.weight_type[operand], problem.weight_step[operand],
+               weight_count);
+    }
+    SharedRow cos_row(p.cos, table_width, tables);
+    SharedRow sin_row(p.sin, table_width, tables + padded_row);
+    MatrixRow matrix_row(p, tables);
+    const int64_t* const strides[5] = {p.input.strides, p.cos.strides, p.sin.strides,
+                                       p.matrix.strides, p.output.strides};
+    RowWalk<5> walk(groups, strides, begin);
+    for (int64_t g = begin; g < end; ++g, walk.next()) {
+      for (int64_t h = 0; h < heads; ++h) {
+        const int64_t offset = walk.offset(0) + h * head_stride(p.input);
+        load_row(group + h * width, at(p.input.data, p.input.type, offset), p.input.type,
+                 p.input.step, width);
       }
-      store_row(at(problem.output.data, problem.output.type, walk.offset(3)), row,
-                problem.output.type, problem.output.step, width);
+      if (problem.norm != NormSpan::kNone) {
+        const double mean = sum_of_squares(group, values) / static_cast<double>(values);
+        InverseRoot(mean, problem.eps).apply(group, values);
+        if (weights != nullptr) {
+#pragma omp simd
+          for (int64_t i = 0; i < values; ++i) group[i] *= weight[i];
+        }
+      }
+      for (int64_t h = 0; h < heads; ++h) {
+        float* row = group + h * width;
+        if (p.has_matrix) {
+          const float* m = matrix_row.at_offset(walk.offset(3) + h * head_stride(p.matrix));
+          const int64_t pairs = width / 2;
+          multiply_pairs(row, m, pairs, p.interleaved ? 1 : pairs, p.interleaved ? 2 : 1);
+        } else {
+          rotate_row(row, p, cos_row.at_offset(walk.offset(1) + h * head_stride(p.cos)),
+                     sin_row.at_offset(walk.offset(2) + h * head_stride(p.sin)));
+        }
+        const int64_t offset = walk.offset(4) + h * head_stride(p.output);
+        store_row(at(p.output.data, p.output.type, offset), row, p.output.type, p.output.step,
+                  width);
+      }
     }
   });
   return memory.status();
+}
+
+}  // namespace
+
+LaunchStatus rotary(const RotaryQk& problem) {
+  for (int operand = 0; operand < problem.count; ++operand) {
+    const LaunchStatus status = rotate(problem, operand);
+    if (status != LaunchStatus::kOk) return status;
+  }
+  return LaunchStatus::kOk;
 }
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -1,6 +1,7 @@
 // Guarded softmax on the CPU, one row at a time in float32. Entry point: softmax.
 
 #include "kernels/cpu/isa/kernels.h"
+#include "kernels/cpu/isa/rows.h"
 #include "kernels/cpu/isa/simd.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
@@ -20,18 +21,35 @@ float maximum(const float* row, int64_t width) {
 
 float nan_or_larger(float a, float b) { return a != a ? a : (b > a || b != b ? b : a); }
 
+// scale * input + bias of one row; `bias` is null or the bias row as float32.
+void read_row(float* row, const Softmax& problem, int64_t offset, const float* bias) {
+  const int64_t width = problem.width;
+  load_row(row, at(problem.input.data, problem.input.type, offset), problem.input.type,
+           problem.input.step, width);
+  const float scale = problem.scale;
+  if (bias != nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] = row[i] * scale + bias[i];
+  } else if (scale != 1.0F) {
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) row[i] *= scale;
+  }
+}
+
 LaunchStatus global_maximum(const Softmax& problem, float* result) {
   OutOfMemory memory;
   float shared = -kInfinity;
   parallel_for(problem.rows.count(), row_grain(problem.width), [&](int64_t begin, int64_t end) {
-    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(problem.width));
+    const int64_t padded = round_up(problem.width, 16);
+    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(2 * padded));
     if (row == nullptr) return memory.set();
+    SharedRow bias(problem.bias, problem.width, row + padded);
     float largest = -kInfinity;
-    const int64_t* const strides[1] = {problem.input.strides};
-    RowWalk<1> walk(problem.rows, strides, begin);
+    const int64_t* const strides[2] = {problem.input.strides, problem.bias.strides};
+    RowWalk<2> walk(problem.rows, strides, begin);
     for (int64_t r = begin; r < end; ++r, walk.next()) {
-      load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
-               problem.input.step, problem.width);
+      read_row(row, problem, walk.offset(0),
+               problem.has_bias ? bias.at_offset(walk.offset(1)) : nullptr);
       largest = nan_or_larger(largest, maximum(row, problem.width));
     }
     float seen;
@@ -96,15 +114,16 @@ LaunchStatus softmax(const Softmax& problem) {
   }
   OutOfMemory memory;
   parallel_for(problem.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
-    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(2 * padded));
+    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded));
     if (row == nullptr) return memory.set();
     float* mask = row + padded;
-    const int64_t* const strides[3] = {problem.input.strides, problem.output.strides,
-                                       problem.mask.strides};
-    RowWalk<3> walk(problem.rows, strides, begin);
+    SharedRow bias(problem.bias, width, mask + padded);
+    const int64_t* const strides[4] = {problem.input.strides, problem.output.strides,
+                                       problem.mask.strides, problem.bias.strides};
+    RowWalk<4> walk(problem.rows, strides, begin);
     for (int64_t r = begin; r < end; ++r, walk.next()) {
-      load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
-               problem.input.step, width);
+      read_row(row, problem, walk.offset(0),
+               problem.has_bias ? bias.at_offset(walk.offset(3)) : nullptr);
       if (problem.subtract != Subtract::kNone) {
         const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
 #pragma omp simd

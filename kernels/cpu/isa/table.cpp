@@ -9,7 +9,13 @@ namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 #define MINDIESD_TEXT(name) MINDIESD_TEXT_OF(name)
 
 extern const Launchers kLaunchers;
-const Launchers kLaunchers = {
-    MINDIESD_TEXT(MINDIESD_ISA), attention, attention_varlen, rotary, rms_norm, softmax};
+const Launchers kLaunchers = {MINDIESD_TEXT(MINDIESD_ISA),
+                              attention,
+                              attention_varlen,
+                              rotary,
+                              rms_norm,
+                              fused_norm,
+                              softmax,
+                              activation};
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

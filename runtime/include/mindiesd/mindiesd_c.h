@@ -1,9 +1,9 @@
-/* The C interface of libmindiesd: attention, rotary embedding, RMSNorm and guarded softmax over
- * tensors that the caller owns. mindiesd.h wraps it for C++.
+/* The C interface of libmindiesd: attention, rotary embedding, norms, guarded softmax and
+ * activations over tensors that the caller owns. mindiesd.h wraps it for C++.
  *
  * Every function returns a status; mindiesd_last_error() then says what was expected and what was
  * found. No function allocates a result: outputs are given, and must not share memory with an input
- * (rotary and rms_norm may write over their input if it is the same view). Work on a CPU is
+ * (where a function says so, an output may be the same view as an input). Work on a CPU is
  * complete on return; work on a device is put on `stream` (a cudaStream_t there, ignored on the
  * CPU). Functions may be called from several threads at once.
  *
@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It grows when functions, fields or enumerators are added. */
-#define MINDIESD_ABI_VERSION 1
+#define MINDIESD_ABI_VERSION 2
 
 typedef enum mindiesd_status {
   MINDIESD_OK = 0,
@@ -101,9 +101,19 @@ typedef struct mindiesd_attention_args {
   int32_t layout; /* mindiesd_layout */
   int32_t causal; /* mindiesd_causal */
   void* stream;
+  int32_t backend;  /* 0: the library chooses; k > 0: back end number k, below */
+  int32_t reserved; /* zero */
 } mindiesd_attention_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_attention(const mindiesd_attention_args* args);
+
+/* The back ends of a device are numbered from 1 in the order in which the library prefers them. The
+ * name of number `backend`; NULL beyond the last. */
+MINDIESD_EXPORT const char* mindiesd_attention_backend_name(int32_t device_type, int32_t backend);
+
+/* Whether `args->backend` (not 0) computes this problem: 1, 0, or -1 where args are invalid (see
+ * mindiesd_last_error). Launches nothing. */
+MINDIESD_EXPORT int32_t mindiesd_attention_supported(const mindiesd_attention_args* args);
 
 /* Attention over packed sequences: query [Tq, Hq, D], key [Tk, Hk, D], value [Tk, Hk, Dv], output
  * [Tq, Hq, Dv]; sequence s owns tokens cu_seqlens[s] to cu_seqlens[s + 1]. cu_seqlens_query and
@@ -138,8 +148,10 @@ typedef enum mindiesd_rotation {
 
 /* output = input * cos + rotate(input) * sin along the last dimension D (even), where rotate maps a
  * pair (a, b) to (-b, a). cos and sin broadcast to input by its trailing dimensions; their last
- * dimension is D, or D/2 with one value for each pair. Any floating types and strides; computed in
- * float32, rounded to output's type. */
+ * dimension is D, or D/2 with one value for each pair. sin may be NULL: cos is then a table of 2x2
+ * matrices [..., D/2, 2, 2] by which neighbours are multiplied as column vectors; rotation must be
+ * MINDIESD_ROTATED_INTERLEAVED. Any floating types and strides; computed in float32, rounded to
+ * output's type. Output may be the same view as input. */
 typedef struct mindiesd_rotary_args {
   size_t struct_size;
   const mindiesd_tensor* input;
@@ -153,9 +165,42 @@ typedef struct mindiesd_rotary_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_rotary(const mindiesd_rotary_args* args);
 
+typedef enum mindiesd_qk_norm {
+  MINDIESD_QK_NORM_NONE = 0,
+  MINDIESD_QK_NORM_HEAD = 1, /* over each row of D values */
+  MINDIESD_QK_NORM_ALL = 2   /* over the rows of `head_dimension` together */
+} mindiesd_qk_norm;
+
+/* Query and key rotated in one launch, each after an RMSNorm where `norm` says so: over D values
+ * with weights [D], or over all heads of a position with weights [heads * D]; weights may be NULL.
+ * cos and sin as mindiesd_rotary, broadcasting to query and to key. key and key_output may be NULL
+ * together. head_dimension: which dimension of query and key counts heads (negative from the end;
+ * read for MINDIESD_QK_NORM_ALL). Not rounded between norm and rotation. An output may be the same
+ * view as its input. */
+typedef struct mindiesd_rotary_qk_args {
+  size_t struct_size;
+  const mindiesd_tensor* query;
+  const mindiesd_tensor* key;
+  const mindiesd_tensor* query_weight;
+  const mindiesd_tensor* key_weight;
+  const mindiesd_tensor* cos;
+  const mindiesd_tensor* sin;
+  const mindiesd_tensor* query_output;
+  const mindiesd_tensor* key_output;
+  double eps;
+  int32_t rotation; /* mindiesd_rotation */
+  int32_t norm;     /* mindiesd_qk_norm */
+  int32_t head_dimension;
+  int32_t reserved; /* zero */
+  void* stream;
+} mindiesd_rotary_qk_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_rotary_qk(const mindiesd_rotary_qk_args* args);
+
 /* y = input / sqrt(mean(input^2) + eps) over the last dimension D; output = weight * y + bias.
  * weight, bias: NULL or floating [D]. y is rounded to normalized_dtype before it meets the weight,
- * weight * y to product_dtype before the bias (MINDIESD_FLOAT32: not rounded). */
+ * weight * y to product_dtype before the bias (MINDIESD_FLOAT32: not rounded). Output may be the
+ * same view as input. */
 typedef struct mindiesd_rms_norm_args {
   size_t struct_size;
   const mindiesd_tensor* input;
@@ -170,15 +215,69 @@ typedef struct mindiesd_rms_norm_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_rms_norm(const mindiesd_rms_norm_args* args);
 
+typedef enum mindiesd_norm_kind {
+  MINDIESD_LAYER_NORM = 0,
+  MINDIESD_RMS_NORM = 1
+} mindiesd_norm_kind;
+
+/* sum = input + gate * branch, y = norm(sum) * weight + bias, output = y * (1 + scale) + shift over
+ * the last dimension D. Everything but input and output may be NULL; `sum` needs branch, gate needs
+ * branch. branch and sum have input's shape; gate, scale and shift broadcast to it by its trailing
+ * dimensions; weight and bias are [D]. LayerNorm takes the variance of the population. Each operand
+ * has a floating type of its own; computed in float32, rounded where a result is stored. Outputs
+ * may each be the same view as input or branch, but not as each other. */
+typedef struct mindiesd_fused_norm_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* branch;
+  const mindiesd_tensor* gate;
+  const mindiesd_tensor* weight;
+  const mindiesd_tensor* bias;
+  const mindiesd_tensor* scale;
+  const mindiesd_tensor* shift;
+  const mindiesd_tensor* sum;
+  const mindiesd_tensor* output;
+  double eps;
+  int32_t kind;     /* mindiesd_norm_kind */
+  int32_t reserved; /* zero */
+  void* stream;
+} mindiesd_fused_norm_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_fused_norm(const mindiesd_fused_norm_args* args);
+
+typedef enum mindiesd_activation_kind {
+  MINDIESD_GELU = 0,      /* with erf */
+  MINDIESD_GELU_TANH = 1, /* its approximation with tanh */
+  MINDIESD_GELU_FAST = 2, /* x sigmoid(1.702 x) */
+  MINDIESD_SILU = 3,
+  MINDIESD_MISH = 4,
+  MINDIESD_RELU = 5
+} mindiesd_activation_kind;
+
+/* output = activation(input), or input * activation(gate) where gate is not NULL. All of one shape;
+ * any floating types and strides. Output may be the same view as input or gate. */
+typedef struct mindiesd_activation_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* gate;
+  const mindiesd_tensor* output;
+  int32_t activation; /* mindiesd_activation_kind */
+  int32_t reserved;   /* zero */
+  void* stream;
+} mindiesd_activation_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_activation(const mindiesd_activation_args* args);
+
 typedef enum mindiesd_subtract {
   MINDIESD_SUBTRACT_NONE = 0,
   MINDIESD_SUBTRACT_ROW = 1,   /* the maximum along dim */
   MINDIESD_SUBTRACT_GLOBAL = 2 /* the maximum of the whole tensor */
 } mindiesd_subtract;
 
-/* Softmax along `dim` (negative counts from the end) after subtraction of a maximum, clamp, mask,
- * in this order. mask: NULL or broadcastable to input by its trailing dimensions; bool (false
- * becomes mask_value) or floating (added). A row that is -inf throughout gives NaN. */
+/* Softmax along `dim` (negative counts from the end) after scale * input + bias, subtraction of a
+ * maximum, clamp, mask, in this order. bias: NULL or floating, broadcastable to input. mask: NULL
+ * or broadcastable to input by its trailing dimensions; bool (false becomes mask_value) or floating
+ * (added). A row that is -inf throughout gives NaN. */
 typedef struct mindiesd_softmax_args {
   size_t struct_size;
   const mindiesd_tensor* input;
@@ -192,6 +291,8 @@ typedef struct mindiesd_softmax_args {
   int32_t subtract; /* mindiesd_subtract */
   int32_t dim;
   void* stream;
+  double scale; /* 0 is read as 1 */
+  const mindiesd_tensor* bias;
 } mindiesd_softmax_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_softmax(const mindiesd_softmax_args* args);

@@ -13,7 +13,7 @@ import torch
 
 from .utils import ModelExecError, ParametersInvalid
 
-_ABI_VERSION = 1
+_ABI_VERSION = 2
 _OK, _INVALID_ARGUMENT, _UNSUPPORTED, _OUT_OF_MEMORY = 0, 1, 2, 3
 _NAME = "libmindiesd.so"
 
