@@ -128,6 +128,8 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
+  // Whether a class of another file inherits from this one of the unit.
+  virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
   virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
     return {};
   }

@@ -106,6 +106,9 @@ class Graph {
   std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
+  // Calls of a private method that were seen through, and the class that defines it: true as long
+  // as no class of another file overrides it.
+  std::map<ValueId, std::string> methods_seen;
 
   ValueId add(Value value) {
     values.push_back(std::move(value));

@@ -150,6 +150,8 @@ class Absorber {
     if (path_.contains(id)) return true;
     if (!only_serves(id, reader)) return false;
     const Value& v = g_[id];
+    // What a helper's text does cannot be taken out of its call.
+    if (v.inlined) return no("is transposed inside a helper");
     if (v.kind == Kind::op && is_swap(id)) {
       path_.insert(id);
       gone_.insert(id);
@@ -182,6 +184,7 @@ class Absorber {
     for (ValueId user : g_.users(id)) {
       if (unwritten(user) || neutral(user, id)) continue;
       const Value& u = g_[user];
+      if (u.inlined) return no("is read inside a helper");
       if (u.kind == Kind::op && is_swap(user) && u.operands[0] == id) {
         if (gone_.insert(user).second) ++transposes_;
         drop_copy(user);

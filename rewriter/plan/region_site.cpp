@@ -31,12 +31,20 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
         })) {
       continue;  // all of it stands in the helper, which is rewritten itself
     }
-    if (!applies(pattern, bindings, change)) continue;
+    if (!applies(pattern, bindings, change) || overridden(site)) continue;
     finish_region(rule, pattern, bindings, set, change, site);
     auto rank = [](const PlannedSite& s) { return std::pair(s.rewritten, s.interior.size()); };
     if (!best || rank(site) > rank(*best)) best = std::move(site);
   }
   return best;
+}
+
+// A private method that is part of it may be another one in a class of another file.
+bool SitePlanner::overridden(const PlannedSite& site) const {
+  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+    auto seen = g_.methods_seen.find(id);
+    return seen != g_.methods_seen.end() && frontend_.subclassed(unit_, seen->second);
+  });
 }
 
 // Whether the clauses of an alternative hold for what it bound.

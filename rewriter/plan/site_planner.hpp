@@ -85,6 +85,7 @@ class SitePlanner {
   bool choices(const CompiledRule& rule, Bindings& bindings,
                std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
 
+  bool overridden(const PlannedSite& site) const;
   bool chosen(const CompiledPattern& alternative, const Bindings& bindings,
               const Change& change) const;
   bool applies(const CompiledPattern& pattern, const Bindings& bindings,

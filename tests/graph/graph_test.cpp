@@ -66,7 +66,6 @@ const Spellings kSame[] = {
     {"float32",
      {"x.float()", "x.to(torch.float32)", "x.to(dtype=torch.float32)", "x.to(torch.float)"}},
     {"float32_twice", {"x.float()", "x.float().float()", "x.to(torch.float32).float()"}},
-    {"shape_of_a_cast", {"x.shape[0]", "x.float().shape[0]", "x.type_as(y).shape[0]"}},
     {"float16", {"x.half()", "x.to(torch.float16)", "x.to(torch.half)"}},
     {"type_of_another", {"x.to(y.dtype)", "x.type_as(y)", "x.to(dtype=y.dtype)"}},
     {"square", {"x * x", "x ** 2", "x.pow(2)", "torch.square(x)", "torch.pow(x, 2)", "x.square()"}},

@@ -173,7 +173,13 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
                                                      TSNode node) {
   const Value& c = g()[callee];
   TSNode definition{};
-  if (c.kind == Kind::function) {
+  ValueId object = kNone;  // whose method it is
+  auto method = unit_.methods.find(index_);
+  if (c.kind == Kind::attribute && method != unit_.methods.end() &&
+      g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
+    definition = unit_.classes->private_method(method->second, c.text);
+    object = c.operands[0];
+  } else if (c.kind == Kind::function) {
     auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
     if (found != shared_.definitions.end()) definition = found->second;
   } else if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
@@ -183,9 +189,17 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
     return std::nullopt;
   }
+  // One that calls itself would be looked into again and again.
+  uint32_t place = ts_node_start_byte(definition);
+  if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
   std::map<std::string, ValueId, std::less<>> bound;
   auto parameters = children_of(field(definition, "parameters"));
+  if (object != kNone) {
+    if (parameters.empty() || !is(parameters[0], "identifier")) return std::nullopt;
+    bound[std::string(text(parameters[0]))] = object;
+    parameters.erase(parameters.begin());
+  }
   for (size_t i = 0; i < parameters.size(); ++i) {
     TSNode name = parameters[i];
     if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
@@ -200,7 +214,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
     if (value == kNone) return std::nullopt;
     bound[std::string(text(name))] = value;
   }
-  if (bound.size() != arguments.size()) return std::nullopt;
+  if (bound.size() != arguments.size() + (object == kNone ? 0 : 1)) return std::nullopt;
 
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size();
@@ -218,7 +232,9 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   overlays_.emplace_back();
   outer_.clear();
   ValueId result = kNone;
+  seeing_.push_back(place);
   bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  seeing_.pop_back();
   scope_ = outer_scope;
   overlays_ = std::move(outer_overlays);
   outer_ = std::move(outer_names);
@@ -248,6 +264,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   g()[result].range = range_of(node);
   g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
   unit_.nodes.push_back(node);
+  if (object != kNone) g().methods_seen.emplace(result, method->second);
   note_project_call(result, callee);
   return result;
 }

@@ -270,6 +270,22 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
   return false;
 }
 
+TSNode ClassFacts::private_method(const std::string& class_name, std::string_view name) {
+  if (!name.starts_with("_") || name.starts_with("__") || !classes_.contains(class_name)) return {};
+  if (stores(class_name, name)) return {};
+  TSNode found{};
+  for (const std::string& kin : kin_of(class_name)) {
+    for (TSNode child : statements_of(field(classes_.find(kin)->second.definition, "body"))) {
+      TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
+      if (!is(method, "function_definition") || text_at(field(method, "name")) != name) continue;
+      bool plain = kin == class_name && is(child, "function_definition");
+      if (!plain || present(found)) return {};
+      found = method;
+    }
+  }
+  return found;
+}
+
 std::optional<std::string> ClassFacts::text(const std::string& class_name,
                                             std::string_view attribute) {
   Answer& a = answer(class_name, attribute);

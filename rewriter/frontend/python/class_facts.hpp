@@ -34,6 +34,9 @@ class ClassFacts {
                                                  std::string_view attribute);
   // Whether every value that the file gives to `self.NAME` is a number.
   bool number(const std::string& class_name, std::string_view attribute);
+  // The definition of a private method, where no class of this file's kin has another of that name;
+  // a null node otherwise.
+  TSNode private_method(const std::string& class_name, std::string_view name);
   // The string that the class's body gives to NAME, and nothing else changes.
   std::optional<std::string> text(const std::string& class_name, std::string_view attribute);
 

@@ -144,6 +144,10 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   return out;
 }
 
+bool PythonFrontend::subclassed(const Unit& unit, const std::string& qualified) const {
+  return project_.subclassed(unit.module, qualified.substr(qualified.rfind('.') + 1));
+}
+
 AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
                                          graph::ValueId value) const {
   const auto& unit = static_cast<const PythonUnit&>(base);

@@ -132,6 +132,7 @@ class FunctionLowering {
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
+  std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
   bool impure_ = false;                  // the statement being lowered has an effect
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;

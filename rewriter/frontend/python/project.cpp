@@ -360,6 +360,29 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
   return "";
 }
 
+bool Project::subclassed(const std::string& module_name, const std::string& name) {
+  std::call_once(importers_once_, [this] { index_importers(); });
+  auto found = importers_.find(module_name.substr(module_name.rfind('.') + 1));
+  if (found == importers_.end()) return false;
+  for (const Importer& importer : found->second) {
+    auto file = files_.find(importer.module);
+    if (file == files_.end() || importer.module == module_name) continue;
+    std::ifstream in(file->second.path, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << in.rdbuf();
+    std::string text = bytes.str();
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      size_t line = text.rfind('\n', at);
+      size_t begin = line == std::string::npos ? 0 : line + 1;
+      begin = text.find_first_not_of(" \t", begin);
+      if (begin != std::string::npos && text.compare(begin, 6, "class ") == 0 && begin + 6 < at) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::optional<std::string> Project::resolve(const std::string& qualified) {
   return resolve(qualified, 0);
 }

@@ -75,6 +75,8 @@ class Project {
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
   std::string importer_of(const std::string& module, const std::string& name,
                           const std::string& except);
+  // Whether a class of another file that imports this one names it among its bases.
+  bool subclassed(const std::string& module, const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 

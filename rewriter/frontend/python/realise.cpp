@@ -18,6 +18,8 @@ using graph::ValueId;
 
 namespace {
 
+constexpr size_t kBrief = 48;
+
 bool blank(std::string_view s) {
   return s.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos;
 }
@@ -237,7 +239,8 @@ class Realiser {
     }
     one += ")";
     bool multiline = one.find('\n') != std::string::npos;
-    if (!multiline && before + one.size() + behind > line_limit(text_) + 1) {
+    bool brief = one.size() <= kBrief;  // to break it would not make the line easier to read
+    if (!multiline && !brief && before + one.size() + behind > line_limit(text_) + 1) {
       std::string nl(unit_.source().newline());
       std::string indent(indentation(text_, range.begin));
       std::string step = indent.find('\t') != std::string::npos ? "\t" : "    ";
