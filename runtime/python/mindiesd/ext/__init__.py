@@ -4,6 +4,7 @@ Inference only. Bad arguments raise ``mindiesd.utils.ParametersInvalid``. Arithm
 least, whatever the operands' types.
 """
 
+from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
 from .modules import (
     FlashCrossAttention,
@@ -11,22 +12,40 @@ from .modules import (
     TypedRMSNorm,
     layernorm_scale_shift,
 )
-from .norm import RMSNorm, rms_norm
-from .rotary import rotary_angles, rotary_complex, rotary_matrix, rotary_position_embedding
+from .norm import RMSNorm, add_rms_norm, layer_norm, residual_norm, rms_norm
+from .rotary import (
+    qk_norm_rotary,
+    rotary_angles,
+    rotary_complex,
+    rotary_matrix,
+    rotary_position_embedding,
+    rotary_qk,
+)
 from .softmax import softmax
 
 __all__ = [
     "FlashCrossAttention",
     "FlashSelfAttention",
+    "GELU",
     "RMSNorm",
+    "SiLU",
     "TypedRMSNorm",
+    "add_rms_norm",
     "attention_forward",
     "attention_forward_varlen",
+    "gated",
+    "gelu",
+    "glu",
+    "layer_norm",
     "layernorm_scale_shift",
+    "qk_norm_rotary",
+    "residual_norm",
     "rms_norm",
     "rotary_angles",
     "rotary_complex",
     "rotary_matrix",
     "rotary_position_embedding",
+    "rotary_qk",
+    "silu",
     "softmax",
 ]
