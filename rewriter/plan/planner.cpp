@@ -40,10 +40,20 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     return a.interior.size() > b.interior.size();
   });
   std::set<ValueId> taken;
+  std::map<ValueId, std::string> owner;
   for (PlannedSite& site : regions) {
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
-    if (!free) continue;
+    if (!free) {
+      // What another rule took a part of is refused all the same, and said.
+      bool own = std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+        auto by = owner.find(v);
+        return by != owner.end() && by->second == site.finding.rule;
+      });
+      if (!site.rewritten && !own) out.push_back(std::move(site));
+      continue;
+    }
+    for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
     taken.insert(site.interior.begin(), site.interior.end());
     if (site.rewritten) {
       // A call that is part of it goes with it.

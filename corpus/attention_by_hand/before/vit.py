@@ -37,5 +37,6 @@ class Pooled(nn.Module):
 
     def forward(self, x):
         mean = x.mean(dim=1, keepdim=True)
-        weight = torch.bmm(self.norm(x), mean.transpose(1, 2)).softmax(dim=-1)
+        x = self.norm(x)
+        weight = torch.bmm(x, mean.transpose(1, 2)).softmax(dim=-1)
         return torch.bmm(weight, mean)
