@@ -22,6 +22,7 @@ namespace refit {
 
 namespace {
 
+constexpr int kRounds = 4;       // sites inside the text of sites inside …
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
@@ -325,6 +326,7 @@ class Run {
       withhold("self-check: " + encoded.error().message);
       return;
     }
+    if (dropped) once_more(i, *encoded, sites);
     if (!dropped && !settled(i, *encoded)) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
@@ -332,6 +334,49 @@ class Run {
     }
     if (*encoded == bytes) return;
     state.changed = FileResult{name, bytes, std::move(*encoded)};
+  }
+
+  // Sites whose text another site moved are rewritten in the new text, round by round.
+  void once_more(size_t i, std::string& bytes, const std::vector<PlannedSite*>& sites) {
+    for (int round = 0; round < kRounds; ++round) {
+      auto source = Source::decode(input_.files[i].relative, bytes);
+      if (!source) return;
+      auto unit = frontend(i)->load(std::move(*source), input_.files[i].relative);
+      if (!unit) return;
+      UnitPlan plan = planner_.plan(**unit, *frontend(i), states_[i].enabled);
+      std::vector<Change> changes;
+      std::vector<const PlannedSite*> changing;
+      for (const PlannedSite& site : plan.sites) {
+        if (!site.rewritten) continue;
+        changes.push_back(site.change);
+        changing.push_back(&site);
+      }
+      if (changes.empty()) return;
+      auto realised = frontend(i)->realise(**unit, changes);
+      if (!realised) return;
+      std::string text = realised->edits.apply((*unit)->source().text());
+      auto encoded = (*unit)->source().encode(text);
+      if (!encoded || *encoded == bytes || frontend(i)->verify(**unit, text)) return;
+      bytes = std::move(*encoded);
+      for (size_t c = 0; c < changing.size(); ++c) {
+        if (!realised->accepted[c]) continue;
+        const Finding& done = changing[c]->finding;
+        auto waiting = std::find_if(sites.begin(), sites.end(), [&](const PlannedSite* site) {
+          return site->finding.code == "overlap" && site->finding.rule == done.rule &&
+                 site->function == changing[c]->function;
+        });
+        if (waiting == sites.end()) continue;
+        Finding& finding = (*waiting)->finding;
+        (*waiting)->rewritten = true;
+        finding.outcome = Outcome::rewritten;
+        finding.code.clear();
+        finding.message = done.message;
+        finding.assumes = done.assumes;
+        finding.absorbed = done.absorbed;
+        finding.transposes_absorbed = done.transposes_absorbed;
+        finding.after = realised->after[c];
+      }
+    }
   }
 
   // The calls may be sound where a recognised computation was not: those are taken up one by one,
