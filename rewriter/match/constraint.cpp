@@ -222,6 +222,10 @@ bool holds(const Where& clause, const SiteView& site) {
                         [&](const Literal& name) { return site.passed_to(name.text); });
   }
   if (clause.kind == "unread") return site.unread(clause.number);
+  if (clause.kind == "not_in_tree") {
+    return std::none_of(clause.values.begin(), clause.values.end(),
+                        [&](const Literal& text) { return site.in_tree(text.text); });
+  }
   auto test = tests().find(clause.kind);
   if (test == tests().end()) return false;
   return std::all_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {

@@ -11,6 +11,20 @@
 
 namespace refit {
 
+SiteView SitePlanner::region_view(ValueId root, const Bindings& bindings) const {
+  SiteView view = view_of(root, nullptr);
+  view.argument = [&bindings](const std::string& name) {
+    Argument a;
+    auto found = bindings.holes.find(name);
+    if (found != bindings.holes.end()) {
+      a.known = true;
+      a.value = found->second;
+    }
+    return a;
+  };
+  return view;
+}
+
 std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, ValueId id) {
   std::optional<PlannedSite> best;
   for (const CompiledPattern& pattern : rule.patterns) {
@@ -21,6 +35,7 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
     std::map<std::string, std::string> set = pattern.source->set;
     Change change;
+    change.rule = rule.rule->id;
     change.function = function_;
     change.root = id;
     PlannedSite site = new_site(rule, id);
@@ -140,20 +155,11 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
                                 const Bindings& bindings,
                                 const std::map<std::string, std::string>& set, Change& change,
                                 PlannedSite& site) {
-  SiteView view = view_of(change.root, nullptr);
-  view.argument = [&](const std::string& name) {
-    Argument a;
-    auto found = bindings.holes.find(name);
-    if (found != bindings.holes.end()) {
-      a.known = true;
-      a.value = found->second;
-    }
-    return a;
-  };
+  SiteView view = region_view(change.root, bindings);
   for (const auto* clauses : {&rule.rule->where, &pattern.source->where}) {
     for (const Where& clause : *clauses) {
       if (!allowed(clause, view, site.finding.assumes)) {
-        refuse(site, clause.code.empty() ? "where" : clause.code, clause.says);
+        refuse(site, clause, view);
         return;
       }
     }
@@ -185,7 +191,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
         "an argument of the helper has an effect that the new call would lose; compute it first");
     return;
   }
-  if (std::string why = disturbed(site, kept); !why.empty()) {
+  std::string why = disturbed(site, kept);
+  if (bindings.stored_between) why = "a write between its parts changes what they read";
+  if (!why.empty()) {
     refuse(site, "effect-between", why);
     return;
   }
@@ -216,7 +224,8 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     NewArgument argument;
     argument.keyword = keyword;
     bool missing = false;
-    auto filled = argument_text(text, bindings, set, change.root, dead, &missing);
+    std::optional<ByteRange> copied;
+    auto filled = argument_text(text, bindings, set, change.root, dead, &missing, &copied);
     if (!filled && missing) {  // this alternative of the pattern has no such part
       skipped = true;
       continue;
@@ -227,6 +236,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       return;
     }
     argument.text = *filled;
+    if (copied && holes_in(text).size() == 1 && text == "$" + holes_in(text)[0]) {
+      argument.copies = {{0, *copied}};
+    }
     if (skipped && argument.keyword.empty())
       argument.keyword = target_name(change.callee, position);
     // What the callee takes anyway need not be said.
@@ -244,21 +256,29 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   site.finding.outcome = Outcome::rewritten;
 }
 
-std::optional<std::string> SitePlanner::argument_text(const std::string& text,
-                                                      const Bindings& bindings,
-                                                      const std::map<std::string, std::string>& set,
-                                                      ValueId root,
-                                                      const std::set<StatementId>& dead,
-                                                      bool* missing) const {
+std::optional<std::string> SitePlanner::argument_text(
+    const std::string& text, const Bindings& bindings,
+    const std::map<std::string, std::string>& set, ValueId root, const std::set<StatementId>& dead,
+    bool* missing, std::optional<ByteRange>* copied) const {
   return frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
     auto given = set.find(hole);
     if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;
-    if (given != set.end()) return argument_text(given->second, bindings, {}, root, dead, missing);
+    if (given != set.end()) {
+      // Only a hole and nothing else is the source's own text.
+      std::optional<ByteRange> inner;
+      bool plain = given->second.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", 1) ==
+                   std::string::npos;
+      auto filled = argument_text(given->second, bindings, {}, root, dead, missing, &inner);
+      *copied = plain ? inner : std::nullopt;
+      return filled;
+    }
     auto found = bindings.holes.find(hole);
     if (found == bindings.holes.end()) {
       *missing = true;
       return std::nullopt;
     }
+    *copied = frontend_.copied_from(unit_, function_, found->second, root);
     return frontend_.spell(unit_, function_, found->second, root, dead);
   });
 }

@@ -46,6 +46,7 @@ struct RuleLocation {
 //   not_within   the site does not stand inside a `with` on a call of one of `values`
 //   not_passed_to  the file does not hand the constructed class to one of `values`
 //   unread       of the results, only the one numbered `number` is read
+//   not_in_tree  no file of the run contains one of the texts `values`
 struct Where {
   std::string kind;
   std::vector<std::string> of;
@@ -73,12 +74,15 @@ struct Match {
   std::map<std::string, std::vector<Pattern>> choices;
 };
 
-// The telltale that is weaker than the pattern: each value that meets it is reported.
+// A telltale that is weaker than the patterns: a value that meets it, and that no pattern of the
+// rule explains, is reported as refused. Of several anchors the first that is met speaks.
 struct Anchor {
   // Globs of function names: a call of a function of the project named so is reported too.
   std::vector<std::string> names;
   std::vector<Pattern> patterns;
-  std::string code = "no-pattern";  // refusal code where no pattern matched
+  // Or an operation whose first operand comes, through what keeps its shape, from one of `fed_by`.
+  std::vector<std::string> operation, fed_by;
+  std::string code = "no-pattern";  // refusal code
   std::string says;
 };
 
@@ -112,7 +116,9 @@ struct Rule {
   std::string subject;     // attention | rotary | norm | softmax | ...: groups the summary
   bool attention = false;  // findings carry `absorbed`
   Match match;
-  std::optional<Anchor> anchor;
+  std::vector<Anchor> anchors;
+  // Code of the refusal of a computation some part of which is read elsewhere too.
+  std::string shared = "shared-value";
   std::vector<Where> where;
   std::optional<Layout> layout;
   std::vector<Rewrite> rewrites;
@@ -120,8 +126,6 @@ struct Rule {
   // For call and construct rules it follows from the callee's last name component.
   std::vector<std::vector<std::string>> triggers;
   std::vector<RuleTest> tests;
-  // Code of the refusal of a recognised computation some part of which is read elsewhere too.
-  std::string shared = "shared-value";
   RuleLocation at;
 };
 
