@@ -59,11 +59,6 @@ Reads collect(const PythonUnit& unit) {
   return out;
 }
 
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
 // Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
 // definition, one before anything else.
 std::string apart(std::string_view text, uint32_t at, const std::string& nl) {
