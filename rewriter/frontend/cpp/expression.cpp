@@ -324,6 +324,10 @@ ValueId Lowering::inner(const clang::Expr* node) {
       if (init != nullptr) held.push_back(expression(init));
     }
     for (ValueId id : held) use(id);
+    const clang::FunctionDecl* body = lambda->getCallOperator();
+    if (seeing_ == 0 && std::find(lambdas_.begin(), lambdas_.end(), body) == lambdas_.end()) {
+      lambdas_.push_back(body);
+    }
     return opaque("lambda", std::move(held), node);
   }
   impure_ = true;
