@@ -4,7 +4,13 @@ import mindiesd.ext
 
 
 def unpacked(q, k, v):
-    out = mindiesd.ext.attention_forward(q, k, v, is_causal=True, causal_alignment="bottom_right")
+    out = mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        is_causal=True,
+        causal_alignment="bottom_right",
+    )
     return out.flatten(2)
 
 
@@ -15,7 +21,14 @@ def in_place(q, k, v, scale):
 
 
 def either(q, k, v):
-    x = mindiesd.ext.attention_forward(q, k, v, scale=0.125, window_size=(32, 32), causal_alignment="bottom_right")
+    x = mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=0.125,
+        window_size=(32, 32),
+        causal_alignment="bottom_right",
+    )
     if isinstance(x, tuple):
         x = x[0]
     return x

@@ -20,7 +20,12 @@ class OffsetNorm(RMSNorm):
 
     def forward(self, x):
         dtype = x.dtype
-        x = mindiesd.ext.rms_norm(x.float(), weight=self.weight + 1.0, eps=self.eps, result_type="input")
+        x = mindiesd.ext.rms_norm(
+            x.float(),
+            weight=self.weight + 1.0,
+            eps=self.eps,
+            result_type="input",
+        )
         return x.to(dtype)
 
 

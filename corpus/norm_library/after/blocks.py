@@ -11,7 +11,12 @@ class Block(nn.Module):
         self.olmo = mindiesd.ext.RMSNorm(width, eps=1e-06)
         self.t5 = mindiesd.ext.TypedRMSNorm(width, eps=eps, result_type="weight")
         self.gemma = GemmaRMSNorm(width)
-        self.diffusers = mindiesd.ext.TypedRMSNorm(width, eps=eps, elementwise_affine=True, result_type="weight")
+        self.diffusers = mindiesd.ext.TypedRMSNorm(
+            width,
+            eps=eps,
+            elementwise_affine=True,
+            result_type="weight",
+        )
         self.pair = RMSNorm((2, width), eps)
         self.flash = mindiesd.ext.RMSNorm(width, eps=1e-05)
         self.apex = mindiesd.ext.RMSNorm(width, eps=1e-05)
