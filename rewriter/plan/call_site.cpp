@@ -286,9 +286,9 @@ bool SitePlanner::passed_to(const Operation* type, const std::string& function) 
 bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts) const {
   int rank = g_[id].op == nullptr ? 0 : g_[id].op->result_rank.value_or(0);
   // Code that asks whether it got a tuple is written for either.
-  for (ValueId user : g_.users(id)) {
-    if (g_[user].kind == Kind::call && g_[g_[user].operands[0]].text == "isinstance") return true;
-  }
+  bool asks = std::any_of(g_.users(id).begin(), g_.users(id).end(), [&](ValueId user) {
+    return g_[user].kind == Kind::call && g_[g_[user].operands[0]].text == "isinstance";
+  });
   bool tensor = false;
   std::vector<ValueId> work{id};
   std::set<ValueId> seen;
@@ -308,7 +308,7 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
                  g_[u.operands[1]].kind == Kind::literal) {
         auto number = literal_of(g_, u.operands[1]);
         if (at != id || number->kind != Literal::Kind::integer || number->integer != except ||
-            !read_as_rank(g_, user, rank)) {
+            (!asks && !read_as_rank(g_, user, rank))) {
           return false;
         }
         parts->push_back(user);
@@ -322,6 +322,10 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
         return false;
       }
     }
+  }
+  if (asks) {
+    parts->clear();
+    return true;
   }
   return tensor != !parts->empty();
 }

@@ -34,6 +34,14 @@ def either(q, k, v):
     return x
 
 
+def either_and_lse(q, k, v):
+    x = flash_attn_func(q, k, v)
+    lse = None
+    if isinstance(x, tuple):
+        x, lse = x
+    return x, lse
+
+
 def lse_wanted(q, k, v):
     out, lse = flash_attn_func(q, k, v)
     return out, lse
