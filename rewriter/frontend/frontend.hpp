@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/frontend/focus.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/text/edit.hpp"
 #include "rewriter/text/expected.hpp"
@@ -50,8 +51,10 @@ class Unit {
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
-  std::string module;      // qualified name of the file's module
-  bool reexports = false;  // imports of this file are part of its interface
+  std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
+  bool sparse = false;              // some of those were not parsed
+  std::string module;               // qualified name of the file's module
+  bool reexports = false;           // imports of this file are part of its interface
 
  protected:
   explicit Unit(Source source) : source_(std::move(source)) {}
@@ -94,6 +97,14 @@ struct AttributeFacts {
   std::optional<std::string> text;  // the one string that is stored there
 };
 
+// Where calls of some definitions may stand.
+struct Callers {
+  bool anywhere = false;  // in any file of the language, not only in these
+  std::vector<std::string> files;
+  // By each of these a function can name one of them: it contains all the words of one entry.
+  std::vector<std::vector<std::string>> words;
+};
+
 // A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
 struct Template {
   std::string callee;
@@ -115,6 +126,26 @@ class Frontend {
   virtual ~Frontend() = default;
   // Parses and lowers one file.
   virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // The same, where a front end can, with only the functions that a focus wants and the file's own
+  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
+  virtual Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                                   const Focus&) {
+    return load(std::move(source), relative);
+  }
+  // Texts of which one must stand where the source writes the operation; nullopt where it can be
+  // written without any. What a front end makes an operation of without its name (`@`) is here too.
+  virtual std::optional<std::vector<std::string>> spellings(const Operation&) const {
+    return std::nullopt;
+  }
+  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
+  // threads at once, before anything else is asked.
+  virtual void note_imports(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  virtual Callers callers_of(const std::vector<std::string>& definitions) {
+    Callers out;
+    out.anywhere = true;
+    for (const std::string& d : definitions) out.words.push_back({d.substr(d.rfind('.') + 1)});
+    return out;
+  }
 
   // A literal as this language writes it: `None`, `true`.
   virtual std::string literal(const Literal& literal) const = 0;

@@ -3,6 +3,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rewriter/graph/unify.hpp"
@@ -102,7 +104,24 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
   return out;
 }
 
+bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) {
+  const Value& want = entry.from[entry.from_root];
+  const Value& have = graph[id];
+  if (want.op->commutative || want.index != have.index) return want.index == have.index;
+  for (size_t i = 0; i < std::min(want.operands.size(), have.operands.size()); ++i) {
+    if (want.operands[i] == kNone || have.operands[i] == kNone) continue;
+    const Value& w = entry.from[want.operands[i]];
+    const Value& h = graph[have.operands[i]];
+    if (h.kind == Kind::opaque) continue;  // one may be seen through
+    if (w.kind == Kind::op && w.op != h.op) return false;
+    bool exact = w.kind == Kind::op || w.kind == Kind::literal || w.kind == Kind::symbol;
+    if (exact && w.kind != h.kind) return false;
+  }
+  return true;
+}
+
 bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
+  if (!possible(entry, graph, id)) return false;
   Bindings bindings;
   if (!match_value(entry.from, entry.from_root, graph, id, bindings)) return false;
   for (const std::string& name : entry.element_type) {
@@ -147,6 +166,12 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   }
   if (last != kNone) return true;
   return false;
+}
+
+void Isomorphisms::each(const Visit& visit) const {
+  for (const auto& [operation, entries] : by_operation_) {
+    for (const Entry& entry : entries) visit(entry.from, entry.from_root, entry.to);
+  }
 }
 
 void Isomorphisms::normalise(Graph& graph, ValueId id) const {

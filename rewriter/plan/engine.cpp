@@ -11,12 +11,14 @@
 #include <map>
 #include <mutex>
 #include <ranges>
-#include <thread>
+#include <unordered_map>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/aliases.hpp"
 #include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
+#include "rewriter/plan/requirements.hpp"
+#include "rewriter/plan/workers.hpp"
 #include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
 
@@ -25,8 +27,9 @@ namespace refit {
 namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
-constexpr int kRounds = 4;       // times that a new text may be planned again
-constexpr int kAliasRounds = 4;  // packages that hand a name on
+constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
+constexpr int kRounds = 4;                           // times that a new text may be planned again
+constexpr int kAliasRounds = 4;                      // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -38,6 +41,10 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false, aliased = false;
+  bool migrated_here = false;                  // names the runtime already
+  std::optional<std::string> bytes;            // until it is planned, where there is room
+  bool noted = false;                          // the calls of its own statements were
+  std::vector<ByteRange> left_out;             // functions that were not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   bool unreadable_here = false;                // this build has no front end for it
   std::vector<Alias> aliases;                  // that the file makes
@@ -58,51 +65,30 @@ struct FileState {
   bool trains = false, exports = false;
 };
 
-Triggers triggers_of(const CompiledRule& rule) {
-  if (!rule.rule->triggers.empty()) return rule.rule->triggers;
-  std::vector<std::string> names;
-  for (const auto* list : {&rule.rule->match.call, &rule.rule->match.construct}) {
-    for (const std::string& name : *list) names.push_back(name.substr(name.rfind('.') + 1));
-  }
-  for (const Operation* op : rule.callees) {
-    for (const std::string& name : op->names) names.push_back(name.substr(name.rfind('.') + 1));
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.empty()) return {};
-  return {names};
-}
-
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, Frontends& frontends)
+      const EngineOptions& options, Frontends& frontends, const Requirements& requirements)
       : compiled_(compiled),
         input_(input),
         options_(options),
         frontends_(frontends),
+        requirements_(requirements),
         planner_(compiled, rules.catalogue(), options),
-        states_(input.files.size()) {}
+        states_(input.files.size()) {
+    for (size_t i = 0; i < input.files.size(); ++i) numbers_.emplace(input.files[i].relative, i);
+  }
 
   RunResult go(const Progress& progress) {
-    std::vector<Triggers> triggers;
-    triggers.reserve(compiled_.rules.size() + 2);
-    for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
-    triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
-    triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt", "torch.jit.script(",
-                         "torch.jit.trace(", "torch.export.export("}});
-    size_t first_word = triggers.size();
-    for (const std::string& word : tree_words()) triggers.push_back({{word}});
-    Prefilter prefilter(triggers);
     for (const CompiledRule& rule : compiled_.rules) {
       for (const Operation* op : rule.callees) {
         if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
       }
     }
-    each([&](size_t i) { scan(i, prefilter, first_word); }, nullptr);
+    each([&](size_t i) { scan(i); }, states_.size(), nullptr);
     follow_aliases();
     std::set<std::string, std::less<>> words;
-    std::vector<std::string> asked = tree_words();
+    std::vector<std::string> asked = requirements_.tree_words();
     for (size_t w = 0; w < asked.size(); ++w) {
       bool met = std::any_of(states_.begin(), states_.end(), [&](const FileState& state) {
         return w < state.words.size() && state.words[w];
@@ -114,32 +100,24 @@ class Run {
     for (const FileState& state : states_)
       patched.insert(state.patched.begin(), state.patched.end());
     planner_.set_patched(std::move(patched));
-    each([&](size_t i) { file(i); }, progress);
+    each([&](size_t i) { file(i); }, states_.size(), progress);
     through();
     return collect();
   }
 
  private:
   template <typename Work>
-  void each(Work work, const Progress& progress) {
-    std::atomic<size_t> next{0}, done{0};
+  void each(Work work, size_t count, const Progress& progress) const {
+    std::atomic<size_t> done{0};
     std::mutex reporting;
-    auto loop = [&] {
-      for (size_t i = next++; i < states_.size(); i = next++) {
-        work(i);
-        size_t n = ++done;
-        if (progress && (n % 16 == 0 || n == states_.size())) {
-          std::lock_guard lock(reporting);
-          progress(n, states_.size());
-        }
+    each_of(count, options_.jobs, [&](size_t i) {
+      work(i);
+      size_t n = ++done;
+      if (progress && (n % 16 == 0 || n == count)) {
+        std::lock_guard lock(reporting);
+        progress(n, count);
       }
-    };
-    unsigned jobs =
-        options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned t = 1; t < jobs && t < states_.size(); ++t) threads.emplace_back(loop);
-    loop();
-    for (std::thread& t : threads) t.join();
+    });
   }
 
   std::optional<std::string> read(size_t i) {
@@ -198,7 +176,7 @@ class Run {
         }
         handing_on[i] = hands_on(input_.files[i].relative, *bytes) || !state.aliases.empty();
       };
-      each(look, nullptr);
+      each(look, states_.size(), nullptr);
       size_t before = names.size() + modules.size();
       for (size_t i = 0; i < states_.size(); ++i) {
         if (handing_on[i] != 0) add(i);
@@ -207,24 +185,7 @@ class Run {
     }
   }
 
-  // The texts that clauses of the rules ask of the whole run.
-  std::vector<std::string> tree_words() const {
-    std::set<std::string> words;
-    auto collect = [&](const std::vector<Where>& clauses) {
-      for (const Where& clause : clauses) {
-        if (clause.kind != "not_in_tree") continue;
-        for (const Literal& text : clause.values) words.insert(text.text);
-      }
-    };
-    for (const CompiledRule& rule : compiled_.rules) {
-      collect(rule.rule->where);
-      for (const Pattern& pattern : rule.rule->match.patterns) collect(pattern.where);
-      for (const Rewrite& rewrite : rule.rule->rewrites) collect(rewrite.where);
-    }
-    return {words.begin(), words.end()};
-  }
-
-  void scan(size_t i, const Prefilter& prefilter, size_t first_word) {
+  void scan(size_t i) {
     FileState& state = states_[i];
     auto bytes = read(i);
     if (!bytes) return;
@@ -233,17 +194,30 @@ class Run {
     if (state.language != nullptr && !may_concern(*state.language, *bytes)) {
       state.language = nullptr;
     }
-    auto hits = prefilter.scan(*bytes);
-    size_t n = compiled_.rules.size();
-    state.trains = hits[n];
-    state.exports = hits[n + 1];
-    state.words.assign(hits.begin() + static_cast<std::ptrdiff_t>(first_word), hits.end());
-    state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
-    state.relevant =
-        state.language != nullptr &&
-        std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    bool python = state.language != nullptr && state.language->language == Language::python;
+    if (python) frontend(i)->note_imports(input_.files[i].relative, *bytes);
+    LiteralBits seen = requirements_.seen(*bytes);
+    state.trains = requirements_.trains(seen);
+    state.exports = requirements_.exports(seen);
+    state.words = requirements_.words(seen);
+    if (options_.prefilter) {
+      state.enabled = requirements_.file(seen, python);
+    } else {
+      state.enabled.assign(compiled_.rules.size(), true);
+    }
+    bool named = requirements_.named(seen) ||
+                 std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    state.relevant = state.language != nullptr && named;
+    if (requirements_.mentions_callee(seen)) note_other_meanings(i, *bytes);
     if (!state.relevant) return;
-    for (const Replacement& r : replacements_in(*bytes, callee_names_)) {
+    state.migrated_here = requirements_.migrated(seen);
+    if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::move(*bytes);
+  }
+
+  // Where the file gives a callee's name another meaning, and other names to callees.
+  void note_other_meanings(size_t i, const std::string& bytes) {
+    FileState& state = states_[i];
+    for (const Replacement& r : replacements_in(bytes, callee_names_)) {
       std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
       if (r.lasting) {
         state.patched.emplace(r.callee, place);
@@ -253,18 +227,50 @@ class Run {
             r.callee));
       }
     }
-    state.aliases = aliases_in(*bytes, callee_names_);
+    state.aliases = aliases_in(bytes, callee_names_);
   }
 
   void file(size_t i) {
+    FileState& state = states_[i];
     if (!options_.explain.empty() && input_.files[i].relative == options_.explain) {
-      FileState& state = states_[i];  // whatever the prefilter thinks of it
-      state.relevant = state.scanned;
+      state.relevant = state.scanned;  // whatever the prefilter thinks of it
       state.enabled.assign(compiled_.rules.size(), true);
     }
-    if (!states_[i].relevant) return;
-    auto bytes = read(i);
-    if (bytes) plan(i, *bytes);
+    if (!state.relevant) return;
+    if (!state.bytes) state.bytes = read(i);
+    if (state.bytes) plan(i, *state.bytes);
+    state.bytes.reset();
+  }
+
+  // What a run over the file's rules wants lowered; a file that calls the runtime already is read
+  // whole.
+  Focus rules_focus(size_t i, bool sparse) const {
+    const FileState& state = states_[i];
+    bool all = !options_.prefilter || state.migrated_here || state.aliased ||
+               input_.files[i].relative == options_.explain;
+    Focus out;
+    out.seen = [this](std::string_view text) { return requirements_.seen(text); };
+    out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
+      return all || requirements_.wanted(seen, states_[i].enabled);
+    };
+    out.sparse = sparse && !all && !asks_classes(i);
+    return out;
+  }
+
+  // What a class gives its objects stands in functions that hold no site.
+  bool asks_classes(size_t i) const {
+    for (size_t r = 0; r < compiled_.rules.size(); ++r) {
+      if (states_[i].enabled[r] && compiled_.rules[r].asks_classes) return true;
+    }
+    return false;
+  }
+
+  // A file that names a function of a rule will likely be rewritten, and needs its whole tree then.
+  bool likely(size_t i) const {
+    for (size_t r = 0; r < compiled_.rules.size(); ++r) {
+      if (states_[i].enabled[r] && !compiled_.rules[r].rule->match.call.empty()) return true;
+    }
+    return false;
   }
 
   Frontend* frontend(size_t i) {
@@ -272,7 +278,7 @@ class Run {
     return language == nullptr ? nullptr : frontends_.of(language->language);
   }
 
-  std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
+  std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
     Frontend* reader = frontend(i);
@@ -293,11 +299,12 @@ class Run {
       state.problems.push_back({FileProblem::undecodable, name, source.error().message});
       return nullptr;
     }
-    auto unit = reader->load(std::move(*source), name);
+    auto unit = reader->load_for(std::move(*source), name, focus);
     if (!unit) {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
     }
+    if (*unit == nullptr) return nullptr;
     state.parsed = true;
     return std::move(*unit);
   }
@@ -305,13 +312,22 @@ class Run {
   void plan(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto unit = load(i, bytes);
+    auto unit = load(i, bytes, rules_focus(i, !likely(i)));
     if (!unit) return;
     UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
+    bool writes = std::any_of(plan.sites.begin(), plan.sites.end(),
+                              [](const PlannedSite& site) { return site.rewritten; });
+    if (unit->sparse && writes) {
+      unit = load(i, bytes, rules_focus(i, false));
+      if (!unit) return;
+      plan = planner_.plan(*unit, *frontend(i), state.enabled);
+    }
     if (name == options_.explain) {
       near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
     }
-    if (!unit->syntax_errors.empty()) {
+    state.left_out = unit->left_out;
+    bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+    if (!unit->syntax_errors.empty() && any) {
       leave_broken(i, *unit, plan);
       return;
     }
@@ -404,16 +420,17 @@ class Run {
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
-    if (auto error = frontend(i)->verify(unit, text)) {
-      withhold("self-check: " + *error);
-      return;
-    }
     auto encoded = unit.source().encode(text);
     if (!encoded) {
       withhold("self-check: " + encoded.error().message);
       return;
     }
     Further further = settle(i, unit, realised->edits, *encoded);
+    if (further.broken) {
+      withhold("self-check: " +
+               frontend(i)->verify(unit, text).value_or("the new text cannot be read again"));
+      return;
+    }
     if (!further.settled) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
@@ -438,7 +455,9 @@ class Run {
       auto realised = frontend(i)->realise(unit, some);
       if (!realised) return false;
       auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
-      return encoded && settled(i, *encoded);
+      if (!encoded) return false;
+      std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
+      return again != nullptr && settled(i, *again);
     };
     size_t tried = 0;
     for (int regions = 0; regions < 2; ++regions) {
@@ -474,19 +493,23 @@ class Run {
   // one.
   struct Further {
     bool settled = false;
-    std::string bytes;  // the final content, where it is another than that given
+    bool broken = false;  // the new text does not parse
+    std::string bytes;    // the final content, where it is another than that given
     std::vector<Finding> findings;
   };
   Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes) {
     Further out;
     std::vector<EditSet> made{edits};
     std::string now = bytes;
+    std::unique_ptr<Unit> held;  // of the round before
     for (int round = 0; round <= kRounds; ++round) {
-      auto source = Source::decode(input_.files[i].relative, now);
-      if (!source) return out;
-      auto next = frontend(i)->load(std::move(*source), input_.files[i].relative);
-      if (!next) return out;
-      UnitPlan again = planner_.plan(**next, *frontend(i), states_[i].enabled);
+      const Unit& last = held == nullptr ? unit : *held;
+      std::unique_ptr<Unit> next = reload(i, last, made.back(), now);
+      if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
+        out.broken = true;
+        return out;
+      }
+      UnitPlan again = planner_.plan(*next, *frontend(i), states_[i].enabled);
       std::vector<Change> changes;
       std::vector<PlannedSite*> sites;
       for (PlannedSite& site : again.sites) {
@@ -494,7 +517,7 @@ class Run {
         changes.push_back(site.change);
         sites.push_back(&site);
       }
-      auto realised = frontend(i)->realise(**next, changes);
+      auto realised = frontend(i)->realise(*next, changes);
       if (!realised) return out;
       bool any = false;
       for (size_t c = 0; c < sites.size(); ++c) {
@@ -516,28 +539,38 @@ class Run {
         out.settled = true;
         return out;
       }
-      std::string text = realised->edits.apply((*next)->source().text());
+      std::string text = realised->edits.apply(next->source().text());
       auto encoded = unit.source().encode(text);
-      if (frontend(i)->verify(unit, text) || !encoded) return out;
+      if (!encoded) return out;
       now = out.bytes = std::move(*encoded);
       made.push_back(std::move(realised->edits));
+      held = std::move(next);
     }
     return out;
   }
 
-  // Migrating the result again would change nothing.
-  bool settled(size_t i, const std::string& bytes) {
+  // The unit that its edits make of a unit; what they do not touch is not parsed again.
+  std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,
+                               const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
-    if (!source) return false;
-    auto unit = frontend(i)->load(std::move(*source), input_.files[i].relative);
-    if (!unit) return false;
-    UnitPlan again = planner_.plan(**unit, *frontend(i), states_[i].enabled);
+    if (!source) return nullptr;
+    Focus focus = rules_focus(i, false);
+    focus.before = &unit;
+    focus.edits = &edits;
+    if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
+    auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
+    return again ? std::move(*again) : nullptr;
+  }
+
+  // Migrating the result again would change nothing.
+  bool settled(size_t i, const Unit& unit) {
+    UnitPlan again = planner_.plan(unit, *frontend(i), states_[i].enabled);
     std::vector<Change> changes;
     for (const PlannedSite& site : again.sites) {
       if (site.rewritten) changes.push_back(site.change);
     }
     if (changes.empty()) return true;
-    auto realised = frontend(i)->realise(**unit, changes);
+    auto realised = frontend(i)->realise(unit, changes);
     return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
                            realised->accepted.end();
   }
@@ -545,6 +578,7 @@ class Run {
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                   FileState& state) {
     for (const ProjectCall& call : unit.project_calls) {
+      if (call.function == 0 && state.noted) continue;
       const Function& home = unit.functions[call.function];
       const graph::Value& v = home.graph[call.value];
       if (is_result(home.graph, call.value)) state.gives.emplace_back(home.qualified, call.callee);
@@ -575,16 +609,17 @@ class Run {
       f.before = f.after = std::string(unit.source().slice(v.range));
       state.calls.push_back(std::move(site));
     }
+    state.noted = true;
   }
 
-  // Calls of definitions that were rewritten, also in files that no rule looked at.
-  void through() {
-    std::map<std::string, std::pair<std::string, std::string>> definitions;
+  using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+
+  // A function that gives what a rewritten one gives is rewritten with it.
+  void add_givers(Definitions& definitions) const {
     for (const FileState& state : states_) {
       for (const auto& [qualified, where] : state.definitions)
         definitions.emplace(qualified, where);
     }
-    // A function that gives what a rewritten one gives is rewritten with it.
     for (bool more = true; more;) {
       more = false;
       for (const FileState& state : states_) {
@@ -596,40 +631,103 @@ class Run {
         }
       }
     }
+  }
+
+  // Looks for calls of some definitions where none were looked for yet.
+  void look_for_callers(const std::vector<std::string>& definitions) {
+    std::set<Language> languages;
+    for (const FileState& state : states_) {
+      if (state.language != nullptr) languages.insert(state.language->language);
+    }
+    for (Language language : languages) {
+      Frontend* reader = frontends_.of(language);
+      if (reader == nullptr) continue;
+      Callers callers = reader->callers_of(definitions);
+      if (callers.anywhere) {
+        for (size_t i = 0; i < states_.size(); ++i) {
+          bool its = states_[i].language != nullptr && states_[i].language->language == language;
+          if (its) callers.files.push_back(input_.files[i].relative);
+        }
+      }
+      look_for_callers(callers);
+    }
+  }
+
+  void look_for_callers(const Callers& callers) {
+    Literals literals;
+    for (const auto& words : callers.words) {
+      for (const std::string& word : words) literals.add(word, true);
+    }
+    literals.build();
+    std::vector<LiteralBits> wanted;
+    for (const auto& words : callers.words) {
+      for (const std::string& word : words) {
+        wanted.push_back(literals.none());
+        wanted.back().set(literals.add(word, true));
+      }
+      wanted.push_back(literals.none());  // ends the words of one definition
+    }
+    auto names_one = [&](const LiteralBits& seen) {
+      bool all = true;
+      for (const LiteralBits& word : wanted) {
+        if (word == literals.none()) {
+          if (all) return true;
+          all = true;
+        } else {
+          all = all && seen.intersects(word);
+        }
+      }
+      return false;
+    };
+    each(
+        [&](size_t n) {
+          auto number = numbers_.find(callers.files[n]);
+          if (number == numbers_.end()) return;
+          FileState& state = states_[number->second];
+          if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
+          auto bytes = read(number->second);
+          if (!bytes || !names_one(literals.scan(*bytes))) return;
+          bool first = !state.parsed;
+          Focus focus;
+          focus.sparse = true;
+          focus.seen = [&](std::string_view text) { return literals.scan(text); };
+          focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
+            bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),
+                                                   where) == state.left_out.end();
+            return !looked_into && names_one(seen);
+          };
+          auto unit = load(number->second, *bytes, focus);
+          if (!unit) return;
+          note_calls(*unit, {}, state);
+          std::vector<ByteRange> rest;
+          for (ByteRange range : unit->left_out) {
+            if (first || std::find(state.left_out.begin(), state.left_out.end(), range) !=
+                             state.left_out.end()) {
+              rest.push_back(range);
+            }
+          }
+          state.left_out = std::move(rest);
+        },
+        callers.files.size(), nullptr);
+  }
+
+  // Calls of definitions that were rewritten, also in files that no rule looked at.
+  void through() {
+    Definitions definitions;
+    std::set<std::string> known;
+    while (true) {
+      add_givers(definitions);
+      std::vector<std::string> fresh;
+      for (const auto& [qualified, where] : definitions) {
+        if (known.insert(qualified).second) fresh.push_back(qualified);
+      }
+      if (fresh.empty()) break;
+      look_for_callers(fresh);
+    }
     std::set<std::string> migrated;
     for (const FileState& state : states_) {
       migrated.insert(state.migrated.begin(), state.migrated.end());
     }
-    std::vector<std::string> names;
-    names.reserve(definitions.size());
-    for (const auto& [qualified, where] : definitions) {
-      names.push_back(qualified.substr(qualified.rfind('.') + 1));
-    }
-    for (const CompiledRule& rule : compiled_.rules) {
-      for (const Anchor& anchor : rule.rule->anchors) {
-        for (std::string glob : anchor.names) {
-          std::erase(glob, '*');  // one star at an end: the rest is what the name contains
-          names.push_back(std::move(glob));
-        }
-      }
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    Prefilter prefilter({{names}});
-    if (!names.empty())
-      each(
-          [&](size_t i) {
-            FileState& state = states_[i];
-            if (!state.scanned || state.parsed || state.language == nullptr ||
-                !state.problems.empty()) {
-              return;
-            }
-            auto bytes = read(i);
-            if (!bytes || !prefilter.scan(*bytes)[0]) return;
-            auto unit = load(i, *bytes);
-            if (unit) note_calls(*unit, {}, state);
-          },
-          nullptr);
     for (FileState& state : states_) {
       for (CallSite& call : state.calls) {
         auto found = definitions.find(call.callee);
@@ -721,10 +819,13 @@ class Run {
   const Input& input_;
   const EngineOptions& options_;
   Frontends& frontends_;
+  const Requirements& requirements_;
   Planner planner_;
   std::vector<FileState> states_;
+  std::atomic<uint64_t> kept_{0};
   std::set<std::string> callee_names_;
-  std::vector<NearMiss> near_;  // of the one file that is asked about
+  std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
+  std::vector<NearMiss> near_;                            // of the one file that is asked about
 };
 
 }  // namespace
@@ -745,7 +846,9 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   Frontends frontends(input, options, rules.catalogue(), isomorphisms);
-  return Run(rules, *compiled, input, options, frontends).go(progress);
+  Requirements requirements(*compiled, rules.catalogue(), isomorphisms,
+                            *frontends.of(Language::python));
+  return Run(rules, *compiled, input, options, frontends, requirements).go(progress);
 }
 
 }  // namespace refit

@@ -221,7 +221,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (bound.size() != arguments.size() + (object == kNone ? 0 : 1)) return std::nullopt;
 
   // On trial: whatever turns out to have an effect is taken back.
-  size_t values = g().values.size(), sinks = g().sinks.size();
+  size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
   size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
   size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
   bool outer_impure = impure_;
@@ -251,7 +251,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                         unit_.arguments.lower_bound({index_ + 1, 0}));
   if (!ok) {
-    g().values.resize(values);
+    take_back(values, marks);
     g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
                         g().instances.end());
     g().sinks.resize(sinks);

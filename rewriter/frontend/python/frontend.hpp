@@ -13,7 +13,20 @@ class PythonFrontend : public Frontend, public RuleLanguage {
                  const std::vector<std::string>& module_roots, const Catalogue& catalogue,
                  const Isomorphisms* isomorphisms);
 
-  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override {
+    return load(std::move(source), relative, nullptr);
+  }
+  Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                           const Focus& focus) override {
+    return load(std::move(source), relative, &focus);
+  }
+  std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
+  void note_imports(std::string_view relative, std::string_view bytes) override {
+    project_.note_imports(relative, bytes);
+  }
+  Callers callers_of(const std::vector<std::string>& definitions) override {
+    return project_.callers_of(definitions);
+  }
   std::string literal(const Literal& literal) const override;
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,
@@ -33,6 +46,8 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Project& project() { return project_; }
 
  private:
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                       const Focus* focus);
   mutable Project project_;
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;

@@ -17,6 +17,9 @@ class PythonUnit : public Unit {
  public:
   PythonUnit(Source file, std::string name)
       : Unit(std::move(file)), relative(std::move(name)), tree(source_.text()) {}
+  // With a tree of the same text, or of one that stands for it.
+  PythonUnit(Source file, std::string name, Tree parsed)
+      : Unit(std::move(file)), relative(std::move(name)), tree(std::move(parsed)) {}
   std::string_view text() const { return source_.text(); }
 
   std::string relative;
