@@ -107,7 +107,8 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
 bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) {
   const Value& want = entry.from[entry.from_root];
   const Value& have = graph[id];
-  if (want.op->commutative || want.index != have.index) return want.index == have.index;
+  bool either_way = want.op != nullptr && want.op->commutative;
+  if (either_way || want.index != have.index) return want.index == have.index;
   for (size_t i = 0; i < std::min(want.operands.size(), have.operands.size()); ++i) {
     if (want.operands[i] == kNone || have.operands[i] == kNone) continue;
     const Value& w = entry.from[want.operands[i]];
@@ -171,6 +172,9 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
 void Isomorphisms::each(const Visit& visit) const {
   for (const auto& [operation, entries] : by_operation_) {
     for (const Entry& entry : entries) visit(entry.from, entry.from_root, entry.to);
+  }
+  for (const auto* entries : {&indices_, &attributes_}) {
+    for (const Entry& entry : *entries) visit(entry.from, entry.from_root, entry.to);
   }
 }
 

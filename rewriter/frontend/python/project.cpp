@@ -364,12 +364,11 @@ bool Project::subclassed(const std::string& module_name, const std::string& name
     if (known != subclassed_.end()) return known->second;
   }
   bool found = false;
-  for (const auto& [module, file] : files_) {
-    if (found || file.path == own) continue;
-    std::ifstream in(file.path, std::ios::binary);
-    std::ostringstream bytes;
-    bytes << in.rdbuf();
-    std::string text = bytes.str();
+  for (const File& file : all_) {
+    if (found || file.relative == own) continue;
+    auto bytes = real_disk().read(file.path, kReadLimit);
+    if (!bytes) continue;
+    const std::string& text = *bytes;
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       size_t line = text.rfind('\n', at);
       size_t begin = text.find_first_not_of(" \t", line == std::string::npos ? 0 : line + 1);
