@@ -13,7 +13,7 @@
 namespace refit {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, AxisKind>, 15> kAxisKinds{{
+constexpr std::array<std::pair<std::string_view, AxisKind>, 16> kAxisKinds{{
     {"opaque", AxisKind::opaque},
     {"elementwise", AxisKind::elementwise},
     {"last_dim", AxisKind::last_dim},
@@ -27,8 +27,9 @@ constexpr std::array<std::pair<std::string_view, AxisKind>, 15> kAxisKinds{{
     {"flatten", AxisKind::flatten},
     {"cast", AxisKind::cast},
     {"contiguous", AxisKind::contiguous},
-    {"rearrange", AxisKind::rearrange},
     {"query", AxisKind::query},
+    {"along", AxisKind::along},
+    {"pattern", AxisKind::pattern},
 }};
 
 // What the keys at the top of a file give to each of its operations.
@@ -148,6 +149,15 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
   add_aliases(also, operation->parameters);
   for (auto& overload : operation->overloads) add_aliases(also, overload);
   if (const YAML::Node* axes = keys->find("axes")) read_axes(file, *axes, *operation);
+  if (const YAML::Node* axis = keys->find("axis")) {
+    operation->axis = file.text(*axis, "axis").value_or("");
+    if (!has_parameter(operation->parameters, operation->axis)) {
+      file.report(*axis, "`axis` names the parameter `" + operation->axis +
+                             "`, which the signature does not have");
+    }
+  } else if (operation->axes == AxisKind::concat || operation->axes == AxisKind::split) {
+    operation->axis = "dim";
+  }
   const std::pair<std::string_view, bool*> flags[] = {
       {"pure", &operation->pure},         {"commutative", &operation->commutative},
       {"view", &operation->view},         {"in_place", &operation->in_place},

@@ -59,8 +59,9 @@ enum class AxisKind {
   flatten,      // joins axes start_dim..end_dim
   cast,         // changes the element type only
   contiguous,   // same values, dense storage
-  rearrange,    // as the parameter pattern says: "b n s d -> b s (n d)"
   query,        // reads metadata (shape, dtype, device), not values
+  along,        // works along the axis that parameter `axis` names; the others are batch
+  pattern,      // regroups axes as the text in parameter pattern says ("b s (n d) -> b n s d")
 };
 
 std::string_view to_string(AxisKind kind);
@@ -76,6 +77,8 @@ struct Operation {
   // `parameters`: torch.max(input), torch.max(input, dim, keepdim), torch.max(input, other).
   std::vector<std::vector<Parameter>> overloads;
   AxisKind axes = AxisKind::opaque;
+  // The parameter that names an axis of the first operand by number ("dim" for torch's own).
+  std::string axis;
   bool pure = true;          // same operands, same result, no effect
   bool commutative = false;  // the first two operands may be swapped
   bool view = false;         // result may share storage with the first operand

@@ -75,6 +75,17 @@ struct NewArgument {
   std::vector<Copy> copies{};
 };
 
+// An operation that is to treat two axes of a tensor as each other, because what it reads or gives
+// changes from one layout to the other. It is one of: an operation with a parameter that numbers an
+// axis (the number becomes the other one), a permutation or a pattern, an index or a slice store
+// (their subscripts change places), a read of one size.
+struct Exchange {
+  graph::ValueId value = graph::kNone;
+  int first = 0, second = 0;  // axes, counted from the front
+  int rank = 0;               // of the tensor that they are axes of
+  bool of_result = false;     // a permutation, a pattern: axes of what it gives, not of its operand
+};
+
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
   std::string rule;  // id of the rule that asks for it
@@ -88,6 +99,7 @@ struct Change {
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
   // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
   std::vector<graph::ValueId> parts;
+  std::vector<Exchange> exchanged;  // operations whose axes change places
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
 };
 
@@ -178,6 +190,9 @@ class Frontend {
                                                graph::ValueId /*root*/) const {
     return std::nullopt;
   }
+  // Whether a change has edits at all; what stands between (comments, text that no expression owns)
+  // may forbid them.
+  virtual bool editable(const Unit& unit, const Change& change) const = 0;
   // Text edits of all changes of a unit, imports included. A change inside an expression that
   // another keeps is made there; one in a text that another takes away is not accepted.
   struct Realised {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/graph/axis_pattern.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -129,9 +131,23 @@ class Ranks {
         }
         return std::nullopt;
       }
-      case AxisKind::rearrange: {
-        auto sides = rearranged(v);
-        return sides ? std::optional<int>(static_cast<int>(sides->second.size())) : std::nullopt;
+      case AxisKind::along: {
+        // Without an axis it may flatten.
+        ValueId axis = g_.argument(id, v.op->axis);
+        bool named = axis == kNone || g_[axis].literal.kind != Literal::Kind::none ||
+                     g_[axis].kind != Kind::literal;
+        for (const Parameter& p : graph::parameters_of(v)) {
+          if (axis == kNone && p.name == v.op->axis && p.default_value) {
+            named = p.default_value->kind == Literal::Kind::integer;
+          }
+        }
+        return named ? of(first, depth + 1) : std::nullopt;
+      }
+      case AxisKind::pattern: {
+        auto text = literal_of(g_, g_.argument(id, "pattern"));
+        if (!text || text->kind != Literal::Kind::string) return std::nullopt;
+        auto pattern = parse_axis_pattern(text->text);
+        return pattern ? std::optional(static_cast<int>(pattern->to.size())) : std::nullopt;
       }
       case AxisKind::unflatten: {
         auto r = of(first, depth + 1);
@@ -143,23 +159,17 @@ class Ranks {
     }
   }
 
-  // The two sides of a pattern that says every axis: `b n s d -> b s (n d)`; a group is one axis.
-  std::optional<std::pair<std::vector<std::string>, std::vector<std::string>>> rearranged(
-      const Value& v) const {
-    if (v.operands.size() < 2 || v.operands[1] == kNone) return std::nullopt;
-    const Value& pattern = g_[v.operands[1]];
-    if (pattern.kind != Kind::literal || pattern.literal.kind != Literal::Kind::string) {
-      return std::nullopt;
-    }
-    return rearranged_axes(pattern.literal.text);
-  }
-
   // `b, n, s, d = x.shape` shows the rank of x, and so does a pattern that takes it apart.
   std::optional<int> unpacked(ValueId id) {
     for (ValueId user : g_.users(id)) {
       const Value& u = g_[user];
-      if (u.kind == Kind::op && u.op->axes == AxisKind::rearrange && u.operands[0] == id) {
-        if (auto sides = rearranged(u)) return static_cast<int>(sides->first.size());
+      if (u.kind == Kind::op && u.op->axes == AxisKind::pattern && u.operands[0] == id) {
+        auto text = literal_of(g_, g_.argument(user, "pattern"));
+        if (text && text->kind == Literal::Kind::string) {
+          if (auto pattern = parse_axis_pattern(text->text)) {
+            return static_cast<int>(pattern->from.size());
+          }
+        }
       }
       bool shape =
           (u.kind == Kind::attribute && u.text == "shape") ||
@@ -179,43 +189,6 @@ class Ranks {
 };
 
 }  // namespace
-
-std::optional<std::pair<std::vector<std::string>, std::vector<std::string>>> rearranged_axes(
-    std::string_view pattern) {
-  std::pair<std::vector<std::string>, std::vector<std::string>> sides;
-  size_t arrow = pattern.find("->");
-  if (arrow == std::string_view::npos || pattern.find("...") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  auto split = [](std::string_view text, std::vector<std::string>& out) {
-    int depth = 0;
-    bool inside = false;
-    for (char c : text) {
-      if (c == '(') {
-        ++depth;
-        if (depth == 1) out.emplace_back();
-      }
-      bool space = c == ' ' || c == '\t' || c == '\n';
-      if (depth > 0) {
-        out.back() += c;
-      } else if (!space) {
-        if (!inside) out.emplace_back();
-        out.back() += c;
-      }
-      inside = depth == 0 && !space;
-      if (c == ')') {
-        --depth;
-        inside = false;
-      }
-    }
-    return depth == 0;
-  };
-  if (!split(pattern.substr(0, arrow), sides.first) ||
-      !split(pattern.substr(arrow + 2), sides.second)) {
-    return std::nullopt;
-  }
-  return sides;
-}
 
 std::optional<int> rank_of(const Graph& graph, ValueId id) { return Ranks(graph).of(id); }
 
@@ -293,29 +266,6 @@ bool is_boolean(const Graph& graph, ValueId id) {
 
 std::optional<std::pair<int, int>> swapped_axes(const Graph& graph, ValueId id, int rank) {
   const Value& v = graph[id];
-  if (v.kind == Kind::op && v.op->axes == AxisKind::rearrange && v.operands.size() > 1) {
-    const Value& pattern = graph[v.operands[1]];
-    if (pattern.kind != Kind::literal) return std::nullopt;
-    auto sides = rearranged_axes(pattern.literal.text);
-    if (!sides || static_cast<int>(sides->first.size()) != rank ||
-        sides->second.size() != sides->first.size()) {
-      return std::nullopt;
-    }
-    std::vector<int> moved;
-    for (int i = 0; i < rank; ++i) {
-      const std::string& axis = sides->first[static_cast<size_t>(i)];
-      if (axis == sides->second[static_cast<size_t>(i)]) continue;
-      if (axis == "1" || axis.front() == '(') return std::nullopt;
-      moved.push_back(i);
-    }
-    if (moved.size() != 2) return std::nullopt;
-    auto first = static_cast<size_t>(moved[0]), second = static_cast<size_t>(moved[1]);
-    if (sides->first[first] != sides->second[second] ||
-        sides->first[second] != sides->second[first]) {
-      return std::nullopt;
-    }
-    return std::pair{moved[0], moved[1]};
-  }
   if (v.kind != Kind::op || v.op->axes != AxisKind::transpose || v.operands.size() < 3) {
     return std::nullopt;
   }

@@ -16,10 +16,6 @@ namespace refit {
 // Number of dimensions, where shape operations, unpacked shapes or a contract show it.
 std::optional<int> rank_of(const graph::Graph& graph, graph::ValueId id);
 
-// The axes on both sides of an einops pattern, groups as one; nullopt where it has an ellipsis.
-std::optional<std::pair<std::vector<std::string>, std::vector<std::string>>> rearranged_axes(
-    std::string_view pattern);
-
 // The literal that a value is, tuples included; nullopt where it is none.
 std::optional<Literal> literal_of(const graph::Graph& graph, graph::ValueId id);
 

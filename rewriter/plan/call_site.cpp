@@ -59,7 +59,8 @@ std::string folded(const std::string& text, const std::string& hole, std::string
 
 }  // namespace
 
-PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
+PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
+                                   const std::string& keep_layout) {
   PlannedSite site = new_site(rule, id);
   const Value& v = g_[id];
   site.finding.callee = v.op->id;
@@ -119,21 +120,39 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
-    bool known_rank = true;
+    std::string unknown;
     for (const auto& [name, letters] : layout.operands) {
       auto r = rank_of(g_, g_.argument(id, name));
-      known_rank = known_rank && r && *r == static_cast<int>(letters.size());
+      if (!r || *r != static_cast<int>(letters.size())) unknown = name;
     }
     Absorption absorption;
-    if (known_rank) absorption = absorb(g_, id, layout);
+    if (!keep_layout.empty()) {
+      absorption.why_not = keep_layout;
+    } else if (unknown.empty()) {
+      LayoutContext context;
+      context.place = [&](ValueId value) { return place_of(value); };
+      context.taken = [&](const Operation* op) {
+        auto rules = planner_.rules_.by_callee.find(op);
+        return rules != planner_.rules_.by_callee.end() &&
+               std::any_of(rules->second.begin(), rules->second.end(),
+                           [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
+      };
+      absorption = absorb(g_, id, layout, context);
+    } else {
+      absorption.why_not = "the rank of `" + unknown + "` is not shown";
+    }
     if (absorption.absorbed) {
       change.forwarded = absorption.forwarded;
+      change.exchanged = absorption.exchanged;
       site.finding.absorbed = true;
       site.finding.transposes_absorbed = absorption.transposes;
     } else {
       extra = layout.otherwise;
-      site.finding.layout_kept =
-          known_rank ? absorption.why_not : "the operands' rank is not shown";
+      if (transposed_nearby(g_, id, layout)) {
+        site.finding.layout_kept = absorption.why_not;
+      } else {
+        site.finding.absorbed.reset();  // there is nothing to absorb
+      }
     }
   }
   std::set<std::string> used;
@@ -240,6 +259,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       a.kept.clear();
     }
   }
+  if ((!change.forwarded.empty() || !change.exchanged.empty()) &&
+      !frontend_.editable(unit_, change)) {
+    return call_site(rule, id, "a comment or other text inside a transpose stands in the way");
+  }
   site.change = std::move(change);
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
@@ -328,6 +351,12 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
     return true;
   }
   return tensor != !parts->empty();
+}
+
+std::string SitePlanner::place_of(ValueId id) const {
+  ByteRange range = g_[id].range;
+  if (range.size() == 0 && g_[id].statement != kNone) range = g_.statements[g_[id].statement].range;
+  return fmt::format("line {}", unit_.source().position(range.begin).line);
 }
 
 bool SitePlanner::within(ValueId id, const std::string& name) const {

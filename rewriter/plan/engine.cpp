@@ -688,7 +688,7 @@ class Run {
           auto bytes = read(number->second);
           if (!bytes || !names_one(literals.scan(*bytes))) return;
           bool first = !state.parsed;
-          if (!first && state.left_out.empty()) return;  // all of it was looked into
+          if (!first && state.left_out.empty()) return;  // every call in it was noted
           Focus focus;
           focus.sparse = true;
           focus.seen = [&](std::string_view text) { return literals.scan(text); };

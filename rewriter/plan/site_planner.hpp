@@ -83,7 +83,9 @@ class SitePlanner {
   // Whether the readers of a result take it for one tensor, or take only its part `except`; those
   // parts go into `parts`.
   bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
-  PlannedSite call_site(const CompiledRule& rule, ValueId id);
+  // With a reason in `keep_layout` no transpose is absorbed.
+  PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
+  std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
 

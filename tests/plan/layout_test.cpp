@@ -43,10 +43,13 @@ TEST_P(Absorb, AsExpected) {
   layout.operands = {{"query", "BNSD"}, {"key", "BNSD"}, {"value", "BNSD"}};
   layout.result = "BNSD";
   layout.target = "BSND";
-  const Absorption result = absorb(g, call, layout);
+  LayoutContext context;
+  context.place = [](ValueId) { return std::string("here"); };
+  context.taken = [](const Operation*) { return false; };
+  const Absorption result = absorb(g, call, layout, context);
   EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
             GetParam().expected);
-  EXPECT_EQ(result.absorbed, !result.forwarded.empty());
+  EXPECT_EQ(result.absorbed, !result.forwarded.empty() || !result.exchanged.empty());
 }
 
 const Row kLayouts[] = {
@@ -85,33 +88,57 @@ const Row kLayouts[] = {
      "  q = q.transpose(1, 2)\n  v = v.transpose(1, 2)\n"
      "  if c:\n    k = m\n  else:\n    k = k.transpose(1, 2)\n"
      "  return sdpa(q, k, v).transpose(1, 2)\n",
-     "`key` does not come straight from a transpose"},
+     "`key` does not come straight from a transpose (here)"},
     {"moved_axis_read",
      "  q = q.transpose(1, 2)\n  d = q.shape[2]\n"
      "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=d)\n  return x.transpose(1, 2)\n",
-     "`query` is also read by something else"},
+     "4"},
+    {"moved_axes_unpacked",
+     "  q = q.transpose(1, 2)\n  b, n, s, d = q.shape\n"
+     "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=s)\n  return x.transpose(1, 2)\n",
+     "`query` is also read as it is (here reads it)"},
+    {"joined_along_the_sequence",
+     "  q = torch.cat([q.transpose(1, 2), m.transpose(1, 2)], dim=2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "5"},
+    {"one_part_not_transposed",
+     "  q = torch.cat([q.transpose(1, 2), m], dim=2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"copy_that_is_stored_to",
+     "  q = q.transpose(1, 2).contiguous()\n  q[:, :, 0] = 0.0\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` is a copy of what is written to later (here)"},
+    {"one_head_read",
+     "  q = q.transpose(1, 2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2), q[:, 0]\n",
+     "4"},
+    {"scaled_by_a_vector_of_unknown_rank",
+     "  q = q.transpose(1, 2) * m\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
     {"also_returned",
      "  k = k.transpose(1, 2)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2), k\n",
-     "`key` is also read by something else"},
+     "`key` is also read as it is (here reads it)"},
     {"also_given_away",
      "  k = k.transpose(1, 2)\n  c.append(k)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",
-     "`key` is also read by something else"},
+     "`key` is also read as it is (here reads it)"},
     {"not_transposed_back",
      "  return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n",
      "the result is used as it is"},
     {"transposed_back_and_read",
      "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
      "  return x.transpose(1, 2) + x.sum()\n",
-     "the result is not only transposed back"},
+     "the result is not only transposed back (here reads it)"},
     {"other_axes_back",
      "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
      "  return x.transpose(2, 3)\n",
-     "the result is not only transposed back"},
+     "the result is not only transposed back (here reads it)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
-     "`query` does not come straight from a transpose"},
+     "`query` does not come straight from a transpose (here)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Layout, Absorb, testing::ValuesIn(kLayouts), RowName());

@@ -237,7 +237,9 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   outer_.clear();
   ValueId result = kNone;
   seeing_.push_back(place);
+  ++trials_;
   bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  --trials_;
   seeing_.pop_back();
   scope_ = outer_scope;
   overlays_ = std::move(outer_overlays);

@@ -353,6 +353,11 @@ class Assembly {
 
 }  // namespace
 
+bool PythonFrontend::editable(const Unit& base, const Change& change) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  return change_edits(unit, change, catalogue_, change.callee, EditSet{}).has_value();
+}
+
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {
   const auto& unit = static_cast<const PythonUnit&>(base);

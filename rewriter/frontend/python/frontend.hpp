@@ -39,6 +39,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   bool subclassed(const Unit& unit, const std::string& qualified) const override;
   AttributeFacts attribute(const Unit& unit, uint32_t function,
                            graph::ValueId value) const override;
+  bool editable(const Unit& unit, const Change& change) const override;
   std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
                                        graph::ValueId root) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
@@ -82,5 +83,7 @@ struct ChangeEdits {
 Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
                                    const Catalogue& catalogue, const std::string& callee_text,
                                    const EditSet& inner);
+// The edit that makes an operation treat two axes as each other.
+Expected<Edit> exchange_edit(const PythonUnit& unit, uint32_t function, const Exchange& exchange);
 
 }  // namespace refit::python

@@ -161,6 +161,7 @@ class FunctionLowering {
   std::vector<std::string> decorators_;  // of the definition that follows
   std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
   bool impure_ = false;                  // the statement being lowered has an effect
+  int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::set<ValueId> unsettled_;

@@ -38,6 +38,12 @@ class Realiser {
     out_.dead.insert(change_.dead.begin(), change_.dead.end());
     auto done = forward_all();
     if (!done) return tl::unexpected(done.error());
+    for (const Exchange& exchange : change_.exchanged) {
+      auto edit = exchange_edit(unit_, change_.function, exchange);
+      if (!edit) return tl::unexpected(edit.error());
+      done = out_.edits.add(*edit);
+      if (!done) return tl::unexpected(done.error());
+    }
     for (const auto& [id, replacement] : change_.replaced) {
       done = out_.edits.add({g_[id].range, replacement});
       if (!done) return tl::unexpected(done.error());
