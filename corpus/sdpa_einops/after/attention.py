@@ -10,20 +10,20 @@ def swapped(q, k, v):
 
 def split(q, k, v, heads):
     """The patterns do more than swap, but they show four dimensions."""
-    q, k, v = (rearrange(q, "b s (h d) -> b h s d", h=heads), rearrange(k, "b s (h d) -> b h s d", h=heads),
-               rearrange(v, "b s (h d) -> b h s d", h=heads))
-    out = mindiesd.attention_forward(q, k, v, head_first=True)
-    return rearrange(out, "b h s d -> b s (h d)")
+    q, k, v = (rearrange(q, "b s (h d) -> b s h d", h=heads), rearrange(k, "b s (h d) -> b s h d", h=heads),
+               rearrange(v, "b s (h d) -> b s h d", h=heads))
+    out = mindiesd.attention_forward(q, k, v)
+    return rearrange(out, "b s h d -> b s (h d)")
 
 
 def one_head(q, k, v):
     """As the autoencoders of images do."""
     height = q.shape[2]
-    q = rearrange(q, "b c h w -> b 1 (h w) c").contiguous()
-    k = rearrange(k, "b c h w -> b 1 (h w) c").contiguous()
-    v = rearrange(v, "b c h w -> b 1 (h w) c").contiguous()
-    out = mindiesd.attention_forward(q, k, v, head_first=True)
-    return rearrange(out, "b 1 (h w) c -> b c h w", h=height)
+    q = rearrange(q, "b c h w -> b (h w) 1 c")
+    k = rearrange(k, "b c h w -> b (h w) 1 c")
+    v = rearrange(v, "b c h w -> b (h w) 1 c")
+    out = mindiesd.attention_forward(q, k, v)
+    return rearrange(out, "b (h w) 1 c -> b c h w", h=height)
 
 
 def any_batch(q, k, v):
