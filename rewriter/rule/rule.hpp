@@ -32,8 +32,8 @@ struct RuleLocation {
 //   literal      the argument is written as a literal
 //   last_dim     the argument denotes the last dimension
 //   attribute    the argument is an attribute of an object (a module's parameter)
-//   number       the argument is a number: a literal, an attribute, a parameter that defaults to
-//   one scalar       the same, but an attribute only where its class shows it to be a number
+//   number       the argument is a number: a literal, an attribute, a parameter with such a default
+//   scalar       the same, but an attribute only where its class shows it to be a number
 //   one_size     the argument is a sequence of exactly one size
 //   not_sequence the argument is not written as a tuple or a list
 //   tensor_or_none  the argument is None or what an operation on tensors gives
