@@ -105,6 +105,7 @@ struct Change {
 
 // What the file shows of an attribute of an object whose class it defines.
 struct AttributeFacts {
+  bool elsewhere = false;           // a class of another file that inherits from it stores it, too
   bool number = false;              // whatever is stored there is a number
   std::optional<std::string> text;  // the one string that is stored there
 };
@@ -181,6 +182,8 @@ class Frontend {
                                            const std::set<graph::StatementId>& dead) const = 0;
   // Whether a class of another file inherits from this one of the unit.
   virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
+  // Whether a file of the project asks if an object is one of a class of that name.
+  virtual bool compared(const Unit&, const std::string& /*class_name*/) const { return false; }
   virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
     return {};
   }

@@ -52,7 +52,8 @@ bool rank(const Where& clause, const SiteView& site, const Argument& a) {
 bool dtype(const Where& clause, const SiteView& site, const Argument& a) {
   if (clause.values.empty()) return false;
   const std::string& type = clause.values.front().text;
-  return type.ends_with("bool") && is_boolean(*site.graph, a.value);
+  if (type.ends_with("bool")) return is_boolean(*site.graph, a.value);
+  return cast_type(*site.graph, a.value) == type;
 }
 
 bool inference_zero(const Where&, const SiteView& site, const Argument& a) {
@@ -172,6 +173,7 @@ bool instance(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == graph::kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
     if ((*site.graph)[call].operands[0] != a.value) continue;
+    if (site.attribute(a.value).elsewhere) return false;
     return std::all_of(classes.begin(), classes.end(), [&](const Operation* op) {
       return std::any_of(clause.values.begin(), clause.values.end(),
                          [&](const Literal& name) { return name.text == op->id; });
@@ -233,6 +235,16 @@ bool holds(const Where& clause, const SiteView& site) {
     // What this alternative of a pattern lacks cannot stand in the way.
     if (!a.known) return clause.kind != "present";
     return test->second(clause, site, a);
+  });
+}
+
+bool contradicted(const Where& clause, const SiteView& site) {
+  if (clause.kind != "rank") return false;
+  return std::any_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
+    Argument a = site.argument(name);
+    if (!a.known || a.value == graph::kNone) return false;
+    auto shown = rank_of(*site.graph, a.value);
+    return shown && *shown != clause.number;
   });
 }
 

@@ -34,5 +34,7 @@ struct SiteView {
 
 // Whether the clause holds.
 bool holds(const Where& clause, const SiteView& site);
+// Whether the code shows the opposite of the clause, so that it cannot be assumed either.
+bool contradicted(const Where& clause, const SiteView& site);
 
 }  // namespace refit

@@ -26,8 +26,12 @@ std::optional<int> count_sizes(const Graph& g, ValueId id) {
   for (ValueId item : v.operands) {
     if (g[item].kind == Kind::starred) return std::nullopt;
   }
-  // A single argument that is no literal may be a sequence itself: view(shape).
-  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) return std::nullopt;
+  // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
+  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) {
+    Kind only = g[v.operands[0]].kind;
+    if (only != Kind::tuple && only != Kind::list) return std::nullopt;
+    return count_sizes(g, v.operands[0]);
+  }
   return static_cast<int>(v.operands.size());
 }
 
@@ -154,8 +158,11 @@ class Ranks {
         auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
         return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
       }
-      default:
-        return std::nullopt;
+      default: {  // `torch.zeros(b, n, s)`: made from its sizes
+        const auto& parameters = graph::parameters_of(v);
+        bool sizes = !parameters.empty() && parameters[0].name == "size";
+        return sizes ? count_sizes(g_, first) : std::nullopt;
+      }
     }
   }
 

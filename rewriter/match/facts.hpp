@@ -35,6 +35,9 @@ bool has_one_size(const graph::Graph& graph, graph::ValueId id);
 // None, or what an operation on tensors gives, on every branch.
 bool is_tensor_or_none(const graph::Graph& graph, graph::ValueId id);
 
+// The element type that a value is cast to (`torch.float32` for `x.float()`), where it is a cast.
+std::optional<std::string> cast_type(const graph::Graph& graph, graph::ValueId id);
+
 // Made by a change to a fixed element type (`x.float()`), whatever views lie between.
 bool is_cast(const graph::Graph& graph, graph::ValueId id);
 

@@ -125,6 +125,15 @@ bool is_tensor_or_none(const Graph& g, ValueId id) {
   return !walk.bounded();
 }
 
+std::optional<std::string> cast_type(const Graph& g, ValueId id) {
+  if (id == kNone || g[id].kind != Kind::op || g[id].op->axes != AxisKind::cast) return {};
+  for (size_t i = 1; i < g[id].operands.size(); ++i) {
+    ValueId operand = g[id].operands[i];
+    if (operand != kNone && g[operand].kind == Kind::symbol) return g[operand].text;
+  }
+  return {};
+}
+
 bool is_cast(const Graph& g, ValueId id) {
   Walk walk(id);
   while (auto at = walk.next()) {

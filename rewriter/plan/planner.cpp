@@ -220,7 +220,7 @@ void SitePlanner::refuse(PlannedSite& site, const Where& clause, const SiteView&
 bool SitePlanner::allowed(const Where& clause, const SiteView& view,
                           std::vector<std::string>& assumes) const {
   if (holds(clause, view)) return true;
-  if (!clause.or_assume) return false;
+  if (!clause.or_assume || contradicted(clause, view)) return false;
   if (planner_.options_.strict && !planner_.options_.assume.contains(*clause.or_assume)) {
     return false;
   }

@@ -78,7 +78,7 @@ class SitePlanner {
   bool simple_value(ValueId id) const;
   // What clauses may ask about the site at `root`, but for its arguments.
   SiteView view_of(ValueId root, const Operation* constructed) const;
-  // Whether the file hands this class to a function of that name.
+  // Whether the file, or for `isinstance` any, hands this class to a function of that name.
   bool passed_to(const Operation* type, const std::string& function) const;
   // Whether the readers of a result take it for one tensor, or take only its part `except`; those
   // parts go into `parts`.

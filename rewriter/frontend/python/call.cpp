@@ -353,6 +353,11 @@ ValueId FunctionLowering::call(TSNode node) {
       }
     }
   }
+  // What this file defines itself is looked into, also where the catalogue knows it: the file is
+  // the library's own.
+  if (op != nullptr && receiver == kNone && !op->is_class && v.text.empty()) {
+    if (auto seen = see_through(callee, arguments, node)) return *seen;
+  }
   if (op != nullptr) {
     std::string why;
     auto operands = bind_arguments(op->parameters, receiver, arguments, &why);

@@ -182,7 +182,32 @@ const std::vector<const Operation*>& ClassFacts::instances(const std::string& cl
   return *a.instances;
 }
 
-bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) const {
+// Whether a function around `at` binds the name: a parameter, an import, an assignment.
+bool ClassFacts::bound_locally(TSNode at, std::string_view name) {
+  for (; present(at); at = ts_node_parent(at)) {
+    if (!is(at, "function_definition")) continue;
+    auto [known, fresh] = local_names_.try_emplace(ts_node_start_byte(at));
+    if (fresh) {
+      std::vector<std::pair<TSNode, bool>> work{{field(at, "parameters"), true},
+                                                {field(at, "body"), false}};
+      while (!work.empty()) {
+        auto [node, binds] = work.back();
+        work.pop_back();
+        std::string_view type = type_of(node);
+        if (type == "identifier" && binds) known->second.insert(text_at(node));
+        if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
+        bool import = type == "import_statement" || type == "import_from_statement";
+        for (TSNode child : children_of(node)) work.emplace_back(child, binds || import);
+        if (type == "assignment") work.emplace_back(field(node, "left"), true);
+        if (type == "for_statement") work.emplace_back(field(node, "left"), true);
+      }
+    }
+    if (known->second.contains(name)) return true;
+  }
+  return false;
+}
+
+bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
   if (ts_node_is_null(value)) return false;
   value = without_parentheses(value);
   if (is(value, "none")) return true;  // calling it would fail
@@ -193,7 +218,9 @@ bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) cons
   if (!is(value, "call")) return false;
   TSNode function = field(value, "function");
   if (!is(function, "identifier") && !is(function, "attribute")) return false;
-  auto qualified = resolve_(text_at(function));
+  std::string_view dotted = text_at(function);
+  if (bound_locally(function, dotted.substr(0, dotted.find('.')))) return false;
+  auto qualified = resolve_(dotted);
   const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
   if (op == nullptr || !op->is_class) return false;
   if (std::find(out.begin(), out.end(), op) == out.end()) out.push_back(op);

@@ -61,7 +61,8 @@ class ClassFacts {
   const std::vector<std::string>& kin_of(const std::string& class_name);
   Answer& answer(const std::string& class_name, std::string_view attribute);
   bool stored_by_others(std::string_view attribute) const;
-  bool class_of(TSNode value, std::vector<const Operation*>& out) const;
+  bool bound_locally(TSNode at, std::string_view name);
+  bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool numeric(TSNode value, int depth) const;
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }
 
@@ -70,6 +71,7 @@ class ClassFacts {
   Resolve resolve_;
   std::map<std::string, Class, std::less<>> classes_;
   std::map<std::pair<std::string, std::string>, Answer> answers_;
+  std::map<uint32_t, std::set<std::string_view>> local_names_;  // by where a function begins
 };
 
 }  // namespace refit::python

@@ -188,6 +188,10 @@ bool PythonFrontend::subclassed(const Unit& unit, const std::string& qualified) 
   return project_.subclassed(unit.module, qualified.substr(qualified.rfind('.') + 1));
 }
 
+bool PythonFrontend::compared(const Unit&, const std::string& class_name) const {
+  return project_.compared(class_name);
+}
+
 AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
                                          graph::ValueId value) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
@@ -205,10 +209,14 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   bool self = object.text == "self" &&
               (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
   if (!self) return out;
-  out.number = unit.classes->number(method->second, v.text);
-  out.text = unit.classes->text(method->second, v.text);
+  const std::string& owner = method->second;
+  out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
+  if (out.elsewhere) return out;
+  out.number = unit.classes->number(owner, v.text);
+  out.text = unit.classes->text(owner, v.text);
   return out;
 }
+
 namespace {
 
 // The edits of all changes of one unit, put together from the innermost outwards.

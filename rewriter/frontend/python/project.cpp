@@ -356,29 +356,46 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
+const Heirs& Project::heirs() {
+  std::call_once(heirs_once_, [this] {
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (auto bytes = real_disk().read(all_[i].path, kReadLimit)) heirs_.add(i, *bytes);
+    }
+  });
+  return heirs_;
+}
+
+bool Project::compared(const std::string& name) { return heirs().compared(name); }
+
+std::vector<Heir> Project::heirs_of(const std::string& module_name, const std::string& name) {
+  auto known = numbers_.find(file_of(module_name));
+  uint32_t own = known == numbers_.end() ? static_cast<uint32_t>(all_.size()) : known->second;
+  std::vector<Heir> out = heirs().of(name, own);
+  std::erase_if(out, [&](const Heir& heir) { return heir.file == own; });
+  return out;
+}
+
 bool Project::subclassed(const std::string& module_name, const std::string& name) {
-  std::string own = file_of(module_name);
+  return !heirs_of(module_name, name).empty();
+}
+
+bool Project::heir_stores(const std::string& module_name, const std::string& name,
+                          const std::string& attribute) {
+  std::string key = module_name + "." + name + "." + attribute;
   {
     std::shared_lock lock(mutex_);
-    auto known = subclassed_.find(module_name + "." + name);
-    if (known != subclassed_.end()) return known->second;
+    auto known = heir_stores_.find(key);
+    if (known != heir_stores_.end()) return known->second;
   }
-  bool found = false;
-  for (const File& file : all_) {
-    if (found || file.relative == own) continue;
-    auto bytes = real_disk().read(file.path, kReadLimit);
-    if (!bytes) continue;
-    const std::string& text = *bytes;
-    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-      size_t line = text.rfind('\n', at);
-      size_t begin = text.find_first_not_of(" \t", line == std::string::npos ? 0 : line + 1);
-      if (begin == std::string::npos || text.compare(begin, 6, "class ") != 0) continue;
-      size_t bases = text.find('(', begin);
-      found = found || (bases != std::string::npos && bases < at);
-    }
-  }
+  std::vector<Heir> heirs = heirs_of(module_name, name);
+  bool found = std::any_of(heirs.begin(), heirs.end(), [&](const Heir& heir) {
+    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
+    return bytes &&
+           stores_attribute(std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin),
+                            attribute);
+  });
   std::unique_lock lock(mutex_);
-  return subclassed_.emplace(module_name + "." + name, found).first->second;
+  return heir_stores_.emplace(std::move(key), found).first->second;
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified) {

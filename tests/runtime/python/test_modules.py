@@ -115,6 +115,34 @@ def test_two_dimensions_belong_to_the_positions():
         )
 
 
+@pytest.mark.parametrize(
+    ("scale", "shift"),
+    [
+        (0.5, None),
+        (torch.tensor(0.5), torch.tensor(2, dtype=torch.int64)),
+        (torch.randn(2, 1, 1, 8), torch.randn(8, dtype=torch.float64)),
+        (torch.randn(8), 1),
+    ],
+    ids=["number", "no dimensions", "more dimensions", "tensor and number"],
+)
+def test_modulation_by_anything_that_the_expression_takes(scale, shift):
+    norm = nn.LayerNorm(8).half()
+    x = torch.randn(3, 4, 8, dtype=torch.float16)
+    with torch.no_grad():
+        expected = norm(x) * (1 + scale)
+        if shift is not None:
+            expected = expected + shift
+        out = ext.layernorm_scale_shift(norm, x, scale, shift)
+    assert out.dtype == expected.dtype
+    torch.testing.assert_close(out, expected, rtol=4e-3, atol=4e-3)
+
+
+def test_typed_norm_has_the_attributes_of_what_it_replaces():
+    module = ext.TypedRMSNorm(8, eps=1e-4, elementwise_affine=False, result_type="weight")
+    assert (module.dim, module.eps, module.elementwise_affine) == (torch.Size((8,)), 1e-4, False)
+    assert module.variance_epsilon == 1e-4
+
+
 def test_modulation_wants_a_layer_norm():
     with torch.no_grad(), pytest.raises(ParametersInvalid, match="LayerNorm"):
         ext.layernorm_scale_shift(nn.Identity(), torch.randn(2, 8), torch.randn(8))

@@ -1,5 +1,7 @@
 """Modules that stand in for those of other libraries, and modulation as torch broadcasts it."""
 
+import numbers
+
 import torch
 from torch import nn
 
@@ -16,33 +18,47 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None):
         layernorm: a ``torch.nn.LayerNorm``; hooks and a replaced ``forward`` act as they would in
             ``layernorm(x)``.
         x: [..., H].
-        scale, shift: what broadcasts against x; [S, H] beside x [B, S, H] belongs to the positions,
-            where ``mindiesd.layernorm_scale_shift`` takes two dimensions for [B, H].
+        scale, shift: what broadcasts against x, numbers too; [S, H] beside x [B, S, H] belongs to the
+            positions, where ``mindiesd.layernorm_scale_shift`` takes two dimensions for [B, H].
 
     Returns:
-        A tensor of x's shape and of the type that the expression has in torch.
+        A tensor of the shape and the type that the expression has in torch.
 
     Raises:
         ParametersInvalid: wrong type of norm or tensor, or shapes that do not fit.
     """
+    from ..layers import fast_layernorm
     from ..layers import layernorm_scale_shift as published
 
     expect_tensor("x", x)
-    return published(layernorm, x, _full_rank("scale", scale, x), _full_rank("shift", shift, x))
+    if _one_pass(scale, x) and (shift is None or _one_pass(shift, x)):
+        return published(layernorm, x, _full_rank(scale, x), _full_rank(shift, x))
+    for name, value in (("scale", scale), ("shift", shift)):
+        if value is not None and not isinstance(value, numbers.Number):
+            expect_tensor(name, value)
+    result = fast_layernorm(layernorm, x) * (1 + scale)
+    return result if shift is None else result + shift
 
 
-def _full_rank(name, tensor, x):
-    if tensor is None and name == "shift":
-        return None
-    expect_tensor(name, tensor)
-    missing = x.dim() - tensor.dim()
-    return tensor if missing <= 0 else tensor.reshape((1,) * missing + tuple(tensor.shape))
+def _one_pass(value, x):
+    """Whether it is a tensor that leaves the result's shape to x and whose type counts in it."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return False
+    sizes = zip(reversed(value.shape), reversed(x.shape), strict=False)
+    return 0 < value.dim() <= x.dim() and all(own in (1, other) for own, other in sizes)
+
+
+def _full_rank(tensor, x):
+    if tensor is None or tensor.dim() == x.dim():
+        return tensor
+    return tensor.reshape((1,) * (x.dim() - tensor.dim()) + tuple(tensor.shape))
 
 
 class TypedRMSNorm(nn.Module):
     """An RMSNorm whose result has the type that ``result_type`` says, as in ``rms_norm``.
 
-    ``result_type="weight"`` is diffusers' RMSNorm and T5's norm. Without a weight the result has the
+    ``result_type="weight"`` is diffusers' RMSNorm and T5's norm, whose attributes (``dim``,
+    ``elementwise_affine``; ``variance_epsilon``) it has, too. Without a weight the result has the
     input's type.
 
     Args:
@@ -58,10 +74,17 @@ class TypedRMSNorm(nn.Module):
     ):
         super().__init__()
         expect_choice("result_type", result_type, ("promoted", "input", "weight", "float32"))
+        self.dim = torch.Size((hidden_size,))
         self.eps = eps
+        self.elementwise_affine = elementwise_affine
         self.result_type = result_type
         self.weight = nn.Parameter(torch.ones(hidden_size)) if elementwise_affine else None
         self.bias = nn.Parameter(torch.zeros(hidden_size)) if elementwise_affine and bias else None
+
+    @property
+    def variance_epsilon(self):
+        """What T5's norm calls eps."""
+        return self.eps
 
     def forward(self, hidden_states):
         """hidden_states: [..., hidden_size]; the result has its shape."""
