@@ -17,7 +17,7 @@ from devtool.steps import Stop, say
 BUILD = tree.ROOT / "build-gpu"
 SUITES = ("tests/kernels/gpu", "tests/runtime/python")
 # What the sanitizer runs: each kernel once or a few times, not every width.
-SANITIZED = "512 or 5120 or 130 or Wan or one_launch or halves"
+SANITIZED = "512 or 5120 or 130 or Wan or one_launch or halves or every_kernel_once"
 
 
 def _architecture() -> str:
@@ -41,7 +41,7 @@ def _build() -> bool:
             break
     else:
         raise Stop(f"CMake could not configure {BUILD}:\n{done.stdout}{done.stderr}")
-    targets = ["mindiesd", "mindiesd_launchers"] + ["kernels_cuda_test"] * (tests == "ON")
+    targets = ["mindiesd", "mindiesd_launchers"] + ["kernels_cuda_test", "runtime_cuda_test"] * (tests == "ON")
     if subprocess.run(["cmake", "--build", BUILD, "--target", *targets], check=False).returncode:
         raise Stop("the build of the runtime failed.")
     return tests == "ON"
