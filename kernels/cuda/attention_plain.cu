@@ -80,15 +80,26 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
       load_columns<kFloat>(operands.chunk.key, p.key, p.type, tile.key + key * p.key_strides[2],
                            p.key_strides[2], end - key, from, p.head_dim);
       __syncthreads();
-#pragma unroll 8
-      for (int d = 0; d < kChunk; ++d) {
-        float a[4], b[4];
-        four(&operands.chunk.query[d][own_row], a);
-        four(&operands.chunk.key[d][own_column], b);
+      // Eight products at a time are summed up by themselves: a long chain of additions rounds each
+      // at the size of the whole sum, and a large score gives its error to its weight.
+#pragma unroll 2
+      for (int begin = 0; begin < kChunk; begin += 8) {
+        float part[4][4] = {};
+#pragma unroll
+        for (int d = begin; d < begin + 8; ++d) {
+          float a[4], b[4];
+          four(&operands.chunk.query[d][own_row], a);
+          four(&operands.chunk.key[d][own_column], b);
+#pragma unroll
+          for (int r = 0; r < 4; ++r) {
+#pragma unroll
+            for (int c = 0; c < 4; ++c) part[r][c] = fmaf(a[r], b[c], part[r][c]);
+          }
+        }
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
 #pragma unroll
-          for (int c = 0; c < 4; ++c) scores[r][c] = fmaf(a[r], b[c], scores[r][c]);
+          for (int c = 0; c < 4; ++c) scores[r][c] += part[r][c];
         }
       }
     }
@@ -133,8 +144,8 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
       for (int c = 0; c < 4; ++c) {
         // One rounding from the product to the exponent: the error is that of their difference.
         scores[r][c] = exp2f(fmaf(scores[r][c], factor, -base));
-        total[r] += scores[r][c];
       }
+      total[r] += (scores[r][0] + scores[r][1]) + (scores[r][2] + scores[r][3]);
     }
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
@@ -155,6 +166,9 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
                 : 0.0F;
       }
       __syncthreads();
+      // Summed up by themselves first: one long chain of additions would round as often as there
+      // are keys.
+      float part[4][8] = {};
 #pragma unroll 8
       for (int k = 0; k < kChunk; ++k) {
         float a[4], b[4];
@@ -163,15 +177,20 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
 #pragma unroll
-          for (int c = 0; c < 4; ++c) output[r][c] = fmaf(a[r], b[c], output[r][c]);
+          for (int c = 0; c < 4; ++c) part[r][c] = fmaf(a[r], b[c], part[r][c]);
         }
         if (width <= 64) continue;
         four(&operands.value[k][own_column + 64], b);
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
 #pragma unroll
-          for (int c = 0; c < 4; ++c) output[r][c + 4] = fmaf(a[r], b[c], output[r][c + 4]);
+          for (int c = 0; c < 4; ++c) part[r][c + 4] = fmaf(a[r], b[c], part[r][c + 4]);
         }
+      }
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+#pragma unroll
+        for (int c = 0; c < 8; ++c) output[r][c] += part[r][c];
       }
     }
   }

@@ -102,7 +102,7 @@ __device__ __forceinline__ void load_rows(std::uint32_t to, const T* from, std::
   constexpr int kAll = kRows * Layout::kChunks;
   if (vectors) {
     // Where threads keep their column, every address is a constant or a multiple of the stride from
-    // the first; the other form costs registers. An address that no byte is read from may be wild.
+    // the first; the other form costs registers. Addresses that no byte is read from are valid too.
     if constexpr (kThreads % Layout::kChunks == 0 && Layout::kGroup == 8) {
       constexpr int kStep = kThreads / Layout::kChunks;  // a power of two
       const int row = static_cast<int>(threadIdx.x) / Layout::kChunks;
@@ -114,7 +114,7 @@ __device__ __forceinline__ void load_rows(std::uint32_t to, const T* from, std::
       for (int i = 0; i < kRows; i += kStep) {
         copy_async<16>((first ^ static_cast<std::uint32_t>((i & 7) * 16)) +
                            static_cast<std::uint32_t>(i * Layout::kRowBytes),
-                       place, i < inside ? 16 : 0);
+                       i < inside ? place : from, i < inside ? 16 : 0);
         place += kStep * stride;
       }
     } else {
@@ -125,7 +125,7 @@ __device__ __forceinline__ void load_rows(std::uint32_t to, const T* from, std::
         const int row = i / Layout::kChunks, chunk = i % Layout::kChunks;
         const bool inside = row < rows && chunk * 8 < width;
         copy_async<16>(to + static_cast<std::uint32_t>(Layout::offset(row, chunk)),
-                       from + row * stride + chunk * 8, inside ? 16 : 0);
+                       inside ? from + row * stride + chunk * 8 : from, inside ? 16 : 0);
       }
     }
     return;

@@ -32,9 +32,12 @@ TORCH = -1
 """The number of torch's scaled_dot_product_attention, which is no back end of the library."""
 
 _WARM, _TIMED = 2, 5
-# What torch's function must win by: its steady calls go through Python, the library's do not.
-_TORCH_HANDICAP = 1.03
+# What a steady call takes of the host, in seconds: below it a launch costs that, whatever the device
+# does meanwhile. Measured with bench/host_time.py on the machine of docs/performance.md.
+_HOST = {"torch": 29e-6, "cudnn": 14e-6}
+_HOST_OF_A_KERNEL = 8e-6
 _SLEEP = 1_000_000  # cycles: about half a millisecond, in which launches are queued
+_LONG = 0.02  # seconds: what takes longer need not be timed twice
 _measuring = threading.Lock()
 
 
@@ -102,6 +105,8 @@ def _candidates(tensors, options):
     """{name: number} of what computes this problem, the library's own order first."""
     known = _library.attention_backends(tensors["query"].device.type)
     found = {known[number - 1]: number for number in supported(tensors, options)}
+    if "tensor_core" in found:
+        found.pop("multiply_add", None)  # never faster, and long to time
     if torch_computes(tensors, options):
         found["torch"] = TORCH
     return found
@@ -230,23 +235,26 @@ def _launch(number, tensors, options):
 def _time(number, tensors, options):
     """Seconds of one launch, the best of a few; None where the back end fails. On a GPU what the device
     takes: the host's part is another one in a steady call."""
-    for _ in range(_WARM):
-        if not _launch(number, tensors, options):
-            return None
     device, times = tensors["query"].device, []
-    for _ in range(_TIMED):
+    for i in range(_WARM + _TIMED):
         if device.type == "cuda":
             start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.cuda._sleep(_SLEEP)
             start.record()
-            _launch(number, tensors, options)
+            if not _launch(number, tensors, options):
+                return None
             stop.record()
             stop.synchronize()
-            times.append(start.elapsed_time(stop) / 1e3)
+            seconds = start.elapsed_time(stop) / 1e3
         else:
             begin = time.perf_counter()
-            _launch(number, tensors, options)
-            times.append(time.perf_counter() - begin)
+            if not _launch(number, tensors, options):
+                return None
+            seconds = time.perf_counter() - begin
+        if i > 0 and seconds > _LONG:  # the first may have made a plan meanwhile
+            return seconds
+        if i >= _WARM:
+            times.append(seconds)
     return min(times)
 
 
@@ -275,7 +283,10 @@ def _measure(device, key, candidates, tensors, options):
             _library.recorder.launches = listening
         if not times:
             return 0
-        best = min(times, key=lambda n: times[n] * (_TORCH_HANDICAP if n == "torch" else 1.0))
+        best = min(
+            times,
+            key=lambda name: (max(times[name], _HOST.get(name, _HOST_OF_A_KERNEL)), times[name]),
+        )
         _memory.remember(device, key, best, times)
         return candidates[best]
 

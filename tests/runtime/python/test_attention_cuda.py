@@ -127,15 +127,21 @@ def test_operands_that_lie_at_odd_places():
 
 
 def test_what_is_fastest_is_measured_once():
-    q, k, v = operands(1, 512, 8, 64)
+    q, k, v = operands(1, 4096, 16, 64)  # beside its time the host's does not count
     result = mindiesd.attention_forward(q, k, v)
-    check(q, k, v, result)
+    torch.testing.assert_close(result, attend("tensor_core", q, k, v), rtol=2e-2, atol=2e-3)
     (entry,) = _memory.entries(q.device).values()
-    assert set(entry["seconds"]) >= {"tensor_core", "multiply_add", "torch"}
-    fastest = min(entry["seconds"].values())
-    assert entry["seconds"][entry["backend"]] <= 1.04 * fastest
+    assert set(entry["seconds"]) >= {"tensor_core", "torch"}
+    assert entry["seconds"][entry["backend"]] == min(entry["seconds"].values())
     mindiesd.attention_forward(q, k, v)
     assert len(_memory.entries(q.device)) == 1
+
+
+def test_short_calls_spare_the_host():
+    q, k, v = operands(1, 64, 2, 64)
+    mindiesd.attention_forward(q, k, v)
+    (entry,) = _memory.entries(q.device).values()
+    assert entry["backend"] == "tensor_core"
 
 
 def test_static_choices(monkeypatch):
