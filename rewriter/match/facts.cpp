@@ -153,9 +153,29 @@ class Ranks {
         auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
         return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
       }
+      case AxisKind::flatten: {
+        auto r = of(first, depth + 1);
+        auto start = axis(id, "start_dim", r), end = axis(id, "end_dim", r);
+        if (!start || !end || *end < *start) return std::nullopt;
+        return *r == 0 ? 1 : *r - (*end - *start);
+      }
       default:
         return std::nullopt;
     }
+  }
+
+  // A parameter that names an axis, counted from the front.
+  std::optional<int> axis(ValueId id, std::string_view parameter, std::optional<int> rank) const {
+    if (!rank) return std::nullopt;
+    std::optional<Literal> given = literal_of(g_, g_.argument(id, parameter));
+    for (const Parameter& p : graph::parameters_of(g_[id])) {
+      if (!given && g_.argument(id, parameter) == kNone && p.name == parameter) {
+        given = p.default_value;
+      }
+    }
+    if (!given || given->kind != Literal::Kind::integer) return std::nullopt;
+    auto axis = static_cast<int>(given->integer);
+    return axis < 0 ? axis + *rank : axis;
   }
 
   // `b, n, s, d = x.shape` shows the rank of x.

@@ -129,6 +129,8 @@ class Absorber {
   // A permutation or a pattern whose result (or operand) changes: it goes, or names other axes.
   bool boundary(ValueId id, const Flip& flip, bool of_result) {
     const Value& v = g_[id];
+    // One between two values that both change would have to change twice.
+    if (!boundaries_.insert(id).second) return false;
     if (v.op->axes == AxisKind::pattern) {
       auto text = literal_of(g_, g_.argument(id, "pattern"));
       if (!text || text->kind != Literal::Kind::string) return false;
@@ -195,7 +197,7 @@ class Absorber {
         return stop();
     }
     if (v.operands.empty() || v.operands[0] == kNone) return stop();
-    if (v.inlined) return stop();
+    if (v.inlined || asks_for_strides(id)) return stop();
     ValueId first = v.operands[0];
     switch (v.op->axes) {
       case AxisKind::transpose:
@@ -238,11 +240,12 @@ class Absorber {
         return true;
       }
       case AxisKind::elementwise: {
+        // Random numbers are drawn in the order of the axes.
+        if (!v.op->pure && !v.op->in_place) return stop();
         for (ValueId operand : v.operands) {
           if (operand == kNone || g_[operand].kind == Kind::literal) continue;
-          auto rank = rank_of(g_, operand);
-          if (rank && *rank <= 1) continue;
-          if (!rank || *rank != flip.rank || !enter(operand, flip, name)) return stop();
+          if (below_the_axes(operand, flip)) continue;
+          if (rank_of(g_, operand) != flip.rank || !enter(operand, flip, name)) return stop();
         }
         return true;
       }
@@ -251,14 +254,24 @@ class Absorber {
     }
   }
 
-  // Subscripts of both axes change places, which two numbers or an ellipsis before them cannot.
+  // The subscripts of the two axes change places, unless both axes stay whole.
   bool subscripts_follow(ValueId id, ValueId subscripts, const Flip& base) {
-    if (whole_axis(g_, subscripts, base.first) && whole_axis(g_, subscripts, base.second)) {
+    if (whole_axis(g_, subscripts, base.first, base.rank) &&
+        whole_axis(g_, subscripts, base.second, base.rank)) {
       return true;
     }
     exchange(id, base);
     return true;
   }
+
+  // Whether an operand of an elementwise operation has none of the axes that change places.
+  bool below_the_axes(ValueId operand, const Flip& flip) const {
+    auto rank = rank_of(g_, operand);
+    return rank && (*rank == 0 || (*rank == 1 && !flip.has(flip.rank - 1)));
+  }
+
+  // `.contiguous(memory_format=…)` asks for strides, which another layout does not have.
+  bool asks_for_strides(ValueId id) const { return g_.argument(id, "memory_format") != kNone; }
 
   // A norm over exactly one axis. Of other operations along the last axis (a rotation) the further
   // operands may broadcast over the axes that change places.
@@ -434,8 +447,20 @@ class Absorber {
     return !g_.used_by_statement(shape);
   }
 
-  // A value that only the graph knows. One that is written out runs, whether it is read or not.
-  bool unwritten(ValueId id) const { return !g_.live()[id] && g_[id].range.size() == 0; }
+  // A value that only the graph knows, and nothing that is written out reads: what is written runs,
+  // whether its result is read or not.
+  bool unwritten(ValueId id) const {
+    std::vector<ValueId> work{id};
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (g_.live()[at] || g_[at].range.size() != 0) return false;
+      for (ValueId user : g_.users(at)) work.push_back(user);
+    }
+    return true;
+  }
 
   // `x[…]` on the left of a store, which the store speaks for.
   bool store_target(ValueId user, const std::vector<ValueId>& readers) const {
@@ -487,7 +512,7 @@ class Absorber {
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
         g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous &&
-        !g_[readers[0]].inlined) {
+        !g_[readers[0]].inlined && !asks_for_strides(readers[0])) {
       gone_.insert(readers[0]);
     }
   }
@@ -499,7 +524,7 @@ class Absorber {
   std::map<ValueId, Flip> region_;
   std::map<ValueId, std::string> names_;
   std::deque<ValueId> work_;
-  std::set<ValueId> gone_, copies_;
+  std::set<ValueId> gone_, copies_, boundaries_;
   std::vector<Exchange> exchanged_;
   uint32_t transposes_ = 0;
   bool foreign_ = false;  // an edit would be in the text of another function

@@ -49,18 +49,31 @@ std::optional<int> axis_of(const Graph& g, ValueId id, int rank) {
   return axis;
 }
 
-std::optional<std::vector<int>> indexed_axes(const Graph& g, ValueId subscripts, int rank) {
+namespace {
+
+std::vector<ValueId> subscripts_of(const Graph& g, ValueId subscripts) {
   const Value& at = g[subscripts];
-  std::vector<ValueId> parts =
-      at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
-  auto is_literal = [&](ValueId p, Literal::Kind kind) {
-    return g[p].kind == Kind::literal && g[p].literal.kind == kind;
-  };
-  int named = 0;
+  return at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
+}
+
+bool is_literal(const Graph& g, ValueId id, Literal::Kind kind) {
+  return g[id].kind == Kind::literal && g[id].literal.kind == kind;
+}
+
+// How many axes the subscripts name: slices and numbers do, an ellipsis and None do not.
+int named_axes(const Graph& g, const std::vector<ValueId>& parts) {
+  return static_cast<int>(std::count_if(parts.begin(), parts.end(), [&](ValueId p) {
+    return !is_literal(g, p, Literal::Kind::none) && !is_literal(g, p, Literal::Kind::symbol);
+  }));
+}
+
+}  // namespace
+
+std::optional<std::vector<int>> indexed_axes(const Graph& g, ValueId subscripts, int rank) {
+  const std::vector<ValueId> parts = subscripts_of(g, subscripts);
   for (ValueId p : parts) {
-    if (g[p].kind == Kind::slice || is_literal(p, Literal::Kind::integer)) {
-      ++named;
-    } else if (!is_literal(p, Literal::Kind::none) && !is_literal(p, Literal::Kind::symbol)) {
+    if (g[p].kind != Kind::slice && !is_literal(g, p, Literal::Kind::integer) &&
+        !is_literal(g, p, Literal::Kind::none) && !is_literal(g, p, Literal::Kind::symbol)) {
       return std::nullopt;
     }
   }
@@ -69,28 +82,30 @@ std::optional<std::vector<int>> indexed_axes(const Graph& g, ValueId subscripts,
   for (ValueId p : parts) {
     if (g[p].kind == Kind::slice) {
       out.push_back(axis++);
-    } else if (is_literal(p, Literal::Kind::integer)) {
+    } else if (is_literal(g, p, Literal::Kind::integer)) {
       ++axis;
-    } else if (is_literal(p, Literal::Kind::none)) {
+    } else if (is_literal(g, p, Literal::Kind::none)) {
       out.push_back(-1);
     } else {
-      for (int skipped = rank - named; skipped > 0; --skipped) out.push_back(axis++);
+      for (int skipped = rank - named_axes(g, parts); skipped > 0; --skipped) out.push_back(axis++);
     }
   }
   while (axis < rank) out.push_back(axis++);
   return axis == rank ? std::optional(out) : std::nullopt;
 }
 
-bool whole_axis(const Graph& g, ValueId subscripts, int axis) {
-  const Value& at = g[subscripts];
-  std::vector<ValueId> parts =
-      at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
+bool whole_axis(const Graph& g, ValueId subscripts, int axis, int rank) {
+  const std::vector<ValueId> parts = subscripts_of(g, subscripts);
   int here = 0;
   for (ValueId p : parts) {
-    const Value& v = g[p];
-    if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol) return true;  // ...
-    if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::none) continue;
+    if (is_literal(g, p, Literal::Kind::none)) continue;
+    if (is_literal(g, p, Literal::Kind::symbol)) {  // an ellipsis
+      here += std::max(0, rank - named_axes(g, parts));
+      if (axis < here) return true;
+      continue;
+    }
     if (here++ != axis) continue;
+    const Value& v = g[p];
     return v.kind == Kind::slice && std::all_of(v.operands.begin(), v.operands.end(),
                                                 [](ValueId part) { return part == kNone; });
   }

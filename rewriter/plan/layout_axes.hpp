@@ -30,8 +30,8 @@ std::optional<int> axis_of(const graph::Graph& g, graph::ValueId id, int rank);
 std::optional<std::vector<int>> indexed_axes(const graph::Graph& g, graph::ValueId subscripts,
                                              int rank);
 
-// Whether the subscript for an axis keeps it whole.
-bool whole_axis(const graph::Graph& g, graph::ValueId subscripts, int axis);
+// Whether the subscript for an axis of a value with `rank` axes keeps it whole.
+bool whole_axis(const graph::Graph& g, graph::ValueId subscripts, int axis, int rank);
 
 // Whether a split takes the axis away (unbind) or leaves a shorter one (chunk).
 bool drops_axis(const Operation& op);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
 
 namespace refit::python {
@@ -123,8 +124,17 @@ class Exchanger {
     if (what_.of_result) {
       std::swap(texts[static_cast<size_t>(what_.first)], texts[static_cast<size_t>(what_.second)]);
     }
-    return Edit{{ts_node_start_byte(items.front()), ts_node_end_byte(items.back())},
-                fmt::format("{}", fmt::join(texts, ", "))};
+    return list_edit(items, texts);
+  }
+
+  // A list written anew, from its first item to its last.
+  Expected<Edit> list_edit(const std::vector<TSNode>& items,
+                           const std::vector<std::string>& texts) const {
+    ByteRange range{ts_node_start_byte(items.front()), ts_node_end_byte(items.back())};
+    if (!comments_in(unit_, range).empty()) {
+      return failure("comments stand between the axes, and would be lost");
+    }
+    return Edit{range, fmt::format("{}", fmt::join(texts, ", "))};
   }
 
   Expected<Edit> pattern() const {
@@ -146,29 +156,49 @@ class Exchanger {
   // `[:, :, n:]` and `[:, n:]`: axes 1 and 2 of what is indexed.
   Expected<Edit> subscripts(TSNode node) const {
     auto parts = fields_of(node, "subscript");
+    // What each of them is, is asked of the graph: `x[:, n]` may stand where n is None.
+    const Value& at = g_[v_.operands[1]];
+    auto values =
+        at.kind == Kind::tuple ? at.operands : std::vector<graph::ValueId>{v_.operands[1]};
+    if (values.size() != parts.size())
+      return failure("expected every subscript between the brackets");
+    auto literal = [&](size_t i, Literal::Kind kind) {
+      return g_[values[i]].kind == Kind::literal && g_[values[i]].literal.kind == kind;
+    };
+    int hidden = what_.rank;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!literal(i, Literal::Kind::none) && !literal(i, Literal::Kind::symbol)) --hidden;
+    }
     std::vector<std::string> texts;
     std::vector<int> axis_of_part;
     int axis = 0;
-    for (TSNode part : parts) {
-      if (is(part, "ellipsis")) return failure("an ellipsis hides which axis a subscript is for");
-      texts.emplace_back(text_of(unit_.text(), part));
-      bool fresh = is(part, "none");
-      axis_of_part.push_back(fresh ? -1 : axis);
-      if (!fresh) ++axis;
-    }
-    for (; axis <= std::max(what_.first, what_.second); ++axis) {
-      texts.emplace_back(":");
-      axis_of_part.push_back(axis);
-    }
-    auto place = [&](int a) {
-      return std::find(axis_of_part.begin(), axis_of_part.end(), a) - axis_of_part.begin();
+    auto add = [&](std::string text) {
+      texts.push_back(std::move(text));
+      axis_of_part.push_back(axis++);
     };
-    std::string& first = texts[static_cast<size_t>(place(what_.first))];
-    std::string& second = texts[static_cast<size_t>(place(what_.second))];
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::string text(text_of(unit_.text(), parts[i]));
+      if (literal(i, Literal::Kind::symbol)) {  // an ellipsis
+        for (; hidden > 0; --hidden) add(":");
+      } else if (literal(i, Literal::Kind::none)) {
+        texts.push_back(std::move(text));
+        axis_of_part.push_back(-1);
+      } else {
+        add(std::move(text));
+      }
+    }
+    while (axis <= std::max(what_.first, what_.second)) add(":");
+    auto place = [&](int a) {
+      return static_cast<size_t>(std::find(axis_of_part.begin(), axis_of_part.end(), a) -
+                                 axis_of_part.begin());
+    };
+    std::string& first = texts[place(what_.first)];
+    std::string& second = texts[place(what_.second)];
+    auto runs = [](const std::string& text) { return text.find_first_of("(=") != text.npos; };
+    if (runs(first) && runs(second)) return failure("two subscripts would be computed in turn");
     std::swap(first, second);
     while (texts.size() > 1 && texts.back() == ":") texts.pop_back();
-    return Edit{{ts_node_start_byte(parts.front()), ts_node_end_byte(parts.back())},
-                fmt::format("{}", fmt::join(texts, ", "))};
+    return list_edit(parts, texts);
   }
 
   const PythonUnit& unit_;

@@ -3,32 +3,12 @@
 #include "rewriter/frontend/python/outline.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "rewriter/frontend/python/lines.hpp"
 
 namespace refit::python {
 
 namespace {
-
-constexpr int kFieldDepth = 64;  // f-strings inside f-strings
-
-bool name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-bool blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
-bool space(char c) { return blank(c) || c == '\r' || c == '\n'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (space(text.front()) || text.front() == '\\')) text.remove_prefix(1);
-  while (!text.empty() && (space(text.back()) || text.back() == '\\')) text.remove_suffix(1);
-  return text;
-}
-
-std::string_view first_word(std::string_view text) {
-  size_t end = 0;
-  while (end < text.size() && name_char(text[end])) ++end;
-  return text.substr(0, end);
-}
 
 bool is_name(std::string_view text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
@@ -46,16 +26,9 @@ bool is_dotted(std::string_view text) {
   }
 }
 
-// Bytes at which the scan of a line has something to do.
-constexpr std::array<bool, 256> kSpecial = [] {
-  std::array<bool, 256> table{};
-  for (unsigned char c : std::string_view("\n\\#'\"()[]{}")) table[c] = true;
-  return table;
-}();
-
 class Scanner {
  public:
-  Scanner(std::string_view text, Outline& out) : text_(text), out_(out) {}
+  Scanner(std::string_view text, Outline& out) : text_(text), lines_(text), out_(out) {}
 
   bool run() {
     size_t at = 0;
@@ -71,7 +44,7 @@ class Scanner {
         continue;
       }
       if (c == '#') {
-        at = next_line(at);
+        at = lines_.next_line(at);
         continue;
       }
       if (c == '\\' &&
@@ -82,7 +55,7 @@ class Scanner {
         if (at == text_.size() || text_[at] == '\n' || text_[at] == '\r') continue;
       }
       size_t code_end = 0;
-      size_t next = logical_line(at, &code_end);
+      size_t next = lines_.logical_line(at, &code_end);
       if (next == std::string_view::npos) return false;
       if (!line(at, code_end, indent)) return false;
       at = next;
@@ -102,159 +75,6 @@ class Scanner {
     size_t definition = SIZE_MAX;
     size_t type = SIZE_MAX;  // the class around
   };
-
-  size_t next_line(size_t at) const {
-    size_t end = text_.find('\n', at);
-    return end == std::string_view::npos ? text_.size() : end + 1;
-  }
-
-  // The end of a string whose opening quote is at `at`; npos where it is not closed.
-  size_t string_end(size_t at, int depth) const {
-    char quote = text_[at];
-    bool formatted = false;
-    for (size_t p = at, n = 0; p > 0 && n < 3; --p, ++n) {
-      char before = text_[p - 1];
-      if (before == 'f' || before == 'F' || before == 't' || before == 'T') {
-        formatted = true;
-      } else if (!(before == 'r' || before == 'R' || before == 'b' || before == 'B' ||
-                   before == 'u' || before == 'U')) {
-        if (name_char(before)) formatted = false;  // `if"…"`: a word, no prefix
-        break;
-      }
-    }
-    bool triple = text_.size() - at >= 3 && text_[at + 1] == quote && text_[at + 2] == quote;
-    at += triple ? 3 : 1;
-    while (at < text_.size()) {
-      char c = text_[at];
-      if (c == '\\') {
-        at += 2;
-        if (at <= text_.size() && text_[at - 1] == '\r' && at < text_.size() && text_[at] == '\n')
-          ++at;
-      } else if (c == quote) {
-        if (!triple) return at + 1;
-        if (text_.size() - at >= 3 && text_[at + 1] == quote && text_[at + 2] == quote) {
-          return at + 3;
-        }
-        ++at;
-      } else if (c == '\n' && !triple) {
-        return std::string_view::npos;
-      } else if (c == '{' && formatted) {
-        if (at + 1 < text_.size() && text_[at + 1] == '{') {
-          at += 2;
-        } else {
-          at = field_end(at + 1, quote, triple, depth + 1);
-          if (at == std::string_view::npos) return at;
-        }
-      } else {
-        ++at;
-      }
-    }
-    return std::string_view::npos;
-  }
-
-  // The end of a replacement field of an f-string, past its `}`.
-  size_t field_end(size_t at, char quote, bool triple, int depth) const {
-    if (depth > kFieldDepth) return std::string_view::npos;
-    int brackets = 0;
-    bool specifier = false;
-    while (at < text_.size()) {
-      char c = text_[at];
-      if (specifier) {
-        if (c == '}') return at + 1;
-        if (c == '{') {
-          at = field_end(at + 1, quote, triple, depth + 1);
-          if (at == std::string_view::npos) return at;
-          continue;
-        }
-        if ((c == quote || c == '\n') && !triple) return std::string_view::npos;
-        ++at;
-      } else if (c == '\'' || c == '"') {
-        at = string_end(at, depth);
-        if (at == std::string_view::npos) return at;
-      } else if (c == '#') {
-        at = next_line(at);
-      } else {
-        if (c == '(' || c == '[' || c == '{') ++brackets;
-        if (c == '}' && brackets == 0) return at + 1;
-        if (c == ')' || c == ']' || c == '}') --brackets;
-        if (brackets < 0) return std::string_view::npos;
-        if (c == ':' && brackets == 0) specifier = true;
-        ++at;
-      }
-    }
-    return std::string_view::npos;
-  }
-
-  // Where the logical line that begins at `at` ends and the next physical line begins; `code_end`
-  // is where its code ends, before a comment. npos where brackets or strings are not closed.
-  size_t logical_line(size_t at, size_t* code_end) const {
-    int brackets = 0;
-    while (true) {
-      while (at < text_.size() && !kSpecial[static_cast<unsigned char>(text_[at])]) ++at;
-      if (at == text_.size()) {
-        *code_end = at;
-        return brackets == 0 ? at : std::string_view::npos;
-      }
-      switch (text_[at]) {
-        case '\n':
-          if (brackets == 0) {
-            *code_end = at;
-            return at + 1;
-          }
-          ++at;
-          break;
-        case '#': {
-          size_t end = text_.find('\n', at);
-          if (brackets == 0) {
-            *code_end = at;
-            return end == std::string_view::npos ? text_.size() : end + 1;
-          }
-          if (end == std::string_view::npos) return end;
-          at = end + 1;
-          break;
-        }
-        case '\\':
-          at += text_.substr(at + 1).starts_with("\r\n") ? 3 : 2;
-          at = std::min(at, text_.size());
-          break;
-        case '\'':
-        case '"':
-          at = string_end(at, 0);
-          if (at == std::string_view::npos) return at;
-          break;
-        case '(':
-        case '[':
-        case '{':
-          ++brackets;
-          ++at;
-          break;
-        default:
-          if (--brackets < 0) return std::string_view::npos;
-          ++at;
-      }
-    }
-  }
-
-  // The first of `wanted` outside brackets and strings in [at, end); npos where there is none.
-  size_t find_outside(size_t at, size_t end, char wanted) const {
-    int brackets = 0;
-    while (at < end) {
-      char c = text_[at];
-      if (c == wanted && brackets == 0) return at;
-      if (c == '\'' || c == '"') {
-        at = std::min(string_end(at, 0), end);
-        continue;
-      }
-      if (c == '#') {
-        at = std::min(next_line(at), end);
-        continue;
-      }
-      if (c == '(' || c == '[' || c == '{') ++brackets;
-      if (c == ')' || c == ']' || c == '}') --brackets;
-      ++at;
-    }
-    return std::string_view::npos;
-  }
 
   void close() {
     Block& block = blocks_.back();
@@ -303,7 +123,7 @@ class Scanner {
     }
     simple_statements(begin, end, false, nullptr);
     if (from != 0) {  // `try: from a import b`
-      size_t colon = find_outside(begin, end, ':');
+      size_t colon = lines_.find_outside(begin, end, ':');
       if (colon != std::string_view::npos) simple_statements(colon + 1, end, false, nullptr);
     }
   }
@@ -342,7 +162,7 @@ class Scanner {
       return true;
     }
     if (word == "for" && names != nullptr) loop_names(begin, end, rest);
-    size_t colon = header_colon(begin + (rest.data() - code.data()) + word.size(), end);
+    size_t colon = lines_.header_colon(begin + (rest.data() - code.data()) + word.size(), end);
     if (colon == std::string_view::npos) return false;
     Block block{home.in, true, false, 0, indent, SIZE_MAX, home.type};
     if (trimmed(text_.substr(colon + 1, end - colon - 1)).empty()) {
@@ -359,19 +179,7 @@ class Scanner {
         after.front() == ':' || after.front() == '(') {
       return false;
     }
-    return find_outside(begin, end, ':') != std::string_view::npos;
-  }
-
-  // The colon that ends a header; those of lambdas before it are passed over.
-  size_t header_colon(size_t at, size_t end) const {
-    while (true) {
-      size_t colon = find_outside(at, end, ':');
-      if (colon == std::string_view::npos) return colon;
-      std::string_view before = text_.substr(at, colon - at);
-      size_t lambda = before.rfind("lambda");
-      if (lambda == std::string_view::npos) return colon;
-      at = colon + 1;
-    }
+    return lines_.find_outside(begin, end, ':') != std::string_view::npos;
   }
 
   void loop_names(size_t begin, size_t end, std::string_view rest) {
@@ -379,7 +187,7 @@ class Scanner {
     size_t at = begin + (left.data() - text_.data()) - begin;
     size_t in = at;
     while (true) {  // the word `in` outside brackets
-      in = find_outside(in, end, 'i');
+      in = lines_.find_outside(in, end, 'i');
       if (in == std::string_view::npos) return;
       bool word = text_.substr(in, 2) == "in" && (in == 0 || !name_char(text_[in - 1])) &&
                   (in + 2 >= end || !name_char(text_[in + 2]));
@@ -407,7 +215,7 @@ class Scanner {
             home.guarded});
     }
     size_t after = begin + static_cast<size_t>(header.data() - (text_.data() + begin));
-    size_t colon = find_outside(after, end, ':');
+    size_t colon = lines_.find_outside(after, end, ':');
     Block block{type ? In::type : In::function,
                 home.guarded,
                 false,
@@ -440,7 +248,7 @@ class Scanner {
   // Simple statements with `;` between; `names` is null where their bindings are nobody's.
   void simple_statements(size_t begin, size_t end, bool guarded, Names* names) {
     while (begin < end) {
-      size_t stop = std::min(find_outside(begin, end, ';'), end);
+      size_t stop = std::min(lines_.find_outside(begin, end, ';'), end);
       simple(begin, stop, guarded, names);
       begin = stop + 1;
     }
@@ -464,26 +272,6 @@ class Scanner {
   ByteRange range(std::string_view part) const {
     auto begin = static_cast<uint32_t>(part.data() - text_.data());
     return {begin, begin + static_cast<uint32_t>(part.size())};
-  }
-
-  // Parts between commas outside brackets.
-  std::vector<std::string_view> parts(std::string_view text) const {
-    std::vector<std::string_view> out;
-    auto at = static_cast<size_t>(text.data() - text_.data());
-    size_t end = at + text.size();
-    while (at <= end) {
-      size_t stop = std::min(find_outside(at, end, ','), end);
-      std::string_view part = trimmed(text_.substr(at, stop - at));
-      // A comment may stand before a name in a list over several lines.
-      while (part.starts_with("#")) {
-        size_t line_end = part.find('\n');
-        part = line_end == std::string_view::npos ? std::string_view{}
-                                                  : trimmed(part.substr(line_end));
-      }
-      if (!part.empty()) out.push_back(part);
-      at = stop + 1;
-    }
-    return out;
   }
 
   // `name` or `name as alias`, whatever blanks and comments stand between.
@@ -513,7 +301,7 @@ class Scanner {
   }
 
   void import_modules(std::string_view list, bool guarded, Names& names) {
-    for (std::string_view part : parts(list)) {
+    for (std::string_view part : lines_.parts(list)) {
       Aliased a = aliased(part);
       if (a.name.empty()) continue;
       if (!a.alias.empty()) {
@@ -554,7 +342,7 @@ class Scanner {
       list.remove_prefix(1);
       if (list.ends_with(")")) list.remove_suffix(1);
     }
-    for (std::string_view part : parts(list)) {
+    for (std::string_view part : lines_.parts(list)) {
       Aliased a = aliased(part);
       if (a.name.empty()) continue;
       std::string qualified = from.empty() ? a.name : from + "." + a.name;
@@ -572,7 +360,7 @@ class Scanner {
     size_t from = begin;
     bool augmented = false;
     for (size_t at = begin; !augmented;) {
-      at = find_outside(at, end, '=');
+      at = lines_.find_outside(at, end, '=');
       if (at == std::string_view::npos) break;
       if (at + 1 < end && text_[at + 1] == '=') {
         at += 2;
@@ -598,12 +386,12 @@ class Scanner {
     }
     std::string_view right = trimmed(text_.substr(from, end - from));
     if (segments.empty()) {  // `x: int`
-      size_t colon = find_outside(begin, end, ':');
+      size_t colon = lines_.find_outside(begin, end, ':');
       if (colon == std::string_view::npos) return;
       segments.push_back(code);
       right = {};
     }
-    size_t colon = find_outside(
+    size_t colon = lines_.find_outside(
         begin, begin + static_cast<size_t>(segments[0].data() + segments[0].size() - code.data()),
         ':');
     if (colon != std::string_view::npos) {
@@ -632,7 +420,7 @@ class Scanner {
     bool bracketed = text.size() >= 2 && (text.front() == '(' || text.front() == '[') &&
                      (text.back() == ')' || text.back() == ']');
     if (bracketed) text = text.substr(1, text.size() - 2);
-    auto list = parts(text);
+    auto list = lines_.parts(text);
     if (list.size() == 1 && !bracketed && text.find(',') == std::string_view::npos) return;
     for (std::string_view part : list) {
       if (part.size() < text.size()) target(part, {}, begin, end, guarded, names);
@@ -640,6 +428,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  Lines lines_;
   Outline& out_;
   std::vector<Block> blocks_{Block{}};
   std::optional<uint32_t> decorated_;
