@@ -132,7 +132,7 @@ def test_what_is_fastest_is_measured_once():
     torch.testing.assert_close(result, attend("tensor_core", q, k, v), rtol=2e-2, atol=2e-3)
     (entry,) = _memory.entries(q.device).values()
     assert set(entry["seconds"]) >= {"tensor_core", "torch"}
-    assert entry["seconds"][entry["backend"]] == min(entry["seconds"].values())
+    assert entry["seconds"][entry["backend"]] <= 1.03 * min(entry["seconds"].values())
     mindiesd.attention_forward(q, k, v)
     assert len(_memory.entries(q.device)) == 1
 
