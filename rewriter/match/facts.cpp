@@ -101,6 +101,14 @@ class Ranks {
       return rank;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
+    if (v.kind == Kind::call && v.operands.size() == 2) {
+      auto layer = g_.instances.find(id);
+      bool keeps = layer != g_.instances.end() &&
+                   std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
+                     return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
+                   });
+      return keeps ? of(v.operands[1], depth + 1) : std::nullopt;
+    }
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
     ValueId first = v.operands[0];
     switch (v.op->axes) {
