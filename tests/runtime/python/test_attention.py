@@ -431,7 +431,9 @@ def test_torchs_function_as_the_back_end_of_a_gpu():
         ((q, k, v, added), causal),
         ((q, q, q, None), bottom),
     ):
-        found = _math.fused_attention(*operands, *options)
+        query, key, _, mask = operands
+        assert _math.fused_computes(query, key, mask, *options[1:])
+        found = _math.fused_attention(*operands, *options[:2])
         torch.testing.assert_close(found, _math.attention(*operands, *options))
     for operands, options in (
         ((q, k, v, None), bottom),
@@ -440,5 +442,8 @@ def test_torchs_function_as_the_back_end_of_a_gpu():
         ((q, k, v, None), (0.3, 0, -1, -1, 1.0, None)),
         ((q, k, v, None), (0.3, 0, -1, -1, 0.0, torch.ones(4))),
         ((q.half(), k.half(), v.half(), added), plain),
+        ((q, k, v, keep[..., :1]), plain),
+        ((q, k, v, keep[..., :1].expand(-1, -1, -1, 9)), plain),
     ):
-        assert _math.fused_attention(*operands, *options) is None
+        query, key, _, mask = operands
+        assert not _math.fused_computes(query, key, mask, *options[1:])
