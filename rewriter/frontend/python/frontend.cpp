@@ -113,10 +113,8 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
     const Operation& operation) const {
   if (auto tokens = operator_spellings(operation.id)) return tokens;
   if (operation.library == "operator") return std::nullopt;
-  std::vector<std::string> out{operation.id.substr(operation.id.rfind('.') + 1)};
-  for (const auto* names : {&operation.names, &operation.methods}) {
-    for (const std::string& name : *names) out.push_back(name.substr(name.rfind('.') + 1));
-  }
+  std::vector<std::string> out = name_words(operation);
+  for (const std::string& name : operation.methods) out.push_back(name.substr(name.rfind('.') + 1));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
