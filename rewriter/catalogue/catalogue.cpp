@@ -172,12 +172,16 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
       *flag = file.boolean(*value, key).value_or(*flag);
     }
   }
-  if (const YAML::Node* rank = keys->find("rank")) {
-    const auto number = file.integer(*rank, "rank");
+  const std::pair<std::string_view, std::optional<int>*> ranks[] = {
+      {"rank", &operation->rank}, {"result_rank", &operation->result_rank}};
+  for (const auto& [key, to] : ranks) {
+    const YAML::Node* rank = keys->find(key);
+    if (rank == nullptr) continue;
+    const auto number = file.integer(*rank, key);
     if (number && (*number < 0 || *number > 64)) {
       file.report(*rank, "expected a rank between 0 and 64, found " + std::to_string(*number));
     }
-    operation->rank = number;
+    *to = number;
   }
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);

@@ -85,7 +85,8 @@ struct Operation {
   bool in_place = false;     // writes its first operand
   bool is_class = false;     // instantiating it is meant
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
-  std::string library;       // package that defines it, e.g. "diffusers"
+  std::optional<int> result_rank;
+  std::string library;  // package that defines it, e.g. "diffusers"
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };

@@ -96,8 +96,17 @@ struct Change {
   std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
-  std::vector<Exchange> exchanged;        // operations whose axes change places
+  // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
+  std::vector<graph::ValueId> parts;
+  std::vector<Exchange> exchanged;  // operations whose axes change places
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+};
+
+// What the file shows of an attribute of an object whose class it defines.
+struct AttributeFacts {
+  bool elsewhere = false;           // a class of another file that inherits from it stores it, too
+  bool number = false;              // whatever is stored there is a number
+  std::optional<std::string> text;  // the one string that is stored there
 };
 
 // Where calls of some definitions may stand.
@@ -170,6 +179,13 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
+  // Whether a class of another file inherits from this one of the unit.
+  virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
+  // Whether a file of the project asks if an object is one of a class of that name.
+  virtual bool compared(const Unit&, const std::string& /*class_name*/) const { return false; }
+  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
+    return {};
+  }
   // Where in `root` the text that `spell` gives was copied from, if it was.
   virtual std::optional<ByteRange> copied_from(const Unit&, uint32_t /*function*/,
                                                graph::ValueId /*value*/,

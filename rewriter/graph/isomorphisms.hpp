@@ -41,6 +41,7 @@ class Isomorphisms {
   static bool possible(const Entry& entry, const graph::Graph& graph, graph::ValueId id);
   bool apply(const Entry& entry, graph::Graph& graph, graph::ValueId id) const;
   std::unordered_map<const Operation*, std::vector<Entry>> by_operation_;
+  std::vector<Entry> indices_, attributes_;  // whose root is a read: `x.max(d)[0]`, `x.mT`
 };
 
 // Whether a value is an element type: a dtype attribute, or a symbol that the catalogue of the

@@ -89,13 +89,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
     }
     return SIZE_MAX;
   };
-  SiteView view;
-  view.graph = &g_;
-  view.module = unit_.module;
-  view.simple = [&](ValueId value) { return textually_simple(id, value); };
-  view.within = [&](const std::string& name) { return within(id, name); };
-  view.text = [&](ValueId value) { return text_of_value(value); };
-  view.in_tree = [&](const std::string& word) { return planner_.words_.contains(word); };
+  SiteView view = view_of(id, v.op->is_class ? v.op : nullptr);
   view.argument = [&](const std::string& name) {
     Argument a;
     size_t i = places(name);
@@ -120,6 +114,9 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   change.root = id;
   change.callee = rewrite->with.callee;
   change.edit_call = v.text != "unpacked";
+  for (const Where& clause : rule.rule->where) {
+    if (clause.kind == "unread") only_part(id, clause.number, &change.parts);
+  }
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
@@ -182,20 +179,25 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
       last_place = place;
     }
   }
-  for (const auto& [keyword, text] : rewrite->with.arguments) {
+  bool left_out = false;  // a positional argument before this one
+  for (size_t position = 0; position < rewrite->with.arguments.size(); ++position) {
+    const auto& [keyword, text] = rewrite->with.arguments[position];
     NewArgument argument;
-    argument.keyword = keyword;
+    argument.keyword = keyword.empty() && left_out ? target_name(change.callee, position) : keyword;
     auto holes = holes_in(text);
     if (holes.size() == 1 && text == "$" + holes[0]) {
       size_t i = places(holes[0]);
       ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-      std::optional<Literal> wanted = target_default(target, keyword, change.arguments.size());
+      std::optional<Literal> wanted = target_default(target, keyword, position);
       std::optional<Literal> given =
           value == kNone ? parameters[i].default_value : literal_of(g_, value);
       bool same = wanted && given && same_value(*wanted, *given) &&
                   (given->kind == Literal::Kind::none) == (wanted->kind == Literal::Kind::none);
-      if (value == kNone && (same || !given)) continue;
-      if (value != kNone && same && parameters[i].name != keyword) continue;
+      if ((value == kNone && (same || !given)) ||
+          (value != kNone && same && parameters[i].name != argument.keyword)) {
+        left_out = left_out || keyword.empty();
+        continue;
+      }
       if (value == kNone) {
         argument.text = frontend_.literal(*given);
       } else {
@@ -265,6 +267,97 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
   return site;
+}
+
+SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const {
+  SiteView view;
+  view.graph = &g_;
+  view.module = unit_.module;
+  view.simple = [this, root](ValueId value) { return textually_simple(root, value); };
+  view.within = [this, root](const std::string& name) { return within(root, name); };
+  view.passed_to = [this, constructed](const std::string& name) {
+    return constructed != nullptr && passed_to(constructed, name);
+  };
+  view.attribute = [this](ValueId id) { return frontend_.attribute(unit_, function_, id); };
+  view.text = [this](ValueId value) { return text_of_value(value); };
+  view.in_tree = [this](const std::string& word) { return planner_.words_.contains(word); };
+  view.unread = [this, root](int except) {
+    std::vector<ValueId> parts;
+    return only_part(root, except, &parts);
+  };
+  return view;
+}
+
+bool SitePlanner::passed_to(const Operation* type, const std::string& function) const {
+  for (const Function& f : unit_.functions) {
+    for (const Value& v : f.graph.values) {
+      if (v.kind != Kind::call || f.graph[v.operands[0]].text != function) continue;
+      std::vector<ValueId> work(v.operands.begin() + 1, v.operands.end());
+      while (!work.empty()) {
+        const Value& a = f.graph[work.back()];
+        work.pop_back();
+        if (a.kind == Kind::symbol && catalogue_->find(a.text) == type) return true;
+        if (a.kind == Kind::tuple || a.kind == Kind::list) {
+          work.insert(work.end(), a.operands.begin(), a.operands.end());
+        }
+      }
+    }
+  }
+  if (function != "isinstance" && function != "issubclass") return false;
+  // Of the names of the operation this file's is meant.
+  auto asked = [&](const std::string& name) {
+    std::string last = name.substr(name.rfind('.') + 1);
+    return unit_.source().text().find(last) != std::string_view::npos &&
+           frontend_.compared(unit_, last);
+  };
+  return asked(type->id) || std::any_of(type->names.begin(), type->names.end(), asked);
+}
+
+bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts) const {
+  int rank = g_[id].op == nullptr ? 0 : g_[id].op->result_rank.value_or(0);
+  // Code that asks whether it got a tuple is written for either.
+  bool asks = std::any_of(g_.users(id).begin(), g_.users(id).end(), [&](ValueId user) {
+    return g_[user].kind == Kind::call && g_[g_[user].operands[0]].text == "isinstance";
+  });
+  bool tensor = false;
+  std::vector<ValueId> work{id};
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    ValueId at = work.back();
+    work.pop_back();
+    if (!seen.insert(at).second) continue;
+    for (ValueId user : g_.users(at)) {
+      const Value& u = g_[user];
+      if (u.kind == Kind::element) {
+        if (u.index == except && u.count > 0 && at == id) {
+          parts->push_back(user);
+        } else if (g_.live()[user] || u.count == 0 || at != id) {
+          return false;
+        }
+      } else if (u.kind == Kind::index && u.operands[0] == at &&
+                 g_[u.operands[1]].kind == Kind::literal) {
+        auto number = literal_of(g_, u.operands[1]);
+        if (at != id || number->kind != Literal::Kind::integer || number->integer != except ||
+            (!asks && !read_as_rank(g_, user, rank))) {
+          return false;
+        }
+        parts->push_back(user);
+      } else if (u.kind == Kind::index || u.kind == Kind::attribute) {
+        tensor = true;
+      } else if (u.kind == Kind::op) {
+        tensor = tensor || !u.op->is_class;
+      } else if (u.kind == Kind::phi) {
+        work.push_back(user);
+      } else if (u.kind == Kind::opaque && u.text == "unpacked") {
+        return false;
+      }
+    }
+  }
+  if (asks) {
+    parts->clear();
+    return true;
+  }
+  return tensor != !parts->empty();
 }
 
 std::string SitePlanner::place_of(ValueId id) const {

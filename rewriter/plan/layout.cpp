@@ -447,8 +447,20 @@ class Absorber {
     return !g_.used_by_statement(shape);
   }
 
-  // A value that only the graph knows. One that is written out runs, whether it is read or not.
-  bool unwritten(ValueId id) const { return !g_.live()[id] && g_[id].range.size() == 0; }
+  // A value that only the graph knows, and nothing that is written out reads: what is written runs,
+  // whether its result is read or not.
+  bool unwritten(ValueId id) const {
+    std::vector<ValueId> work{id};
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (g_.live()[at] || g_[at].range.size() != 0) return false;
+      for (ValueId user : g_.users(at)) work.push_back(user);
+    }
+    return true;
+  }
 
   // `x[…]` on the left of a store, which the store speaks for.
   bool store_target(ValueId user, const std::vector<ValueId>& readers) const {

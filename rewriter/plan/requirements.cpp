@@ -156,6 +156,7 @@ void Requirements::derive(const Catalogue& catalogue, const Isomorphisms& isomor
     const Operation* from = nullptr;  // the most telling operation of the spelling
     std::vector<const Operation*> to;
     std::vector<std::string> attributes;
+    Need read;  // where it is no operation but an attribute
   };
   std::vector<Way> ways;
   isomorphisms.each([&](const Graph& from, ValueId root, const Graph& to) {
@@ -168,6 +169,9 @@ void Requirements::derive(const Catalogue& catalogue, const Isomorphisms& isomor
       if (way.from == nullptr || need.texts.size() < operations_[way.from].texts.size()) {
         way.from = v.op;
       }
+    }
+    if (way.from == nullptr && from[root].kind == Kind::attribute) {
+      way.read.texts = {from[root].text};  // `x.mT`
     }
     for (const Value& v : to.values) {
       if (v.kind == Kind::op) way.to.push_back(v.op);
@@ -193,7 +197,9 @@ void Requirements::derive(const Catalogue& catalogue, const Isomorphisms& isomor
   for (bool more = true; more;) {
     more = false;
     for (const Way& way : ways) {
-      const Need* from = way.from == nullptr ? nullptr : &operations_[way.from];
+      const Need* from = way.from != nullptr       ? &operations_[way.from]
+                         : !way.read.texts.empty() ? &way.read
+                                                   : nullptr;
       for (const Operation* op : way.to) {
         if (op != way.from) more = join(operations_[op], from) || more;
       }

@@ -146,6 +146,19 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
         begin = before.original(begin);
         end = before.original(end);
       }
+      // A text that an earlier round moved is said where it stood.
+      std::string_view whole = unit.source().text();
+      if (!f.before.empty() && whole.substr(begin, f.before.size()) != f.before) {
+        auto distance = [&](size_t at) { return at > begin ? at - begin : begin - at; };
+        size_t nearest = whole.find(f.before);
+        for (size_t at = nearest; at != std::string_view::npos; at = whole.find(f.before, at + 1)) {
+          if (distance(at) < distance(nearest)) nearest = at;
+        }
+        if (nearest != std::string_view::npos) {
+          begin = static_cast<uint32_t>(nearest);
+          end = begin + static_cast<uint32_t>(f.before.size());
+        }
+      }
       f.line = unit.source().position(begin).line;
       f.column = unit.source().position(begin).column;
       f.end_line = unit.source().position(std::max(begin, end)).line;

@@ -170,6 +170,10 @@ void Run::through() {
   for (FileState& state : states_) {
     for (CallSite& call : state.calls) {
       auto found = definitions.find(call.callee);
+      // An object of a class whose arithmetic was rewritten.
+      if (found == definitions.end() && !call.rule.empty()) {
+        found = definitions.find(call.callee + ".forward");
+      }
       if (found == definitions.end()) {
         if (migrated.contains(call.callee)) continue;
         if (call.rule.empty()) name_anchor(call);

@@ -157,6 +157,11 @@ const Row kLayouts[] = {
      "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  k = q.permute(0, 1, 2, 3)\n"
      "  return sdpa(q, k, v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` is also read as it is (here reads it)"},
+    {"part_read_in_vain",
+     "  q, k, v = q.view(2, 3, 3, 4, 8).permute(2, 0, 3, 1, 4).unbind(0)\n"
+     "  v = v.expand(-1, 4, -1, -1)\n"
+     "  return sdpa(q, k, k).transpose(1, 2)\n",
+     "`key` is also read as it is (here reads it)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` does not come straight from a transpose (here)"},
@@ -202,6 +207,14 @@ const Row kRanks[] = {
      "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = k.view(3, 2)\n  return x\n", "-"},
     {"sibling_branch_speaks", "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = m\n  return x\n",
      "3"},
+    {"flattened", "  return q.view(1, 2, 3, 4, 5).flatten(2, 3)\n", "4"},
+    {"flattened_to_the_end", "  return q.view(1, 2, 3, 4, 5).flatten(-3)\n", "3"},
+    {"flattened_whole", "  return torch.flatten(q.view(1, 2, 3))\n", "1"},
+    {"flattened_from_a_variable", "  return q.view(1, 2, 3).flatten(m)\n", "-"},
+    {"regrouped",
+     "  q = q.permute(0, 2, 3, 4, 1).flatten(2, 3).flatten(0, 1)\n"
+     "  return q.unflatten(2, (m, -1)).transpose(1, 2)\n",
+     "4"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Facts, Rank, testing::ValuesIn(kRanks), RowName());

@@ -22,7 +22,7 @@ class Attention(nn.Module):
     def with_module(self, q, k, v):
         b, n, _ = q.shape
         q = q.view(b, n, self.heads, -1).transpose(1, 2)
-        k = self.norm_k(k.view(b, n, self.heads, -1).transpose(1, 2))
+        k = mindiesd.fast_layernorm(self.norm_k, k.view(b, n, self.heads, -1).transpose(1, 2))
         v = v.view(b, n, self.heads, -1).transpose(1, 2)
         x = mindiesd.ext.attention_forward(q, k, v, head_first=True)
         return x.transpose(1, 2).reshape(b, n, -1)

@@ -182,6 +182,39 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   return out;
 }
 
+bool PythonFrontend::subclassed(const Unit& unit, const std::string& qualified) const {
+  return project_.subclassed(unit.module, qualified.substr(qualified.rfind('.') + 1));
+}
+
+bool PythonFrontend::compared(const Unit&, const std::string& class_name) const {
+  return project_.compared(class_name);
+}
+
+AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
+                                         graph::ValueId value) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  AttributeFacts out;
+  const graph::Graph& g = unit.functions[function].graph;
+  const graph::Value& v = g[value];
+  // A function inside a method reads its `self`.
+  auto method = unit.methods.end();
+  for (uint32_t f = function; f != kNone && method == unit.methods.end();
+       f = unit.functions[f].parent) {
+    method = unit.methods.find(f);
+  }
+  if (v.kind != graph::Kind::attribute || method == unit.methods.end()) return out;
+  const graph::Value& object = g[v.operands[0]];
+  bool self = object.text == "self" &&
+              (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
+  if (!self) return out;
+  const std::string& owner = method->second;
+  out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
+  if (out.elsewhere) return out;
+  out.number = unit.classes->number(owner, v.text);
+  out.text = unit.classes->text(owner, v.text);
+  return out;
+}
+
 namespace {
 
 // The edits of all changes of one unit, put together from the innermost outwards.

@@ -36,6 +36,10 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
                                    graph::ValueId root,
                                    const std::set<graph::StatementId>& dead) const override;
+  bool compared(const Unit& unit, const std::string& class_name) const override;
+  bool subclassed(const Unit& unit, const std::string& qualified) const override;
+  AttributeFacts attribute(const Unit& unit, uint32_t function,
+                           graph::ValueId value) const override;
   bool editable(const Unit& unit, const Change& change) const override;
   std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
                                        graph::ValueId root) const override;

@@ -472,6 +472,7 @@ void FunctionLowering::define_class(TSNode node) {
   // The class body runs here; its names are attributes, not variables of this function.
   std::string saved = unit_.functions[index_].qualified;
   unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
+  unit_.classes->add_class(unit_.functions[index_].qualified, node);
   overlays_.emplace_back();
   for (TSNode child : class_statements(field(node, "body"))) {
     TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
@@ -488,6 +489,7 @@ void FunctionLowering::define_class(TSNode node) {
       if (is(child, "decorated_definition")) method.decorators = decorators(child);
       method.range = range_of(inner);
       unit_.functions.push_back(std::move(method));
+      unit_.methods.emplace(index, unit_.functions[index_].qualified);
       shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
     } else if (is(inner, "class_definition")) {
       define_class(inner);
@@ -523,6 +525,17 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
+  unit.classes = std::make_unique<ClassFacts>(
+      unit.text(), context.catalogue,
+      [&unit, &project = context.project](std::string_view dotted) -> std::optional<std::string> {
+        auto bound = unit.names.names.bindings.find(dotted.substr(0, dotted.find('.')));
+        if (bound == unit.names.names.bindings.end()) return std::nullopt;
+        auto meaning = project.meaning(bound->second, nullptr);
+        if (!meaning) return std::nullopt;
+        size_t dot = dotted.find('.');
+        return project.resolve(
+            dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
+      });
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;
     std::string name(text_of(unit.text(), field(s, "name")));

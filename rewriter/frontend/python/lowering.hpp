@@ -129,6 +129,8 @@ class FunctionLowering {
   void take_back(size_t values, size_t marks);
   std::vector<std::string> candidates(std::string_view name);
   void note_project_call(ValueId value, ValueId callee);
+  // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
+  const std::string* own_attribute(ValueId id) const;
   // The value that a call of a short pure function of this file gives, seen through.
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
                                      TSNode node);
@@ -157,6 +159,7 @@ class FunctionLowering {
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
+  std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
   bool impure_ = false;                  // the statement being lowered has an effect
   int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name

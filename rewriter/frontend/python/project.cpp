@@ -356,6 +356,48 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
+const Heirs& Project::heirs() {
+  std::call_once(heirs_once_, [this] {
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (auto bytes = real_disk().read(all_[i].path, kReadLimit)) heirs_.add(i, *bytes);
+    }
+  });
+  return heirs_;
+}
+
+bool Project::compared(const std::string& name) { return heirs().compared(name); }
+
+std::vector<Heir> Project::heirs_of(const std::string& module_name, const std::string& name) {
+  auto known = numbers_.find(file_of(module_name));
+  uint32_t own = known == numbers_.end() ? static_cast<uint32_t>(all_.size()) : known->second;
+  std::vector<Heir> out = heirs().of(name, own);
+  std::erase_if(out, [&](const Heir& heir) { return heir.file == own; });
+  return out;
+}
+
+bool Project::subclassed(const std::string& module_name, const std::string& name) {
+  return !heirs_of(module_name, name).empty();
+}
+
+bool Project::heir_stores(const std::string& module_name, const std::string& name,
+                          const std::string& attribute) {
+  std::string key = module_name + "." + name + "." + attribute;
+  {
+    std::shared_lock lock(mutex_);
+    auto known = heir_stores_.find(key);
+    if (known != heir_stores_.end()) return known->second;
+  }
+  std::vector<Heir> heirs = heirs_of(module_name, name);
+  bool found = std::any_of(heirs.begin(), heirs.end(), [&](const Heir& heir) {
+    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
+    return bytes &&
+           stores_attribute(std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin),
+                            attribute);
+  });
+  std::unique_lock lock(mutex_);
+  return heir_stores_.emplace(std::move(key), found).first->second;
+}
+
 std::optional<std::string> Project::resolve(const std::string& qualified) {
   {
     std::shared_lock lock(mutex_);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
 namespace refit::python {
@@ -86,6 +87,13 @@ class Project {
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
   std::string importer_of(const std::string& module, const std::string& name,
                           const std::string& except);
+  // Whether a class of another file inherits from this one.
+  bool subclassed(const std::string& module, const std::string& name);
+  // Whether such a class gives its objects an attribute or a method of that name.
+  bool heir_stores(const std::string& module, const std::string& name,
+                   const std::string& attribute);
+  // Whether a file that does not define a class of that name asks `isinstance` about it.
+  bool compared(const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
@@ -94,6 +102,9 @@ class Project {
   std::unique_ptr<Module> read_module(const std::string& name) const;
   void read_unnoted();
   void index_importers();
+  const Heirs& heirs();
+  // The classes of other files that inherit from this one.
+  std::vector<Heir> heirs_of(const std::string& module, const std::string& name);
 
   // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
   struct ImportNote {
@@ -120,6 +131,9 @@ class Project {
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
   std::unordered_map<std::string, std::string> module_names_;      // relative path -> module
   std::unordered_map<std::string, bool> packages_;
+  std::once_flag heirs_once_;
+  Heirs heirs_;
+  std::unordered_map<std::string, bool> heir_stores_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
   std::unordered_map<std::string, std::optional<std::string>> resolved_;

@@ -44,6 +44,7 @@ void FunctionLowering::assignment(TSNode node) {
     assign(target, value);
   }
   graph::Statement& s = g().statements[id];
+  s.names_only = names_only;
   s.pure = !impure && names_only;
   if (!names_only && !impure && targets.size() == 1 && is(targets[0], "subscript")) {
     // A store into a slice of a tensor made here and seen by nobody else only defines it anew.

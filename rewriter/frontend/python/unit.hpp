@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/class_facts.hpp"
 #include "rewriter/frontend/python/project.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
@@ -40,6 +41,8 @@ class PythonUnit : public Unit {
     TSNode node;
   };
   std::map<std::pair<uint32_t, graph::ValueId>, std::vector<ArgumentNode>> arguments;
+  std::unique_ptr<ClassFacts> classes;
+  std::map<uint32_t, std::string> methods;  // functions that are methods -> their class
 };
 
 }  // namespace refit::python
