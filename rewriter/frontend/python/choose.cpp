@@ -158,9 +158,9 @@ class Chooser {
           for (size_t named : mentions(i).definitions) keep(named);
         }
       }
-      for (size_t n = 0; n < classes.size(); ++n) {
-        for (size_t m : methods[classes[n]]) {
-          if (kept[m]) continue;
+      for (size_t type : classes) {
+        for (size_t m : methods[type]) {
+          if (kept[m] || definitions[m].is_class) continue;
           const auto& attributes = stored(m);
           if (std::any_of(attributes.begin(), attributes.end(),
                           [&](std::string_view name) { return members.contains(name); })) {
