@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
-from test_launchers import HALVES, check, launchers, normal, normalised, poisoned, rounding_of_mean
+from gpu_support import HALVES, check, normal, normalised, poisoned, rounding_of_mean
+
+launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
 
 # Every choice of kernels/cuda/norm.cu, full rows and ragged ones, and widths that it leaves to the others.
 WIDTHS = (
