@@ -40,7 +40,8 @@ const Row kImports[] = {
      "  return rsqrt(a)\n",
      "torch.rsqrt(a, -)"},
     {"fallback_in_a_chain",
-     "a = rsqrt = b = None\ntry:\n  from torch import rsqrt\nexcept ImportError:\n  pass\ndef f(a):\n"
+     "a = rsqrt = b = None\ntry:\n  from torch import rsqrt\nexcept ImportError:\n  pass\ndef "
+     "f(a):\n"
      "  return rsqrt(a)\n",
      "torch.rsqrt(a, -)"},
     {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n",
