@@ -33,21 +33,27 @@ class _NoMode(TorchDispatchMode):
 
 def _words_show(words):
     """Whether the words of torch's dispatch, which torch does not document, change with what
-    ``torch_state.h`` takes from them."""
+    ``torch_state.h`` takes from them. What torch lacks for the check is a no."""
     if words() is None:
         return False
-    functorch = torch._C._functorch
     plain, seen = words(), []
-    for device in ("cpu", "cuda"):
-        before = torch.is_autocast_enabled(device)
-        torch.set_autocast_enabled(device, not before)
-        seen.append(words())
-        torch.set_autocast_enabled(device, before)
-    with _NoMode():
-        seen.append(words())
-    functorch._grad_increment_nesting()
-    seen.append(words())
-    functorch._grad_decrement_nesting()
+    try:
+        for device in ("cpu", "cuda"):
+            before = torch.is_autocast_enabled(device)
+            torch.set_autocast_enabled(device, not before)
+            try:
+                seen.append(words())
+            finally:
+                torch.set_autocast_enabled(device, before)
+        with _NoMode():
+            seen.append(words())
+        torch._C._functorch._grad_increment_nesting()
+        try:
+            seen.append(words())
+        finally:
+            torch._C._functorch._grad_decrement_nesting()
+    except (AttributeError, RuntimeError, TypeError):
+        return False
     return plain not in seen and plain == words()
 
 
