@@ -132,6 +132,7 @@ class Session {
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
     engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
+    engine.cpp_catalogue = rules_folder_ + "/catalogue/cpp";
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);
@@ -210,12 +211,12 @@ class Session {
   std::string closing(const RunResult& result, const Input& input, const Applied& applied) const {
     if (input.files.empty()) {
       const bool narrowed = !options_.include.empty() || !options_.exclude.empty();
-      return fmt::format("no Python files {}in {}: nothing to do\n",
+      return fmt::format("no source files {}in {}: nothing to do\n",
                          narrowed ? "that --include and --exclude leave " : "",
                          printable(fmt::format("{}", fmt::join(options_.paths, ", "))));
     }
     if (result.changed.empty()) {
-      return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "Python file"),
+      return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "source file"),
                          result.findings.empty() ? "that a rule looks for" : "to change");
     }
     const std::string files = count_of(result.changed.size(), "file");

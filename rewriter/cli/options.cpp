@@ -113,7 +113,7 @@ class Parser {
         "migrate", "Rewrite attention, rotary, norm and softmax code to calls of mindiesd");
     MigrateOptions& options = migrate_options_;
     app.add_option("PATH", options.paths,
-                   "Python files, or folders of them; all in one tree (one repository)")
+                   "Source files, or folders of them; all in one tree (one repository)")
         ->required()
         ->type_name("");
     app.add_flag("--diff", options.diff,

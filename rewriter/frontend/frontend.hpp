@@ -2,6 +2,7 @@
 // graphs) and the realisation of changes as text edits. Matching and planning see only this.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -77,20 +78,41 @@ struct Change {
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
 };
 
+// A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
+struct Template {
+  std::string callee;
+  std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
+};
+
+// The language that rules are written in: Python with $holes, whatever language the sources have.
+class RuleLanguage {
+ public:
+  virtual ~RuleLanguage() = default;
+  // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
+  // root is graph.results.front().
+  virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
+  virtual Expected<Template> rewrite_template(std::string_view code) = 0;
+};
+
 class Frontend {
  public:
   virtual ~Frontend() = default;
   // Parses and lowers one file.
   virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
-  // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
-  // root is graph.results.front().
-  virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
-  // A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
-  struct Template {
-    std::string callee;
-    std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
-  };
-  virtual Expected<Template> rewrite_template(std::string_view code) = 0;
+
+  // A literal as this language writes it: `None`, `true`.
+  virtual std::string literal(const Literal& literal) const = 0;
+  // The text of a template's argument (`$x`, `float($scale)`, `"input"`) for a place where `spell`
+  // says how a hole is written; `part` is the number in `$x[0]`, -1 without one, and `spell` sets
+  // it to -2 when its answer is that part already. Nullopt where a hole cannot be written there, or
+  // where this language has no such expression.
+  using SpellHole = std::function<std::optional<std::string>(const std::string& hole, int* part)>;
+  virtual std::optional<std::string> fill(const std::string& text,
+                                          const SpellHole& spell) const = 0;
+  // A statement that gives a name a value inside a branch, to be read after it; nullopt where this
+  // language wants a declaration for that.
+  virtual std::optional<std::string> assignment(const std::string& name,
+                                                const std::string& value) const = 0;
 
   // How a value can be written just before a statement runs, once `dead` statements are gone;
   // nullopt where nothing that is in scope there denotes it. With `within` the text of a value

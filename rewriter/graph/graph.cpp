@@ -157,6 +157,26 @@ bool Graph::same(ValueId a, ValueId b) const {
   return true;
 }
 
+DefinitionId effective(const Graph& graph, DefinitionId definition,
+                       const std::set<StatementId>& dead) {
+  for (int step = 0; step < 10000 && definition != kNone; ++step) {
+    const Definition& d = graph.definitions[definition];
+    if (d.statement == kNone) return definition;
+    if (d.join) {
+      DefinitionId a = effective(graph, d.then_side, dead);
+      DefinitionId b = effective(graph, d.else_side, dead);
+      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
+                     graph.definitions[a].value == graph.definitions[b].value)) {
+        return a;
+      }
+      return definition;
+    }
+    if (!dead.contains(d.statement)) return definition;
+    definition = d.previous;
+  }
+  return definition;
+}
+
 std::string dump(const Graph& graph, ValueId id, int depth) {
   if (id == kNone) return "-";
   const Value& value = graph[id];

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -146,6 +147,10 @@ class Graph {
   mutable std::vector<std::vector<ValueId>> users_;
   mutable std::vector<bool> statement_use_;
 };
+
+// What a definition that reaches a place becomes once some statements are gone.
+DefinitionId effective(const Graph& graph, DefinitionId definition,
+                       const std::set<StatementId>& dead);
 
 // A compact dump for tests and debugging: `add(mul(x, 2), y)`.
 std::string dump(const Graph& graph, ValueId id, int depth = 32);

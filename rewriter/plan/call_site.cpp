@@ -156,13 +156,13 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       if (value == kNone && (same || !given)) continue;
       if (value != kNone && same && parameters[i].name != keyword) continue;
       if (value == kNone) {
-        argument.text = spell_literal(*given);
+        argument.text = frontend_.literal(*given);
       } else {
         argument.kept = holes[0];
       }
     } else {
-      auto filled =
-          fill(text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+      auto filled = frontend_.fill(
+          text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
             size_t i = places(hole);
             ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
             if (value == kNone) return std::nullopt;
@@ -173,7 +173,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
               value = whole.operands[static_cast<size_t>(*part)];
               *part = -2;
             }
-            return planner_.frontend_.spell(unit_, function_, value, id, {});
+            return frontend_.spell(unit_, function_, value, id, {});
           });
       if (!filled) {
         refuse(site, "not-spellable",
@@ -188,13 +188,13 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   for (const auto& [keyword, literal] : extra) {
     NewArgument argument;
     argument.keyword = keyword;
-    argument.text = python_case(literal);
+    argument.text = spell_scalar(literal);
     change.arguments.push_back(std::move(argument));
   }
   if (!change.edit_call) {
     for (NewArgument& a : change.arguments) {
       if (a.kept.empty()) continue;
-      auto text = planner_.frontend_.spell(unit_, function_, g_.argument(id, a.kept), id, {});
+      auto text = frontend_.spell(unit_, function_, g_.argument(id, a.kept), id, {});
       if (!text) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
@@ -231,7 +231,7 @@ bool SitePlanner::within(ValueId id, const std::string& name) const {
 }
 
 bool SitePlanner::textually_simple(ValueId root, ValueId value) const {
-  auto text = planner_.frontend_.spell(unit_, function_, value, root, {});
+  auto text = frontend_.spell(unit_, function_, value, root, {});
   if (!text) return false;
   return text->find_first_of("(+-*/ \n") == std::string::npos || simple_value(value);
 }
@@ -277,17 +277,19 @@ std::optional<Literal> SitePlanner::target_default(const Operation* target,
   return std::nullopt;
 }
 
-std::string SitePlanner::python_case(const std::string& literal) {
-  if (literal == "true") return "True";
-  if (literal == "false") return "False";
-  if (literal == "null") return "None";
-  return literal;
-}
-
-std::string SitePlanner::spell_literal(const Literal& literal) {
-  if (literal.kind == Literal::Kind::none) return "None";
-  if (literal.kind == Literal::Kind::boolean) return literal.boolean ? "True" : "False";
-  return to_string(literal);
+std::string SitePlanner::spell_scalar(const std::string& scalar) const {
+  Literal literal;
+  literal.kind = Literal::Kind::symbol;
+  literal.text = scalar;
+  if (scalar == "true" || scalar == "false") {
+    literal.kind = Literal::Kind::boolean;
+    literal.boolean = scalar == "true";
+  } else if (scalar == "null") {
+    literal.kind = Literal::Kind::none;
+  } else if (auto parsed = parse_literal(scalar)) {
+    literal = std::move(*parsed);
+  }
+  return frontend_.literal(literal);
 }
 
 }  // namespace refit

@@ -1,4 +1,5 @@
-// Compiling rules through the front end: see compiled.hpp. A hole that nothing binds is an error.
+// Compiling rules through the language that they are written in: see compiled.hpp. A hole that
+// nothing binds is an error.
 #include "rewriter/plan/compiled.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@ std::string place(const RuleLocation& at) {
   return fmt::format("{}:{}:{}", at.file, at.line, at.column);
 }
 
-Expected<CompiledPattern> compile_pattern(const Pattern& pattern, Frontend& frontend) {
-  auto g = frontend.pattern(pattern.code);
+Expected<CompiledPattern> compile_pattern(const Pattern& pattern, RuleLanguage& language) {
+  auto g = language.pattern(pattern.code);
   if (!g) return failure(place(pattern.at) + ": " + g.error().message);
   CompiledPattern out;
   out.graph = std::move(*g);
@@ -44,7 +45,7 @@ std::vector<std::string> holes_in(std::string_view text) {
   return out;
 }
 
-Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
+Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
   CompiledRules out;
   for (const Rule& rule : rules.rules()) {
     CompiledRule compiled;
@@ -61,7 +62,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
       }
     }
     for (const Pattern& pattern : rule.match.patterns) {
-      auto p = compile_pattern(pattern, frontend);
+      auto p = compile_pattern(pattern, language);
       if (!p) return tl::unexpected(p.error());
       bound_by(*p, bound);
       for (const auto& [name, text] : pattern.set) bound.insert(name);
@@ -69,7 +70,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
     }
     for (const auto& [hole, alternatives] : rule.match.choices) {
       for (const Pattern& pattern : alternatives) {
-        auto p = compile_pattern(pattern, frontend);
+        auto p = compile_pattern(pattern, language);
         if (!p) return tl::unexpected(p.error());
         bound_by(*p, bound);
         for (const auto& [name, text] : pattern.set) bound.insert(name);
@@ -78,13 +79,13 @@ Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend) {
     }
     if (rule.anchor) {
       for (const Pattern& pattern : rule.anchor->patterns) {
-        auto p = compile_pattern(pattern, frontend);
+        auto p = compile_pattern(pattern, language);
         if (!p) return tl::unexpected(p.error());
         compiled.anchors.push_back(std::move(*p));
       }
     }
     for (const Rewrite& rewrite : rule.rewrites) {
-      auto t = frontend.rewrite_template(rewrite.with);
+      auto t = language.rewrite_template(rewrite.with);
       if (!t) return failure(place(rewrite.at) + ": " + t.error().message);
       for (const auto& [keyword, text] : t->arguments) {
         for (const std::string& hole : holes_in(text)) {

@@ -19,7 +19,7 @@ struct CompiledPattern {
 
 struct CompiledRewrite {
   const Rewrite* source = nullptr;
-  Frontend::Template with;
+  Template with;
 };
 
 struct CompiledRule {
@@ -38,7 +38,7 @@ struct CompiledRules {
   std::vector<size_t> pattern_rules;
 };
 
-Expected<CompiledRules> compile(const RuleSet& rules, Frontend& frontend);
+Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language);
 
 // Names of the holes in a template text: "$freqs[0]" has `freqs`.
 std::vector<std::string> holes_in(std::string_view text);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
@@ -33,6 +34,8 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false;
+  const LanguageFacts* language = nullptr;     // null: none that could concern a rule
+  bool unreadable_here = false;                // this build has no front end for it
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
   std::vector<Finding> findings;
@@ -66,13 +69,13 @@ Triggers triggers_of(const CompiledRule& rule) {
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, python::PythonFrontend& frontend)
+      const EngineOptions& options, Frontends& frontends)
       : rules_(rules),
         compiled_(compiled),
         input_(input),
         options_(options),
-        frontend_(frontend),
-        planner_(compiled, rules.catalogue(), frontend, options),
+        frontends_(frontends),
+        planner_(compiled, rules.catalogue(), options),
         states_(input.files.size()) {}
 
   RunResult go(const Progress& progress) {
@@ -137,12 +140,17 @@ class Run {
     auto bytes = read(i);
     if (!bytes) return;
     state.scanned = true;
+    state.language = language_of(input_.files[i].relative);
+    if (state.language != nullptr && !may_concern(*state.language, *bytes)) {
+      state.language = nullptr;
+    }
     auto hits = prefilter.scan(*bytes);
     size_t n = compiled_.rules.size();
     state.trains = hits[n];
     state.exports = hits[n + 1];
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
     state.relevant =
+        state.language != nullptr &&
         std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
     if (state.relevant) find_patches(*bytes, input_.files[i].relative, state);
   }
@@ -171,9 +179,19 @@ class Run {
     if (bytes) plan(i, *bytes);
   }
 
+  Frontend* frontend(size_t i) {
+    const LanguageFacts* language = states_[i].language;
+    return language == nullptr ? nullptr : frontends_.of(language->language);
+  }
+
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
+    Frontend* reader = frontend(i);
+    if (reader == nullptr) {
+      state.unreadable_here = state.language != nullptr;
+      return nullptr;
+    }
     if (bytes.size() > options_.size_limit) {
       state.problems.push_back(
           {FileProblem::too_large, name,
@@ -187,7 +205,7 @@ class Run {
       state.problems.push_back({FileProblem::undecodable, name, source.error().message});
       return nullptr;
     }
-    auto unit = frontend_.load(std::move(*source), name);
+    auto unit = reader->load(std::move(*source), name);
     if (!unit) {
       state.problems.push_back({FileProblem::syntax, name, unit.error().message});
       return nullptr;
@@ -201,7 +219,7 @@ class Run {
     const std::string& name = input_.files[i].relative;
     auto unit = load(i, bytes);
     if (!unit) return;
-    UnitPlan plan = planner_.plan(*unit, state.enabled);
+    UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
     if (!unit->syntax_errors.empty()) {
       leave_broken(i, *unit, plan);
       return;
@@ -259,9 +277,9 @@ class Run {
     }
     if (!plan.sites.empty() || named) {
       state.problems.push_back({FileProblem::syntax, name,
-                                fmt::format("it does not parse as Python at line {}, column {}; it "
+                                fmt::format("it does not parse as {} at line {}, column {}; it "
                                             "stays as it is",
-                                            at.line, at.column)});
+                                            state.language->name, at.line, at.column)});
     }
   }
 
@@ -269,7 +287,7 @@ class Run {
                std::vector<PlannedSite*>& sites, const std::string& bytes) {
     FileState& state = states_[i];
     const std::string& name = input_.files[i].relative;
-    auto realised = frontend_.realise(unit, changes);
+    auto realised = frontend(i)->realise(unit, changes);
     auto withhold = [&](const std::string& why) {
       for (PlannedSite* site : sites) {
         site->rewritten = false;
@@ -297,7 +315,7 @@ class Run {
     }
     for (const std::string& note : realised->notes) state.notes.push_back(note);
     std::string text = realised->edits.apply(unit.source().text());
-    if (auto error = frontend_.verify(unit, text)) {
+    if (auto error = frontend(i)->verify(unit, text)) {
       withhold("self-check: " + *error);
       return;
     }
@@ -322,7 +340,7 @@ class Run {
     std::vector<Change> kept;
     std::vector<PlannedSite*> kept_sites;
     auto settles = [&](const std::vector<Change>& some) {
-      auto realised = frontend_.realise(unit, some);
+      auto realised = frontend(i)->realise(unit, some);
       if (!realised) return false;
       auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
       return encoded && settled(i, *encoded);
@@ -360,15 +378,15 @@ class Run {
   bool settled(size_t i, const std::string& bytes) {
     auto source = Source::decode(input_.files[i].relative, bytes);
     if (!source) return false;
-    auto unit = frontend_.load(std::move(*source), input_.files[i].relative);
+    auto unit = frontend(i)->load(std::move(*source), input_.files[i].relative);
     if (!unit) return false;
-    UnitPlan again = planner_.plan(**unit, states_[i].enabled);
+    UnitPlan again = planner_.plan(**unit, *frontend(i), states_[i].enabled);
     std::vector<Change> changes;
     for (const PlannedSite& site : again.sites) {
       if (site.rewritten) changes.push_back(site.change);
     }
     if (changes.empty()) return true;
-    auto realised = frontend_.realise(**unit, changes);
+    auto realised = frontend(i)->realise(**unit, changes);
     return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
                            realised->accepted.end();
   }
@@ -450,7 +468,10 @@ class Run {
       each(
           [&](size_t i) {
             FileState& state = states_[i];
-            if (!state.scanned || state.parsed || !state.problems.empty()) return;
+            if (!state.scanned || state.parsed || state.language == nullptr ||
+                !state.problems.empty()) {
+              return;
+            }
             auto bytes = read(i);
             if (!bytes || !prefilter.scan(*bytes)[0]) return;
             auto unit = load(i, *bytes);
@@ -497,7 +518,7 @@ class Run {
   RunResult collect() {
     RunResult out;
     out.files_seen = states_.size();
-    std::vector<std::string> training, exporting;
+    std::vector<std::string> training, exporting, unread;
     for (size_t i = 0; i < states_.size(); ++i) {
       FileState& state = states_[i];
       out.files_scanned += state.scanned;
@@ -510,8 +531,17 @@ class Run {
       if (state.changed) out.changed.push_back(std::move(*state.changed));
       for (Problem& p : state.problems) out.problems.push_back(std::move(p));
       for (std::string& n : state.notes) out.notes.push_back(std::move(n));
+      if (state.unreadable_here) unread.push_back(input_.files[i].relative);
       if (state.trains) training.push_back(input_.files[i].relative);
       if (state.exports) exporting.push_back(input_.files[i].relative);
+    }
+    if (!unread.empty()) {
+      out.notes.push_back(fmt::format(
+          "{}: its words could be a rule's, and it was not looked at{}: {}", unread.front(),
+          unread.size() == 1
+              ? ""
+              : fmt::format(", nor were {} more files of its kind", unread.size() - 1),
+          frontends_.why_not(Language::cpp)));
     }
     if (!out.changed.empty()) {
       for (const std::string& f : training) {
@@ -530,7 +560,7 @@ class Run {
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
-  python::PythonFrontend& frontend_;
+  Frontends& frontends_;
   Planner planner_;
   std::vector<FileState> states_;
   std::set<std::string> callee_names_;
@@ -553,12 +583,8 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
-  std::vector<python::Project::File> files;
-  files.reserve(input.files.size());
-  for (const InputFile& file : input.files) files.push_back({file.path, file.relative});
-  python::PythonFrontend frontend(input.root, files, input.module_roots, rules.catalogue(),
-                                  &isomorphisms);
-  return Run(rules, *compiled, input, options, frontend).go(progress);
+  Frontends frontends(input, options, rules.catalogue(), isomorphisms);
+  return Run(rules, *compiled, input, options, frontends).go(progress);
 }
 
 }  // namespace refit

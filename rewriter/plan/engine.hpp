@@ -18,6 +18,7 @@ struct EngineOptions {
   std::set<std::string> assume;       // --assume NAME
   unsigned jobs = 0;                  // 0: as many as the machine has cores
   std::string isomorphisms;           // file of spellings that mean the same
+  std::string cpp_catalogue;          // folder of what is known of C++ libraries
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 

@@ -194,10 +194,11 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
   }
 }
 
-UnitPlan Planner::plan(const Unit& unit, const std::vector<bool>& enabled) const {
+UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
+                       const std::vector<bool>& enabled) const {
   UnitPlan out;
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
-    SitePlanner planner(*this, unit, f);
+    SitePlanner planner(*this, unit, frontend, f);
     planner.catalogue_ = catalogue_;
     planner.run(enabled, out.sites);
   }

@@ -29,23 +29,22 @@ struct UnitPlan {
 
 class Planner {
  public:
-  Planner(const CompiledRules& rules, const Catalogue& catalogue, const Frontend& frontend,
-          const EngineOptions& options)
-      : rules_(rules), catalogue_(&catalogue), frontend_(frontend), options_(options) {}
+  Planner(const CompiledRules& rules, const Catalogue& catalogue, const EngineOptions& options)
+      : rules_(rules), catalogue_(&catalogue), options_(options) {}
 
   // Names that some file of the run assigns to as an attribute (`F.sdpa = mine`), and where.
   void set_patched(std::map<std::string, std::string, std::less<>> patched) {
     patched_ = std::move(patched);
   }
-  // `enabled`: by rule, whether the prefilter lets it match in this file.
-  UnitPlan plan(const Unit& unit, const std::vector<bool>& enabled) const;
+  // `frontend`: that of the unit's language. `enabled`: by rule, whether the prefilter lets it
+  // match in this file.
+  UnitPlan plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled) const;
 
  private:
   friend class SitePlanner;
   const CompiledRules& rules_;
   std::map<std::string, std::string, std::less<>> patched_;
   const Catalogue* catalogue_;
-  const Frontend& frontend_;
   const EngineOptions& options_;
 };
 

@@ -67,7 +67,9 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
               alternative.source->set.size() != 1) {
             return false;
           }
-          change.restated.emplace_back(home, name + " = " + text);
+          auto restated = frontend_.assignment(name, text);
+          if (!restated) return false;
+          change.restated.emplace_back(home, std::move(*restated));
           set[name] = name;
           if (g_.name_index(name)) return false;  // the name is taken
         }
@@ -148,16 +150,17 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     NewArgument argument;
     argument.keyword = keyword;
     bool missing = false;
-    auto filled = fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
-      auto given = set.find(hole);
-      if (given != set.end()) return given->second;
-      auto found = bindings.holes.find(hole);
-      if (found == bindings.holes.end()) {
-        missing = true;
-        return std::nullopt;
-      }
-      return planner_.frontend_.spell(unit_, function_, found->second, change.root, dead);
-    });
+    auto filled =
+        frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+          auto given = set.find(hole);
+          if (given != set.end()) return given->second;
+          auto found = bindings.holes.find(hole);
+          if (found == bindings.holes.end()) {
+            missing = true;
+            return std::nullopt;
+          }
+          return frontend_.spell(unit_, function_, found->second, change.root, dead);
+        });
     if (!filled && missing) {  // this alternative of the pattern has no such part
       skipped = true;
       continue;
@@ -173,7 +176,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     // What the callee takes anyway need not be said.
     auto fallback = target_default(target_operation(change.callee), argument.keyword, position);
     if (fallback && holes_in(text).size() == 1 && set.contains(holes_in(text)[0]) &&
-        argument.text == spell_literal(*fallback)) {
+        argument.text == frontend_.literal(*fallback)) {
       skipped = true;
       continue;
     }

@@ -23,8 +23,12 @@ using graph::ValueId;
 
 class SitePlanner {
  public:
-  SitePlanner(const Planner& planner, const Unit& unit, uint32_t function)
-      : planner_(planner), unit_(unit), function_(function), g_(unit.functions[function].graph) {}
+  SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function)
+      : planner_(planner),
+        unit_(unit),
+        frontend_(frontend),
+        function_(function),
+        g_(unit.functions[function].graph) {}
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
  private:
@@ -64,38 +68,8 @@ class SitePlanner {
   static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,
                                                size_t position);
 
-  static std::string python_case(const std::string& literal);
-  static std::string spell_literal(const Literal& literal);
-  template <typename Spell>
-  static std::optional<std::string> fill(const std::string& text, Spell spell) {
-    std::string out;
-    for (size_t at = 0; at < text.size();) {
-      if (text[at] != '$') {
-        out += text[at++];
-        continue;
-      }
-      size_t end = at + 1;
-      while (end < text.size() &&
-             (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
-        ++end;
-      }
-      int part = -1;
-      size_t close = end;
-      if (end + 2 < text.size() && text[end] == '[' &&
-          isdigit(static_cast<unsigned char>(text[end + 1])) && text[end + 2] == ']') {
-        part = text[end + 1] - '0';
-        close = end + 3;
-      }
-      auto piece = spell(text.substr(at + 1, end - at - 1), &part);
-      if (!piece) return std::nullopt;
-      if (part == -2) end = close;
-      bool whole = at == 0 && end == text.size();
-      bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
-      out += whole || atom ? *piece : "(" + *piece + ")";
-      at = end;
-    }
-    return out;
-  }
+  // What a rule's YAML says (`true`, `null`, `-1`), as the source language writes it.
+  std::string spell_scalar(const std::string& scalar) const;
 
   // The alternative of a rule that explains most; one that can be rewritten before one that cannot.
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
@@ -130,6 +104,7 @@ class SitePlanner {
  private:
   const Planner& planner_;
   const Unit& unit_;
+  const Frontend& frontend_;
   uint32_t function_;
   const Graph& g_;
 };

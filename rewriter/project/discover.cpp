@@ -13,6 +13,7 @@
 
 #include "rewriter/project/git_tree.hpp"
 #include "rewriter/project/glob.hpp"
+#include "rewriter/project/language.hpp"
 
 namespace refit {
 namespace {
@@ -29,7 +30,7 @@ std::string relative_to(const fs::path& path, const fs::path& root) {
   return relative == "." ? std::string() : relative;
 }
 
-bool is_python(const fs::path& path) { return path.extension() == ".py"; }
+bool is_source(const fs::path& path) { return language_of(path.filename().native()) != nullptr; }
 
 bool is_there(const fs::path& path) {
   std::error_code error;
@@ -69,9 +70,9 @@ class Search {
     if (error) return failure(fmt::format("cannot read {}: {}", given, error.message()));
     const fs::file_status status = fs::status(start.path, error);
     start.is_folder = status.type() == fs::file_type::directory;
-    if (!start.is_folder && (status.type() != fs::file_type::regular || !is_python(start.path))) {
+    if (!start.is_folder && (status.type() != fs::file_type::regular || !is_source(start.path))) {
       return failure(
-          fmt::format("cannot read {}: expected a folder or a Python file (*.py)", given));
+          fmt::format("cannot read {}: expected a folder or a source file (*.py, *.cpp)", given));
     }
     start.folder = start.is_folder ? start.path : start.path.parent_path();
     start.root = outside_package(start.folder, start.folder.root_path());
@@ -146,7 +147,7 @@ class Search {
     }
     for (const std::string& file : listing->files) {
       const fs::path path = root_ / file;
-      if (is_python(path) && !in_environment(path.parent_path())) take_regular(path);
+      if (is_source(path) && !in_environment(path.parent_path())) take_regular(path);
     }
     for (const std::string& link : listing->links) look_at_link(root_ / link);
     for (const std::string& repository : listing->repositories) note_repository(repository);
@@ -216,7 +217,7 @@ class Search {
       if (name == ".git" || name == "__pycache__" || is_environment(path)) return;
       if (any_matches_folder(exclude_, relative_to(path, root_))) return;
       folders.push_back(path);
-    } else if (is_python(path)) {
+    } else if (is_source(path)) {
       take_regular(path);
     }
   }
@@ -230,12 +231,12 @@ class Search {
     if (error == std::errc::too_many_symbolic_link_levels) {
       notes_.insert(name + ": a symbolic link that leads back to itself; not followed");
     } else if (error) {
-      if (is_python(link)) {
+      if (is_source(link)) {
         notes_.insert(fmt::format("{}: a symbolic link that leads nowhere ({}); not followed", name,
                                   error.message()));
       }
     } else if (const bool folder = fs::is_directory(target, error);
-               folder || is_python(link) || is_python(target)) {
+               folder || is_source(link) || is_source(target)) {
       if (!inside(target, start_)) {
         // Whether that file may be edited at all is its own tree's affair.
         if (!inside(start_, target)) {

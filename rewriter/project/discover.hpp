@@ -1,4 +1,4 @@
-// Which files a run works on: the Python files under the PATHs given, as git sees them where there
+// Which files a run works on: the source files under the PATHs given, as git sees them where there
 // is a git work tree. Entry point: discover.
 #pragma once
 
@@ -32,7 +32,7 @@ struct DiscoveryFailure {
   std::string message;
 };
 
-// Lists every *.py file that each path is or holds.
+// Lists every source file (project/language.hpp) that each path is or holds.
 //  - In a git work tree: tracked files and those untracked that no ignore file excludes; the root
 //  is
 //    the work tree's top. Submodules and other repositories inside are named in a note.
@@ -43,7 +43,7 @@ struct DiscoveryFailure {
 //  - Symbolic links met on the way are not followed. What one inside the tree leads to is found by
 //    itself; one that leads out of it, nowhere, or to a folder above it is named in a note. A path
 //    that is itself a link stands for what it leads to.
-// Fails where a path cannot be read, is a file other than *.py, or the paths have different roots.
+// Fails where a path cannot be read, is no source file, or the paths have different roots.
 // The result does not depend on the order of the paths.
 tl::expected<Discovery, DiscoveryFailure> discover(const std::vector<std::string>& paths,
                                                    const DiscoveryOptions& options);

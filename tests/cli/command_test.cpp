@@ -54,7 +54,7 @@ TEST_F(Command, WritesAndListsWhatItDid) {
   EXPECT_TRUE(said("a.py:1:1: rewritten [words] word\n"));
   EXPECT_TRUE(said("1 of 1 file rewritten in " + tree_.root().string()));
   EXPECT_EQ(refit({"migrate", "--write", "@"}), 0);
-  EXPECT_TRUE(said("2 Python files: nothing that a rule looks for\n"));
+  EXPECT_TRUE(said("2 source files: nothing that a rule looks for\n"));
 }
 
 TEST_F(Command, WriteAndDiffTogether) {
@@ -146,10 +146,10 @@ TEST_F(Command, NoPythonHere) {
   tree_.put("readme.md", "old\n");
   EXPECT_EQ(refit({"migrate", "@"}), 0);
   EXPECT_EQ(console_.error_text,
-            "no Python files in " + tree_.root().string() + ": nothing to do\n");
+            "no source files in " + tree_.root().string() + ": nothing to do\n");
   tree_.put("a.py", "old\n");
   EXPECT_EQ(refit({"migrate", "--exclude", "*.py", "@"}), 0);
-  EXPECT_TRUE(said("no Python files that --include and --exclude leave in "));
+  EXPECT_TRUE(said("no source files that --include and --exclude leave in "));
 }
 
 TEST_F(Command, RuleErrors) {

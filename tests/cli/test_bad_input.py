@@ -153,7 +153,7 @@ def test_files_of_nothing(refit, tree, content):
     (tree / "empty.py").write_bytes(content)
     done = refit("migrate", "--write", tree)
     assert (done.code, done.out) == (0, b"")
-    assert done.err == "1 Python file: nothing that a rule looks for\n"
+    assert done.err == "1 source file: nothing that a rule looks for\n"
     assert (tree / "empty.py").read_bytes() == content
 
 
@@ -283,7 +283,7 @@ def test_a_folder_without_python(refit, tree):
     (tree / "readme.md").write_text("F.scaled_dot_product_attention(q, k, v)\n")
     done = refit("migrate", tree)
     assert (done.code, done.out) == (0, b"")
-    assert done.err == f"no Python files in {tree}: nothing to do\n"
+    assert done.err == f"no source files in {tree}: nothing to do\n"
 
 
 @pytest.mark.parametrize(

@@ -223,5 +223,132 @@ TEST_F(Checks, Softmax) {
   expect_refused(softmax(x, x, options), "must not share memory");
 }
 
+TEST_F(Checks, SoftmaxScaleAndBias) {
+  const TensorView x = view({4, 8}), y = view({4, 8}, 1);
+  SoftmaxOptions options;
+  options.scale = INFINITY;
+  expect_refused(softmax(x, y, options), "scale must be finite");
+  options = {};
+  const TensorView bias = view({3, 8}, 2), whole = view({4, 8}, 2, DataType::kInt32);
+  options.bias = &bias;
+  expect_refused(softmax(x, y, options), "bias must broadcast to input, [4, 8]");
+  options.bias = &whole;
+  expect_refused(softmax(x, y, options), "bias must be float32");
+  options.bias = &y;
+  expect_refused(softmax(x, y, options), "output must not share memory with bias");
+}
+
+TEST_F(Checks, FusedNorm) {
+  const TensorView x = view({4, 8}), y = view({4, 8}, 1), other = view({4, 8}, 2);
+  const TensorView third = view({4, 8}, 3), narrow = view({7}, 4), few = view({3, 8}, 4);
+  FusedNormOptions options;
+  EXPECT_TRUE(fused_norm(x, y, options).ok());
+  options.eps = NAN;
+  expect_refused(fused_norm(x, y, options), "eps must be finite");
+  options = {};
+  options.kind = static_cast<NormKind>(2);
+  expect_refused(fused_norm(x, y, options), "kind must be 0 (LayerNorm) or 1");
+  options = {};
+  options.weight = &narrow;
+  expect_refused(fused_norm(x, y, options), "weight must have input's width, 8");
+  options = {};
+  options.gate = &other;
+  expect_refused(fused_norm(x, y, options), "gate must be null where branch is");
+  options = {};
+  options.sum = &other;
+  expect_refused(fused_norm(x, y, options), "sum must be null where branch is");
+  options.branch = &few;
+  expect_refused(fused_norm(x, y, options), "branch must have the shape of input, [4, 8]");
+  options.branch = &third;
+  options.gate = &few;
+  expect_refused(fused_norm(x, y, options), "gate must broadcast to input, [4, 8]");
+  options.gate = nullptr;
+  options.sum = &y;
+  expect_refused(fused_norm(x, y, options), "output must not share memory with sum");
+  options.sum = &x;  // in place
+  EXPECT_TRUE(fused_norm(x, third, options).ok());
+  options.scale = &y;
+  expect_refused(fused_norm(x, y, options), "output must not share memory with scale");
+  options.scale = &x;
+  expect_refused(fused_norm(x, y, options), "sum must not share memory with scale");
+  options = {};
+  options.shift = &few;
+  expect_refused(fused_norm(x, y, options), "shift must broadcast");
+}
+
+TEST_F(Checks, RotaryQk) {
+  const TensorView q = view({4, 2, 8}), k = view({4, 1, 8}, 1), table = view({4, 1, 8}, 2);
+  const TensorView q_out = view({4, 2, 8}, 3), k_out = view({4, 1, 8}, 4);
+  RotaryQkOptions options;
+  ASSERT_TRUE(rotary_qk(q, k, table, &table, q_out, k_out, options).ok());
+  ASSERT_TRUE(rotary_qk(q, k, table, &table, q, k, options).ok());
+  expect_refused(rotary_qk(q, k, table, &table, k, k_out, options),
+                 "query_output must have the shape of query, [4, 2, 8]");
+  expect_refused(rotary_qk(q, k, table, &table, q_out, view({4, 1, 8}, 3), options),
+                 "key_output must not share memory with query_output");
+  expect_refused(rotary_qk(q, view({4, 1, 6}, 1), table, &table, q_out, view({4, 1, 6}, 4)),
+                 "6 or 3 columns");
+  const TensorView half = view({4, 1, 4}, 2), wide = view({4, 1, 16}, 1);
+  expect_refused(rotary_qk(q, wide, table, &table, q_out, view({4, 1, 16}, 4)),
+                 "query's head_dim, 8");
+  expect_refused(rotary_qk(q, k, table, &half, q_out, k_out), "same number of columns");
+  const TensorView weight = view({8}, 5), all = view({16}, 5);
+  options.norm = QkNorm::kHead;
+  options.query_weight = &all;
+  expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options), "the normalised width, 8");
+  options.norm = QkNorm::kAllHeads;
+  EXPECT_TRUE(rotary_qk(q, k, table, &table, q_out, k_out, options).ok());
+  options.query_weight = &weight;
+  expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options), "the normalised width, 16");
+  options.query_weight = nullptr;
+  options.head_dimension = -1;
+  expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options),
+                 "head_dimension must name a dimension before the last");
+  options.head_dimension = -2;
+  options.eps = -1.0;
+  expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options), "eps must be finite");
+  options = {};
+  options.norm = static_cast<QkNorm>(3);
+  expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options), "norm must be 0, 1 or 2");
+}
+
+TEST_F(Checks, RotaryMatrices) {
+  const TensorView x = view({4, 8}), y = view({4, 8}, 1);
+  EXPECT_TRUE(rotary_matrix(x, view({4, 4, 2, 2}, 2), y).ok());
+  EXPECT_TRUE(rotary_matrix(x, view({4, 2, 2}, 2), y).ok());
+  expect_refused(rotary_matrix(x, view({4, 3, 2, 2}, 2), y), "matrices [..., 4, 2, 2]");
+  expect_refused(rotary_matrix(x, view({4, 4}, 2), y), "matrices [..., 4, 2, 2]");
+  expect_refused(rotary_matrix(x, view({3, 4, 2, 2}, 2), y), "cos must broadcast");
+  expect_refused(rotary_matrix(x, view({4, 4, 2, 2}, 1), y),
+                 "output must not share memory with cos");
+}
+
+TEST_F(Checks, Activation) {
+  const TensorView x = view({4, 8}), y = view({4, 8}, 1), gate = view({8}, 2);
+  expect_refused(activation(x, y, static_cast<Activation>(6)), "activation must be 0 to 5");
+  expect_refused(activation(x, y, Activation::kSilu, &gate), "gate must have the shape of input");
+  expect_refused(activation(x, view({8, 4}, 1), Activation::kSilu), "output must have the shape");
+  expect_refused(activation(view({4, 8}, 0, DataType::kBool), y, Activation::kSilu),
+                 "input must be float32");
+  TensorView shifted = view({4, 7});
+  shifted.data = memory_.data() + 1;
+  expect_refused(activation(view({4, 7}), shifted, Activation::kSilu), "must not share memory");
+  EXPECT_TRUE(activation(x, x, Activation::kSilu).ok());
+  EXPECT_TRUE(activation(view({}), view({}, 1), Activation::kGelu).ok());
+}
+
+TEST_F(Checks, AttentionBackends) {
+  AttentionOptions options;
+  options.backend = backend_named("cpu");
+  ASSERT_EQ(options.backend, 1);
+  EXPECT_TRUE(attention_forward(q_, k_, v_, out_, options).ok());
+  EXPECT_EQ(backend_named("none of the name"), 0);
+  EXPECT_EQ(backend_named("cpu", {99, 0}), 0);
+  for (const std::int32_t wrong : {-1, 2}) {
+    options.backend = wrong;
+    expect_refused(attention_forward(q_, k_, v_, out_, options), "backend must lie in 0 to 1");
+  }
+}
+
 }  // namespace
 }  // namespace mindiesd

@@ -193,5 +193,87 @@ TEST(DlPack, RefusesWhatIsNotATensorOfOurs) {
   EXPECT_FALSE(from_dlpack(tensor, &view).ok());
 }
 
+TEST(Interface, QueryAndKeyRotateTogetherAsEachAlone) {
+  const std::vector<float> q = counting(5 * 4 * 8), k = counting(5 * 2 * 8), cos = counting(5 * 8);
+  const std::vector<float> sin(cos.rbegin(), cos.rend());
+  std::vector<float> q_out(q.size()), k_out(k.size()), alone(k.size());
+  const auto s = floats(sin, {5, 1, 8}), c = floats(cos, {5, 1, 8});
+  ASSERT_TRUE(rotary_qk(floats(q, {5, 4, 8}), floats(k, {5, 2, 8}), c, &s, floats(q_out, {5, 4, 8}),
+                        floats(k_out, {5, 2, 8}))
+                  .ok());
+  ASSERT_TRUE(rotary_position_embedding(floats(k, {5, 2, 8}), c, s, floats(alone, {5, 2, 8})).ok());
+  EXPECT_EQ(k_out, alone);
+  EXPECT_NE(q_out, q);
+}
+
+TEST(Interface, NormOverHeadsInEitherOrderOfDimensions) {
+  const std::vector<float> q = counting(3 * 4 * 8), ones(8, 1.0F), zeros(8, 0.0F);
+  std::vector<float> out(q.size()), turned(q.size());
+  const auto s = floats(zeros, {8});
+  RotaryQkOptions options;
+  options.norm = QkNorm::kAllHeads;
+  mindiesd_rotary_qk_args args = {};
+  const auto run = [&](const TensorView& x, const TensorView& y, std::int32_t heads) {
+    const mindiesd_tensor in = x.c_view(), result = y.c_view();
+    const mindiesd_tensor cosines = floats(ones, {8}).c_view(), sines = s.c_view();
+    args.struct_size = sizeof(args);
+    args.query = &in;
+    args.query_output = &result;
+    args.cos = &cosines;
+    args.sin = &sines;
+    args.norm = MINDIESD_QK_NORM_ALL;
+    args.head_dimension = heads;
+    return mindiesd_rotary_qk(&args);
+  };
+  ASSERT_EQ(run(floats(q, {3, 4, 8}), floats(out, {3, 4, 8}), 1), MINDIESD_OK);
+  // The same memory seen with heads first.
+  const auto heads_first = [](const std::vector<float>& values) {
+    return TensorView::strided(values.data(), DataType::kFloat32, {4, 3, 8}, {8, 32, 1});
+  };
+  ASSERT_EQ(run(heads_first(q), heads_first(turned), 0), MINDIESD_OK);
+  EXPECT_EQ(out, turned);
+  double squares = 0.0;
+  for (std::size_t i = 0; i < 32; ++i) squares += std::pow(static_cast<double>(q[i]), 2);
+  EXPECT_NEAR(out[5], static_cast<double>(q[5]) / std::sqrt(squares / 32), 1e-6);
+}
+
+TEST(Interface, ActivationsOfAnyStrides) {
+  const std::vector<float> x = counting(2 * 3 * 4);
+  std::vector<float> dense(x.size()), strided(x.size());
+  ASSERT_TRUE(activation(floats(x, {2, 3, 4}), floats(dense, {2, 3, 4}), Activation::kSilu).ok());
+  // Transposed input and output, and every second column through a step.
+  const auto turned = [](const std::vector<float>& values) {
+    return TensorView::strided(values.data(), DataType::kFloat32, {4, 2, 3}, {1, 12, 4});
+  };
+  ASSERT_TRUE(activation(turned(x), turned(strided), Activation::kSilu).ok());
+  EXPECT_EQ(dense, strided);
+  std::vector<float> halves(12);
+  const auto even = TensorView::strided(x.data(), DataType::kFloat32, {6, 2}, {4, 2});
+  ASSERT_TRUE(activation(even, floats(halves, {6, 2}), Activation::kSilu).ok());
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(halves[i], dense[2 * i]);
+}
+
+TEST(Interface, ABlockOfATransformerInOnePass) {
+  const std::vector<float> x = counting(2 * 3 * 8), gate = counting(8);
+  std::vector<float> sum(x.size()), out(x.size()), branch(x.rbegin(), x.rend());
+  const auto y = floats(branch, {2, 3, 8}), g = floats(gate, {8}), s = floats(sum, {2, 3, 8});
+  FusedNormOptions options;
+  options.branch = &y;
+  options.gate = &g;
+  options.sum = &s;
+  options.scale = &g;
+  ASSERT_TRUE(fused_norm(floats(x, {2, 3, 8}), floats(out, {2, 3, 8}), options).ok());
+  double mean = 0.0, variance = 0.0;
+  for (std::size_t i = 8; i < 16; ++i) {
+    EXPECT_NEAR(sum[i], x[i] + gate[i - 8] * branch[i], 1e-6);
+    mean += static_cast<double>(sum[i]) / 8;
+  }
+  for (std::size_t i = 8; i < 16; ++i) {
+    variance += std::pow(static_cast<double>(sum[i]) - mean, 2) / 8;
+  }
+  const double normal = (static_cast<double>(sum[11]) - mean) / std::sqrt(variance + 1e-5);
+  EXPECT_NEAR(out[11], normal * (1.0 + static_cast<double>(gate[3])), 1e-5);
+}
+
 }  // namespace
 }  // namespace mindiesd

@@ -11,9 +11,28 @@ constexpr int64_t kBlock = 2048;
 
 inline float magnitude(float x) { return x < 0.0F ? -x : x; }
 
+// e^x for x <= 0 to 1.5 ulp: exp_of without its compensation, which what follows would round away.
+inline float decay(float x) {
+  const float clamped = x < -104.0F ? -104.0F : x;  // a NaN passes
+  constexpr float kRound = 0x1.8p23F;
+  const float shifted = clamped * 1.44269504088896341F + kRound;
+  const float n = shifted - kRound;
+  const float r = (clamped - n * 0.693145751953125F) - n * 1.42860682030941723e-6F;
+  float p = 1.0F / 720.0F;
+  p = p * r + 1.0F / 120.0F;
+  p = p * r + 1.0F / 24.0F;
+  p = p * r + 1.0F / 6.0F;
+  p = p * r + 0.5F;
+  p = p * r * r + r + 1.0F;
+  const auto exponent = static_cast<std::int32_t>(bits_of_float(shifted) - bits_of_float(kRound));
+  const std::int32_t half = exponent >> 1;
+  return p * float_of_bits(static_cast<uint32_t>(half + 127) << 23) *
+         float_of_bits(static_cast<uint32_t>(exponent - half + 127) << 23);
+}
+
 // x sigmoid(v), exact in both tails: e^-|v| never overflows.
 inline float times_sigmoid(float x, float v) {
-  const float e = exp_of(-magnitude(v));
+  const float e = decay(-magnitude(v));
   return x * ((v < 0.0F ? e : 1.0F) / (1.0F + e));
 }
 
@@ -25,7 +44,10 @@ inline float normal_tail(float x) {
   const float size = magnitude(x);
   const float capped = size > 14.8F ? 14.8F : size;  // a NaN passes
   const float z = capped * 0.707106781F;
-  const float q = (z - 4.0F) / (z + 4.0F);
+  // One division serves q and the denominator.
+  const float above = z + 4.0F, below = 2.0F + 4.0F * z;
+  const float inverse = 1.0F / (above * below);
+  const float q = (z - 4.0F) * (below * inverse);
   float f = 0.000797902023664F;
   f = f * q + 0.00676596404179F;
   f = f * q - 0.0161310509535F;
@@ -37,7 +59,7 @@ inline float normal_tail(float x) {
   f = f * q + 0.0153775144342F;
   f = f * q - 0.139620998427F;
   f = f * q + 1.23299513463F;
-  return exp_of(-0.5F * capped * capped) * f / (2.0F + 4.0F * z);
+  return decay(-0.5F * capped * capped) * f * (above * inverse);
 }
 
 inline float gelu(float x) {
@@ -52,7 +74,7 @@ inline float gelu_tanh(float x) {
 
 // tanh(log(1 + e^x)) = (w - 1) / (w + 1) with w = (1 + e^x)^2, written with e^-|x|.
 inline float mish(float x) {
-  const float e = exp_of(-magnitude(x));
+  const float e = decay(-magnitude(x));
   const float above = 1.0F + 2.0F * e;
   const float below = e * e + 2.0F * e;
   const float ratio = x < 0.0F ? below / (below + 2.0F) : above / (above + 2.0F * e * e);
@@ -60,26 +82,31 @@ inline float mish(float x) {
 }
 
 template <typename Function>
-void apply(float* row, int64_t count, Function function) {
+void apply(float* to, const float* from, int64_t count, Function function) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) row[i] = function(row[i]);
+  for (int64_t i = 0; i < count; ++i) to[i] = function(from[i]);
 }
 
-void activate(float* row, int64_t count, Activation activation) {
+// `to` may be `from`.
+void activate(float* to, const float* from, int64_t count, Activation activation) {
   switch (activation) {
     case Activation::kGelu:
-      return apply(row, count, [](float x) { return gelu(x); });
+      return apply(to, from, count, [](float x) { return gelu(x); });
     case Activation::kGeluTanh:
-      return apply(row, count, [](float x) { return gelu_tanh(x); });
+      return apply(to, from, count, [](float x) { return gelu_tanh(x); });
     case Activation::kGeluFast:
-      return apply(row, count, [](float x) { return times_sigmoid(x, 1.702F * x); });
+      return apply(to, from, count, [](float x) { return times_sigmoid(x, 1.702F * x); });
     case Activation::kSilu:
-      return apply(row, count, [](float x) { return times_sigmoid(x, x); });
+      return apply(to, from, count, [](float x) { return times_sigmoid(x, x); });
     case Activation::kMish:
-      return apply(row, count, [](float x) { return mish(x); });
+      return apply(to, from, count, [](float x) { return mish(x); });
     case Activation::kRelu:
-      return apply(row, count, [](float x) { return x < 0.0F ? 0.0F : x; });
+      return apply(to, from, count, [](float x) { return x < 0.0F ? 0.0F : x; });
   }
+}
+
+bool is_plain(const RowOperand& operand) {
+  return operand.type == DataType::kFloat32 && operand.step == 1;
 }
 
 }  // namespace
@@ -100,16 +127,25 @@ LaunchStatus activation(const Activate& p) {
       const auto place = [&](const RowOperand& operand, int index) {
         return at(operand.data, operand.type, walk.offset(index) + first * operand.step);
       };
-      load_row(row, place(p.input, 0), p.input.type, p.input.step, count);
+      // Dense float32 is read and written where it lies.
+      const auto read = [&](const RowOperand& operand, int index, float* room) -> const float* {
+        const void* from = place(operand, index);
+        if (is_plain(operand)) return static_cast<const float*>(from);
+        load_row(room, from, operand.type, operand.step, count);
+        return room;
+      };
+      float* to = is_plain(p.output) ? static_cast<float*>(place(p.output, 2)) : row;
       if (p.has_gate) {
-        load_row(factor, place(p.gate, 1), p.gate.type, p.gate.step, count);
-        activate(factor, count, p.activation);
+        activate(factor, read(p.gate, 1, factor), count, p.activation);
+        const float* from = read(p.input, 0, row);
 #pragma omp simd
-        for (int64_t i = 0; i < count; ++i) row[i] *= factor[i];
+        for (int64_t i = 0; i < count; ++i) to[i] = from[i] * factor[i];
       } else {
-        activate(row, count, p.activation);
+        activate(to, read(p.input, 0, row), count, p.activation);
       }
-      store_row(place(p.output, 2), row, p.output.type, p.output.step, count);
+      if (to == row) {
+        store_row(place(p.output, 2), row, p.output.type, p.output.step, count);
+      }
       if (b % blocks == blocks - 1) walk.next();
     }
   });

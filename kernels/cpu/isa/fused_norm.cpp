@@ -9,25 +9,23 @@
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 namespace {
 
-// Subtracts the mean and gives the sum of squares of what is left. Two passes, in double: the
-// difference of large sums would lose what LayerNorm is about.
-double center(float* row, int64_t width) {
-  double total = 0.0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t i = 0; i < width; ++i) total += static_cast<double>(row[i]);
-  const double mean = total / static_cast<double>(width);
-  // The mean as two floats, so that rows far from zero keep their digits.
-  const auto high = static_cast<float>(mean);
-  const float low =
-      __builtin_isfinite(high) ? static_cast<float>(mean - static_cast<double>(high)) : 0.0F;
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) row[i] = (row[i] - high) - low;
-  return sum_of_squares(row, width);
-}
+// What LayerNorm needs of a row that is centered already, up to `rest`.
+struct Moments {
+  float rest;  // the mean that is left
+  double variance;
+};
 
-void multiply(float* row, const float* by, int64_t width) {
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) row[i] *= by[i];
+// row = from minus its mean, up to what float32 sums leave of it, which comes back. Two passes: the
+// difference of large sums would lose what LayerNorm is about. `from` may be `row`.
+Moments center(float* row, const float* from, int64_t width) {
+  RowSum sum;
+  sum.add(width, [from](int64_t i) { return from[i]; });
+  const auto count = static_cast<double>(width);
+  const auto mean = static_cast<float>(sum.total() / count);
+  RowSum rest;
+  rest.add(width, [row, from, mean](int64_t i) { return row[i] = from[i] - mean; });
+  const double left = rest.total() / count;
+  return {static_cast<float>(left), sum_of_squares(row, width) / count - left * left};
 }
 
 void add(float* row, const float* other, int64_t width) {
@@ -40,9 +38,53 @@ void add_product(float* row, const float* a, const float* b, int64_t width) {
   for (int64_t i = 0; i < width; ++i) row[i] += a[i] * b[i];
 }
 
-void multiply_by_one_and(float* row, const float* scale, int64_t width) {
+// What is left to do; a null pointer where it is absent.
+struct Tail {
+  float mean;
+  const float* weight;
+  const float* bias;
+  const float* scale;
+  const float* shift;
+};
+
+// One pass for all of it: y = row / root, y * weight + bias, y * (1 + scale) + shift.
+template <bool kWeight, bool kBias, bool kScale, bool kShift>
+void finish(float* to, const float* row, const RowFactor& root, const Tail& tail, int64_t width) {
+  const float factor = root.factor, rest = root.rest, mean = tail.mean;
+  const float* weight = tail.weight;
+  const float* bias = tail.bias;
+  const float* scale = tail.scale;
+  const float* shift = tail.shift;
 #pragma omp simd
-  for (int64_t i = 0; i < width; ++i) row[i] += row[i] * scale[i];
+  for (int64_t i = 0; i < width; ++i) {
+    const float centered = row[i] - mean;
+    float y = centered * factor + centered * rest;
+    if constexpr (kWeight) y *= weight[i];
+    if constexpr (kBias) y += bias[i];
+    if constexpr (kScale) y += y * scale[i];
+    if constexpr (kShift) y += shift[i];
+    to[i] = y;
+  }
+}
+
+using Finish = void (*)(float*, const float*, const RowFactor&, const Tail&, int64_t);
+
+template <bool kWeight, bool kBias, bool kScale>
+Finish choose_shift(bool shift) {
+  return shift ? finish<kWeight, kBias, kScale, true> : finish<kWeight, kBias, kScale, false>;
+}
+template <bool kWeight, bool kBias>
+Finish choose_scale(bool scale, bool shift) {
+  return scale ? choose_shift<kWeight, kBias, true>(shift)
+               : choose_shift<kWeight, kBias, false>(shift);
+}
+Finish choose_finish(const FusedNorm& p) {
+  if (p.weight != nullptr) {
+    return p.bias != nullptr ? choose_scale<true, true>(p.has_scale, p.has_shift)
+                             : choose_scale<true, false>(p.has_scale, p.has_shift);
+  }
+  return p.bias != nullptr ? choose_scale<false, true>(p.has_scale, p.has_shift)
+                           : choose_scale<false, false>(p.has_scale, p.has_shift);
 }
 
 // The rows of memory that one thread works in.
@@ -53,6 +95,10 @@ enum Slot : int { kRow, kBranch, kGate, kWeight, kBias, kScale, kShift, kSlots }
 LaunchStatus fused_norm(const FusedNorm& p) {
   const int64_t width = p.width;
   const int64_t padded = round_up(width, 16);
+  const Finish finish_row = choose_finish(p);
+  // Dense float32 that nothing is added to is read where it lies.
+  const bool in_place =
+      p.input.type == DataType::kFloat32 && p.input.step == 1 && !p.has_branch && !p.has_sum;
   OutOfMemory memory;
   parallel_for(p.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
     float* slots = scratch(ScratchSlot::kRow, static_cast<size_t>(kSlots * padded));
@@ -70,8 +116,13 @@ LaunchStatus fused_norm(const FusedNorm& p) {
                                        p.output.strides};
     RowWalk<7> walk(p.rows, strides, begin);
     for (int64_t r = begin; r < end; ++r, walk.next()) {
-      load_row(row, at(p.input.data, p.input.type, walk.offset(0)), p.input.type, p.input.step,
-               width);
+      const void* input = at(p.input.data, p.input.type, walk.offset(0));
+      const float* from = row;
+      if (in_place) {
+        from = static_cast<const float*>(input);
+      } else {
+        load_row(row, input, p.input.type, p.input.step, width);
+      }
       if (p.has_branch) {
         float* branch = slots + kBranch * padded;
         load_row(branch, at(p.branch.data, p.branch.type, walk.offset(1)), p.branch.type,
@@ -85,15 +136,22 @@ LaunchStatus fused_norm(const FusedNorm& p) {
       if (p.has_sum) {
         store_row(at(p.sum.data, p.sum.type, walk.offset(3)), row, p.sum.type, p.sum.step, width);
       }
-      const double squares =
-          p.kind == NormKind::kLayer ? center(row, width) : sum_of_squares(row, width);
-      InverseRoot(squares / static_cast<double>(width), p.eps).apply(row, width);
-      if (p.weight != nullptr) multiply(row, weight, width);
-      if (p.bias != nullptr) add(row, bias, width);
-      if (p.has_scale) multiply_by_one_and(row, scale.at_offset(walk.offset(4)), width);
-      if (p.has_shift) add(row, shift.at_offset(walk.offset(5)), width);
-      store_row(at(p.output.data, p.output.type, walk.offset(6)), row, p.output.type, p.output.step,
-                width);
+      const Moments moments =
+          p.kind == NormKind::kLayer
+              ? center(row, from, width)
+              : Moments{0.0F, sum_of_squares(from, width) / static_cast<double>(width)};
+      if (p.kind == NormKind::kLayer) from = row;
+      const RowFactor root = inverse_root(moments.variance, p.eps);
+      const Tail tail = {moments.rest, weight, bias,
+                         p.has_scale ? scale.at_offset(walk.offset(4)) : nullptr,
+                         p.has_shift ? shift.at_offset(walk.offset(5)) : nullptr};
+      void* output = at(p.output.data, p.output.type, walk.offset(6));
+      if (p.output.type == DataType::kFloat32 && p.output.step == 1) {
+        finish_row(static_cast<float*>(output), from, root, tail, width);
+      } else {
+        finish_row(row, from, root, tail, width);
+        store_row(output, row, p.output.type, p.output.step, width);
+      }
     }
   });
   return memory.status();

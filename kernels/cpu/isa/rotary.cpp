@@ -132,7 +132,7 @@ LaunchStatus rotate(const RotaryQk& problem, int operand) {
       }
       if (problem.norm != NormSpan::kNone) {
         const double mean = sum_of_squares(group, values) / static_cast<double>(values);
-        InverseRoot(mean, problem.eps).apply(group, values);
+        inverse_root(mean, problem.eps).apply(group, values);
         if (weights != nullptr) {
 #pragma omp simd
           for (int64_t i = 0; i < values; ++i) group[i] *= weight[i];

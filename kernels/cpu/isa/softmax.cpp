@@ -66,14 +66,13 @@ LaunchStatus global_maximum(const Softmax& problem, float* result) {
 
 void softmax_row(float* row, int64_t width) {
   const float largest = maximum(row, width);
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) row[i] = exp_of(row[i] - largest);
-  double total = 0.0;  // the whole row shares the error of this sum
-#pragma omp simd reduction(+ : total)
-  for (int64_t i = 0; i < width; ++i) total += static_cast<double>(row[i]);
-  const auto sum = static_cast<float>(total);
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) row[i] /= sum;
+  RowSum sum;
+  sum.add(width, [row, largest](int64_t i) {
+    const float power = exp_of(row[i] - largest);
+    row[i] = power;
+    return power;
+  });
+  RowFactor(1.0 / sum.total()).apply(row, width);
 }
 
 // Comparisons rather than fmin and fmax: torch.clamp keeps a NaN, and gives the upper bound where

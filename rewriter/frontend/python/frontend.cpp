@@ -111,7 +111,7 @@ Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
   return std::move(unit.functions[1].graph);
 }
 
-Expected<Frontend::Template> PythonFrontend::rewrite_template(std::string_view code) {
+Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   std::string text = with_holes(code);
   Tree tree(text);
   std::vector<ByteRange> errors;

@@ -6,7 +6,7 @@
 
 namespace refit::python {
 
-class PythonFrontend : public Frontend {
+class PythonFrontend : public Frontend, public RuleLanguage {
  public:
   // `files` are the project's Python files; names resolve among them. `isomorphisms` may be null.
   PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
@@ -14,6 +14,10 @@ class PythonFrontend : public Frontend {
                  const Isomorphisms* isomorphisms);
 
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  std::string literal(const Literal& literal) const override;
+  std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
+  std::optional<std::string> assignment(const std::string& name,
+                                        const std::string& value) const override;
   Expected<graph::Graph> pattern(std::string_view code) override;
   Expected<Template> rewrite_template(std::string_view code) override;
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
@@ -30,10 +34,6 @@ class PythonFrontend : public Frontend {
 };
 
 // Internal to the folder -------------------------------------------------------------------------
-
-// A definition that reaches once some statements are gone.
-graph::DefinitionId effective(const graph::Graph& graph, graph::DefinitionId definition,
-                              const std::set<graph::StatementId>& dead);
 
 // How a qualified name is written inside a function: its text, and the module that must be
 // imported for it ("" when it is in scope already). Fails when the name is taken.

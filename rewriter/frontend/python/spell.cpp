@@ -17,26 +17,6 @@ using graph::StatementId;
 using graph::Value;
 using graph::ValueId;
 
-DefinitionId effective(const Graph& graph, DefinitionId definition,
-                       const std::set<StatementId>& dead) {
-  for (int step = 0; step < 10000 && definition != kNone; ++step) {
-    const graph::Definition& d = graph.definitions[definition];
-    if (d.statement == kNone) return definition;
-    if (d.join) {
-      DefinitionId a = effective(graph, d.then_side, dead);
-      DefinitionId b = effective(graph, d.else_side, dead);
-      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
-                     graph.definitions[a].value == graph.definitions[b].value)) {
-        return a;
-      }
-      return definition;
-    }
-    if (!dead.contains(d.statement)) return definition;
-    definition = d.previous;
-  }
-  return definition;
-}
-
 namespace {
 
 std::string python_literal(const Literal& literal) {
@@ -49,6 +29,9 @@ std::string python_literal(const Literal& literal) {
       return to_string(literal);
   }
 }
+
+bool name_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
 class Speller {
  public:
@@ -208,6 +191,42 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
 }
 
 }  // namespace
+
+std::string PythonFrontend::literal(const Literal& literal) const {
+  return python_literal(literal);
+}
+
+std::optional<std::string> PythonFrontend::fill(const std::string& text,
+                                                const SpellHole& spell) const {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] != '$') {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at + 1;
+    while (end < text.size() && name_char(text[end])) ++end;
+    int part = -1;
+    size_t close = end;
+    if (end + 2 < text.size() && text[end] == '[' && digit(text[end + 1]) && text[end + 2] == ']') {
+      part = text[end + 1] - '0';
+      close = end + 3;
+    }
+    auto piece = spell(text.substr(at + 1, end - at - 1), &part);
+    if (!piece) return std::nullopt;
+    if (part == -2) end = close;
+    bool whole = at == 0 && end == text.size();
+    bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
+    out += whole || atom ? *piece : "(" + *piece + ")";
+    at = end;
+  }
+  return out;
+}
+
+std::optional<std::string> PythonFrontend::assignment(const std::string& name,
+                                                      const std::string& value) const {
+  return name + " = " + value;
+}
 
 std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
                                                  ValueId root,

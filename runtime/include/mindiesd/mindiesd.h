@@ -1,5 +1,5 @@
-// The C++ interface of libmindiesd: attention, rotary embedding, RMSNorm and guarded softmax over
-// tensor views. Inline over the C interface (mindiesd_c.h, which states shapes, types and
+// The C++ interface of libmindiesd: attention, rotary embedding, norms, softmax and activations
+// over tensor views. Inline over the C interface (mindiesd_c.h, which states shapes, types and
 // formulas), so it works with any compiler and standard library from C++17 on. No exceptions, no
 // allocation.
 //
@@ -158,7 +158,17 @@ struct AttentionOptions {
   std::int64_t window_right = -1;
   Layout layout = Layout::kBSND;  // dense attention only
   Causal causal = Causal::kNone;
+  std::int32_t backend = 0;  // dense attention only; 0: the library chooses (see backend_named)
 };
+
+// The number of a device's back end of attention, for AttentionOptions; 0: it has none of the name.
+inline std::int32_t backend_named(const std::string& name, const Device& device = {}) {
+  for (std::int32_t number = 1;; ++number) {
+    const char* found = mindiesd_attention_backend_name(device.type, number);
+    if (found == nullptr) return 0;
+    if (name == found) return number;
+  }
+}
 
 // See mindiesd_attention.
 inline Status attention_forward(const TensorView& query, const TensorView& key,
@@ -182,6 +192,7 @@ inline Status attention_forward(const TensorView& query, const TensorView& key,
   args.layout = static_cast<std::int32_t>(options.layout);
   args.causal = static_cast<std::int32_t>(options.causal);
   args.stream = stream;
+  args.backend = options.backend;
   return internal::status_of(mindiesd_attention(&args));
 }
 
@@ -221,7 +232,7 @@ enum class Rotation {
   kInterleaved = MINDIESD_ROTATED_INTERLEAVED,
 };
 
-// See mindiesd_rotary. Output may be the same view as input.
+// See mindiesd_rotary.
 inline Status rotary_position_embedding(const TensorView& input, const TensorView& cos,
                                         const TensorView& sin, const TensorView& output,
                                         Rotation rotation = Rotation::kHalf,
@@ -239,6 +250,63 @@ inline Status rotary_position_embedding(const TensorView& input, const TensorVie
   return internal::status_of(mindiesd_rotary(&args));
 }
 
+// See mindiesd_rotary: neighbours times a table of 2x2 matrices [..., D/2, 2, 2].
+inline Status rotary_matrix(const TensorView& input, const TensorView& matrices,
+                            const TensorView& output, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), m = matrices.c_view(), out = output.c_view();
+  mindiesd_rotary_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.cos = &m;
+  args.output = &out;
+  args.rotation = MINDIESD_ROTATED_INTERLEAVED;
+  args.stream = stream;
+  return internal::status_of(mindiesd_rotary(&args));
+}
+
+enum class QkNorm {
+  kNone = MINDIESD_QK_NORM_NONE,
+  kHead = MINDIESD_QK_NORM_HEAD,
+  kAllHeads = MINDIESD_QK_NORM_ALL,
+};
+
+struct RotaryQkOptions {
+  Rotation rotation = Rotation::kHalf;
+  QkNorm norm = QkNorm::kNone;
+  const TensorView* query_weight = nullptr;
+  const TensorView* key_weight = nullptr;
+  double eps = 1e-6;
+  std::int32_t head_dimension = -2;  // read for QkNorm::kAllHeads
+};
+
+// See mindiesd_rotary_qk. `sin` may be null where cos is a table of matrices.
+inline Status rotary_qk(const TensorView& query, const TensorView& key, const TensorView& cos,
+                        const TensorView* sin, const TensorView& query_output,
+                        const TensorView& key_output, const RotaryQkOptions& options = {},
+                        void* stream = nullptr) {
+  const mindiesd_tensor q = query.c_view(), k = key.c_view(), c = cos.c_view();
+  const mindiesd_tensor q_out = query_output.c_view(), k_out = key_output.c_view();
+  const internal::OptionalView s(sin);
+  const internal::OptionalView q_weight(options.query_weight), k_weight(options.key_weight);
+  mindiesd_rotary_qk_args args = {};
+  args.struct_size = sizeof(args);
+  args.query = &q;
+  args.key = &k;
+  args.query_weight = q_weight.get();
+  args.key_weight = k_weight.get();
+  args.cos = &c;
+  args.sin = s.get();
+  args.query_output = &q_out;
+  args.key_output = &k_out;
+  args.eps = options.eps;
+  args.rotation =
+      static_cast<std::int32_t>(sin != nullptr ? options.rotation : Rotation::kInterleaved);
+  args.norm = static_cast<std::int32_t>(options.norm);
+  args.head_dimension = options.head_dimension;
+  args.stream = stream;
+  return internal::status_of(mindiesd_rotary_qk(&args));
+}
+
 struct RmsNormOptions {
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
@@ -247,7 +315,7 @@ struct RmsNormOptions {
   DataType product = DataType::kFloat32;     // what weight * y is rounded to before the bias
 };
 
-// See mindiesd_rms_norm. Output may be the same view as input.
+// See mindiesd_rms_norm.
 inline Status rms_norm(const TensorView& input, const TensorView& output,
                        const RmsNormOptions& options = {}, void* stream = nullptr) {
   const mindiesd_tensor in = input.c_view(), out = output.c_view();
@@ -265,6 +333,68 @@ inline Status rms_norm(const TensorView& input, const TensorView& output,
   return internal::status_of(mindiesd_rms_norm(&args));
 }
 
+enum class NormKind { kLayer = MINDIESD_LAYER_NORM, kRms = MINDIESD_RMS_NORM };
+
+struct FusedNormOptions {
+  NormKind kind = NormKind::kLayer;
+  const TensorView* weight = nullptr;
+  const TensorView* bias = nullptr;
+  const TensorView* branch = nullptr;  // added to the input, times the gate
+  const TensorView* gate = nullptr;
+  const TensorView* scale = nullptr;  // output = y * (1 + scale) + shift
+  const TensorView* shift = nullptr;
+  const TensorView* sum = nullptr;  // a result: input + gate * branch
+  double eps = 1e-5;
+};
+
+// See mindiesd_fused_norm.
+inline Status fused_norm(const TensorView& input, const TensorView& output,
+                         const FusedNormOptions& options = {}, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  const internal::OptionalView weight(options.weight), bias(options.bias);
+  const internal::OptionalView branch(options.branch), gate(options.gate), sum(options.sum);
+  const internal::OptionalView scale(options.scale), shift(options.shift);
+  mindiesd_fused_norm_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.branch = branch.get();
+  args.gate = gate.get();
+  args.weight = weight.get();
+  args.bias = bias.get();
+  args.scale = scale.get();
+  args.shift = shift.get();
+  args.sum = sum.get();
+  args.output = &out;
+  args.eps = options.eps;
+  args.kind = static_cast<std::int32_t>(options.kind);
+  args.stream = stream;
+  return internal::status_of(mindiesd_fused_norm(&args));
+}
+
+enum class Activation {
+  kGelu = MINDIESD_GELU,
+  kGeluTanh = MINDIESD_GELU_TANH,
+  kGeluFast = MINDIESD_GELU_FAST,
+  kSilu = MINDIESD_SILU,
+  kMish = MINDIESD_MISH,
+  kRelu = MINDIESD_RELU,
+};
+
+// See mindiesd_activation: activation(input), or input * activation(*gate).
+inline Status activation(const TensorView& input, const TensorView& output, Activation kind,
+                         const TensorView* gate = nullptr, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  const internal::OptionalView factor(gate);
+  mindiesd_activation_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.gate = factor.get();
+  args.output = &out;
+  args.activation = static_cast<std::int32_t>(kind);
+  args.stream = stream;
+  return internal::status_of(mindiesd_activation(&args));
+}
+
 enum class Subtract {
   kNone = MINDIESD_SUBTRACT_NONE,
   kRow = MINDIESD_SUBTRACT_ROW,
@@ -273,6 +403,8 @@ enum class Subtract {
 
 struct SoftmaxOptions {
   std::int32_t dim = -1;
+  double scale = 1.0;  // of the input; not 0
+  const TensorView* bias = nullptr;
   Subtract subtract = Subtract::kNone;
   double clamp_min = -INFINITY;
   double clamp_max = INFINITY;
@@ -284,7 +416,7 @@ struct SoftmaxOptions {
 inline Status softmax(const TensorView& input, const TensorView& output,
                       const SoftmaxOptions& options = {}, void* stream = nullptr) {
   const mindiesd_tensor in = input.c_view(), out = output.c_view();
-  const internal::OptionalView mask(options.mask);
+  const internal::OptionalView mask(options.mask), bias(options.bias);
   mindiesd_softmax_args args = {};
   args.struct_size = sizeof(args);
   args.input = &in;
@@ -298,6 +430,8 @@ inline Status softmax(const TensorView& input, const TensorView& output,
   args.subtract = static_cast<std::int32_t>(options.subtract);
   args.dim = options.dim;
   args.stream = stream;
+  args.scale = options.scale;
+  args.bias = bias.get();
   return internal::status_of(mindiesd_softmax(&args));
 }
 

@@ -1,12 +1,14 @@
 """Finds and loads libmindiesd, and calls its C interface through ctypes.
 
 The library links neither torch nor Python, so one build serves every version of both. Entry points:
-``library_path``, ``DTYPES``, and one function for each operation, named as in ``mindiesd_c.h``.
+``library_path``, ``DTYPES``, and one ``Operation`` for each function of ``mindiesd_c.h``. Calls that
+repeat go around this module (``_eager``), which only sees the first of each kind.
 """
 
 import ctypes
 import functools
 import os
+import threading
 from pathlib import Path
 
 import torch
@@ -27,7 +29,7 @@ DTYPES = {
     torch.int64: 5,
 }
 # mindiesd_device_type, which are DLPack's
-_DEVICE_TYPES = {"cpu": 1, "cuda": 2}
+DEVICE_TYPES = {"cpu": 1, "cuda": 2}
 
 MAX_NDIM = 9
 
@@ -45,46 +47,6 @@ class _Tensor(ctypes.Structure):
 
 
 _TensorPointer = ctypes.POINTER(_Tensor)
-
-
-def _struct(*fields):
-    """An argument struct: struct_size first, as mindiesd_c.h has them all."""
-    return type(
-        "_Args", (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_size_t), *fields]}
-    )
-
-
-def _tensors(*names):
-    return [(name, _TensorPointer) for name in names]
-
-
-_i32, _i64, _f64, _pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
-
-_AttentionArgs = _struct(
-    *_tensors("query", "key", "value", "output", "mask", "alibi_slopes"),
-    ("scale", _f64), ("softcap", _f64), ("window_left", _i64), ("window_right", _i64),
-    ("layout", _i32), ("causal", _i32), ("stream", _pointer),
-)  # fmt: skip
-_AttentionVarlenArgs = _struct(
-    *_tensors("query", "key", "value", "output", "cu_seqlens_query", "cu_seqlens_key"),
-    *_tensors("alibi_slopes"),
-    ("scale", _f64), ("softcap", _f64), ("window_left", _i64), ("window_right", _i64),
-    ("causal", _i32), ("reserved", _i32), ("stream", _pointer),
-)  # fmt: skip
-_RotaryArgs = _struct(
-    *_tensors("input", "cos", "sin", "output"),
-    ("rotation", _i32), ("reserved", _i32), ("stream", _pointer),
-)  # fmt: skip
-_RmsNormArgs = _struct(
-    *_tensors("input", "weight", "bias", "output"),
-    ("eps", _f64), ("normalized_dtype", _i32), ("product_dtype", _i32), ("stream", _pointer),
-)  # fmt: skip
-_SoftmaxArgs = _struct(
-    *_tensors("input", "mask", "output"),
-    ("mask_value", _f64), ("clamp_min", _f64), ("clamp_max", _f64),
-    ("has_clamp_min", _i32), ("has_clamp_max", _i32), ("subtract", _i32), ("dim", _i32),
-    ("stream", _pointer),
-)  # fmt: skip
 
 
 def _candidates():
@@ -127,29 +89,37 @@ def _load():
 library_path, _library = _load()
 
 
-def _bind(name, restype, *argtypes):
+def bind(name, restype, *argtypes):
     function = getattr(_library, name)
     function.restype = restype
     function.argtypes = argtypes
     return function
 
 
-_last_error = _bind("mindiesd_last_error", ctypes.c_char_p)
-_set_num_threads = _bind("mindiesd_set_num_threads", None, ctypes.c_int32)
-cpu_isa = _bind("mindiesd_cpu_isa", ctypes.c_char_p)().decode()
-_functions = {
-    args: _bind(name, ctypes.c_int, ctypes.POINTER(args))
-    for name, args in (
-        ("mindiesd_attention", _AttentionArgs),
-        ("mindiesd_attention_varlen", _AttentionVarlenArgs),
-        ("mindiesd_rotary", _RotaryArgs),
-        ("mindiesd_rms_norm", _RmsNormArgs),
-        ("mindiesd_softmax", _SoftmaxArgs),
-    )
-}
-_has_device = _bind("mindiesd_has_device", ctypes.c_int32, ctypes.c_int32)
-DEVICES = frozenset(name for name, code in _DEVICE_TYPES.items() if _has_device(code))
+def address(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+_last_error = bind("mindiesd_last_error", ctypes.c_char_p)
+set_num_threads = bind("mindiesd_set_num_threads", None, ctypes.c_int32)
+version = bind("mindiesd_version", ctypes.c_char_p)().decode()
+cpu_isa = bind("mindiesd_cpu_isa", ctypes.c_char_p)().decode()
+_has_device = bind("mindiesd_has_device", ctypes.c_int32, ctypes.c_int32)
+DEVICES = frozenset(name for name, code in DEVICE_TYPES.items() if _has_device(code))
 """Types of device for which the library has kernels."""
+
+_backend_name = bind(
+    "mindiesd_attention_backend_name", ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32
+)
+
+
+@functools.lru_cache
+def attention_backends(device_type):
+    """The names of the library's back ends for ``"cpu"`` or ``"cuda"``; number k is at k - 1."""
+    names = []
+    while (name := _backend_name(DEVICE_TYPES[device_type], len(names) + 1)) is not None:
+        names.append(name.decode())
+    return tuple(names)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -168,70 +138,120 @@ def _view(tensor):
             _int64_array(tensor.stride()),
             tensor.dim(),
             DTYPES[tensor.dtype],
-            _DEVICE_TYPES[device.type],
+            DEVICE_TYPES[device.type],
             device.index or 0,
         )
     )
 
 
+class Recorder(threading.local):
+    """What the calls of this thread hand to the library, while somebody listens (``_eager``)."""
+
+    launches = None
+    lasting = True  # False: the same call may be launched otherwise next time
+
+
+recorder = Recorder()
 _threads = 0
+_i32, _i64, _f64, _pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
 
-def _call(args_type, *values):
-    """Fills the struct in its order and calls; failures become exceptions."""
-    global _threads
-    threads = torch.get_num_threads()
-    if threads != _threads:  # torch.set_num_threads governs our kernels too
-        _set_num_threads(threads)
-        _threads = threads
-    args = args_type(ctypes.sizeof(args_type), *values)
-    status = _functions[args_type](ctypes.byref(args))
-    if status == _OK:
-        return
-    text = _last_error().decode()
-    if status in (_INVALID_ARGUMENT, _UNSUPPORTED):
-        raise ParametersInvalid(text + ".")
-    if status == _OUT_OF_MEMORY:
-        raise MemoryError(f"mindiesd: {text}")
-    raise ModelExecError(text + ".")
+class Operation:
+    """A function of the C interface that takes an argument struct.
+
+    fields: "name:type name:type …" in the struct's order, without struct_size; types are t (tensor),
+    f (double), q (int64), i (int32), s (the stream). outputs: the tensors that it writes.
+    """
+
+    _TYPES = {"t": _TensorPointer, "f": _f64, "q": _i64, "i": _i32, "s": _pointer}
+
+    def __init__(self, name, outputs, fields):
+        kinds = [field.split(":") for field in fields.split()]
+        layout = [("struct_size", ctypes.c_size_t)] + [(n, self._TYPES[k]) for n, k in kinds]
+        self.name = name
+        self.args_type = type("_Args", (ctypes.Structure,), {"_fields_": layout})
+        self.function = bind(name, ctypes.c_int, ctypes.POINTER(self.args_type))
+        self.outputs = frozenset(outputs.split())
+        self.tensors = tuple(n for n, kind in kinds if kind == "t")
+        self.offsets = {n: getattr(self.args_type, n).offset for n, _ in kinds}
+
+    def pack(self, tensors, scalars):
+        views = {name: _view(tensor) for name, tensor in tensors.items()}
+        return self.args_type(struct_size=ctypes.sizeof(self.args_type), **views, **scalars)
+
+    def __call__(self, tensors, **scalars):
+        """Computes; False where the library has no kernel for these operands.
+
+        Raises ParametersInvalid, MemoryError or ModelExecError.
+        """
+        global _threads
+        args = self.pack(tensors, scalars)
+        first = tensors[self.tensors[0]]
+        if first.is_cuda:
+            args.stream = torch._C._cuda_getCurrentRawStream(first.device.index)
+        else:
+            threads = torch.get_num_threads()
+            if threads != _threads:  # torch.set_num_threads governs our kernels too
+                set_num_threads(threads)
+                _threads = threads
+        status = self.function(ctypes.byref(args))
+        if status == _OK:
+            if recorder.launches is not None:
+                recorder.launches.append((self, dict(tensors), bytes(args)))
+            return True
+        if status == _UNSUPPORTED:
+            return False
+        text = _last_error().decode()
+        if status == _INVALID_ARGUMENT:
+            raise ParametersInvalid(text + ".")
+        if status == _OUT_OF_MEMORY:
+            raise MemoryError(f"mindiesd: {text}")
+        raise ModelExecError(text + ".")
 
 
-def attention(
-    query, key, value, output, mask, slopes, scale, softcap, left, right, head_first, causal
-):
-    _call(
-        _AttentionArgs,
-        _view(query), _view(key), _view(value), _view(output), _view(mask), _view(slopes),
-        scale, softcap, left, right, int(head_first), causal, None,
-    )  # fmt: skip
+attention = Operation(
+    "mindiesd_attention", "output",
+    "query:t key:t value:t output:t mask:t alibi_slopes:t scale:f softcap:f window_left:q "
+    "window_right:q layout:i causal:i stream:s backend:i reserved:i",
+)  # fmt: skip
+attention_varlen = Operation(
+    "mindiesd_attention_varlen", "output",
+    "query:t key:t value:t output:t cu_seqlens_query:t cu_seqlens_key:t alibi_slopes:t scale:f "
+    "softcap:f window_left:q window_right:q causal:i reserved:i stream:s",
+)  # fmt: skip
+rotary = Operation(
+    "mindiesd_rotary", "output",
+    "input:t cos:t sin:t output:t rotation:i reserved:i stream:s",
+)  # fmt: skip
+rotary_qk = Operation(
+    "mindiesd_rotary_qk", "query_output key_output",
+    "query:t key:t query_weight:t key_weight:t cos:t sin:t query_output:t key_output:t eps:f "
+    "rotation:i norm:i head_dimension:i reserved:i stream:s",
+)  # fmt: skip
+rms_norm = Operation(
+    "mindiesd_rms_norm", "output",
+    "input:t weight:t bias:t output:t eps:f normalized_dtype:i product_dtype:i stream:s",
+)  # fmt: skip
+fused_norm = Operation(
+    "mindiesd_fused_norm", "sum output",
+    "input:t branch:t gate:t weight:t bias:t scale:t shift:t sum:t output:t eps:f kind:i "
+    "reserved:i stream:s",
+)  # fmt: skip
+softmax = Operation(
+    "mindiesd_softmax", "output",
+    "input:t mask:t output:t mask_value:f clamp_min:f clamp_max:f has_clamp_min:i has_clamp_max:i "
+    "subtract:i dim:i stream:s scale:f bias:t",
+)  # fmt: skip
+activation = Operation(
+    "mindiesd_activation", "output",
+    "input:t gate:t output:t activation:i reserved:i stream:s",
+)  # fmt: skip
+
+_attention_supported = bind(
+    "mindiesd_attention_supported", ctypes.c_int32, ctypes.POINTER(attention.args_type)
+)
 
 
-def attention_varlen(
-    query, key, value, output, cu_query, cu_key, slopes, scale, softcap, left, right, causal
-):
-    _call(
-        _AttentionVarlenArgs,
-        _view(query), _view(key), _view(value), _view(output), _view(cu_query), _view(cu_key),
-        _view(slopes), scale, softcap, left, right, causal, 0, None,
-    )  # fmt: skip
-
-
-def rotary(x, cos, sin, output, interleaved):
-    _call(_RotaryArgs, _view(x), _view(cos), _view(sin), _view(output), int(interleaved), 0, None)
-
-
-def rms_norm(x, weight, bias, output, eps, normalized, product):
-    _call(
-        _RmsNormArgs,
-        _view(x), _view(weight), _view(bias), _view(output),
-        eps, DTYPES[normalized], DTYPES[product], None,
-    )  # fmt: skip
-
-
-def softmax(x, mask, output, mask_value, clamp_min, clamp_max, subtract, dim):
-    _call(
-        _SoftmaxArgs,
-        _view(x), _view(mask), _view(output),
-        mask_value, clamp_min or 0.0, clamp_max or 0.0,
-        int(clamp_min is not None), int(clamp_max is not None), subtract, dim, None,
-    )  # fmt: skip
+def attention_supported(tensors, **scalars):
+    """Whether back end number ``backend`` computes this problem."""
+    return _attention_supported(ctypes.byref(attention.pack(tensors, scalars))) == 1

@@ -69,7 +69,12 @@ def attention_varlen(
 
 
 def rotary(x, cos, sin, interleaved, dtype):
+    """Without sin, cos is a table of matrices [..., D/2, 2, 2] for neighbours."""
     computing = computing_type(x, cos, sin)
+    if sin is None:
+        table, pairs = cos.to(computing), x.to(computing).unflatten(-1, (x.shape[-1] // 2, 1, 2))
+        turned = table[..., 0] * pairs[..., 0] + table[..., 1] * pairs[..., 1]
+        return turned.flatten(-2).to(dtype)
     wide, cos, sin = x.to(computing), cos.to(computing), sin.to(computing)
     width = x.shape[-1]
     if cos.shape[-1] != width:  # one value for each pair
@@ -101,8 +106,67 @@ def rms_norm(x, weight, bias, eps, dtype, normalized, product):
     return result.to(dtype)
 
 
-def softmax(x, dim, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
-    wide = x.to(computing_type(x, mask, torch.empty(0, dtype=dtype)))
+def qk_norm(x, weight, eps, norm, head_dim):
+    """norm: 0 none, 1 over the last dimension, 2 over it and the heads together."""
+    if norm == 0:
+        return x
+    computing = computing_type(x, weight)
+    wide = x.to(computing)
+    dims = (-1,) if norm == 1 else (head_dim, -1)
+    wide = wide * torch.rsqrt(wide.square().mean(dims, keepdim=True) + eps)
+    if weight is None:
+        return wide
+    weight = weight.to(computing)
+    if norm == 2:
+        heads = x.shape[head_dim]
+        shape = [1] * x.dim()
+        shape[head_dim], shape[-1] = heads, x.shape[-1]
+        weight = weight.reshape(heads, x.shape[-1]).reshape(shape)
+    return wide * weight
+
+
+def fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind):
+    """(the sum, what becomes of it), both in the computing type."""
+    operands = (x, branch, gate, weight, bias, scale, shift)
+    computing = computing_type(*operands)
+    total, branch, gate, weight, bias, scale, shift = (
+        None if t is None else t.to(computing) for t in operands
+    )
+    if branch is not None:
+        total = total + (branch if gate is None else gate * branch)
+    if kind == 0:
+        y = torch.nn.functional.layer_norm(total, total.shape[-1:], eps=eps)
+    else:
+        y = total * torch.rsqrt(total.square().mean(-1, keepdim=True) + eps)
+    y = y if weight is None else y * weight
+    y = y if bias is None else y + bias
+    y = y if scale is None else y * (1 + scale)
+    return total, y if shift is None else y + shift
+
+
+_ACTIVATIONS = (
+    torch.nn.functional.gelu,
+    lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    lambda x: x * torch.sigmoid(1.702 * x),
+    torch.nn.functional.silu,
+    torch.nn.functional.mish,
+    torch.relu,
+)
+
+
+def activation(x, gate, kind):
+    computing = computing_type(x, gate)
+    if gate is None:
+        return _ACTIVATIONS[kind](x.to(computing))
+    return x.to(computing) * _ACTIVATIONS[kind](gate.to(computing))
+
+
+def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
+    wide = x.to(computing_type(x, bias, mask, torch.empty(0, dtype=dtype)))
+    if scale != 1.0:
+        wide = wide * scale
+    if bias is not None:
+        wide = wide + bias
     if subtract == 1:
         wide = wide - wide.amax(dim=dim, keepdim=True)
     elif subtract == 2:

@@ -7,10 +7,13 @@ the kernels themselves check is left to them. The operators are registered with 
 
 import torch
 
-from . import _library, _math
+from . import _backends, _library, _math
 
 CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT = 0, 1, 2
 SUBTRACT_NONE, SUBTRACT_ROW, SUBTRACT_GLOBAL = 0, 1, 2
+LAYER_NORM, RMS_NORM = 0, 1
+QK_NORM_NONE, QK_NORM_HEAD, QK_NORM_ALL = 0, 1, 2
+GELU, GELU_TANH, GELU_FAST, SILU, MISH, RELU = range(6)
 
 _FLOATING = (torch.float32, torch.float16, torch.bfloat16)
 _MASKS = (*_FLOATING, torch.bool)
@@ -23,7 +26,7 @@ def backend(x, *others):
     if x.dim() > _library.MAX_NDIM:
         return "math"
     for other in others:
-        if other is not None and other.dtype not in _MASKS:
+        if other is not None and (other.dtype not in _MASKS or other.dim() > _library.MAX_NDIM):
             return "math"
     return "kernels"
 
@@ -49,28 +52,33 @@ def _attention_output(query, value, head_first):
 
 
 def _attention(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
 ):
-    if backend(query, key, value, attn_mask) == "math":
-        if not head_first:
-            query, key, value = (t.transpose(1, 2) for t in (query, key, value))
-        result = _math.attention(
-            query, key, value, attn_mask, scale, causal, left, right, softcap, slopes
+    if backend(query, key, value, attn_mask) == "kernels":
+        query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
+        output = _attention_output(query, value, head_first)
+        tensors = dict(
+            query=query, key=key, value=value, output=output, mask=attn_mask, alibi_slopes=slopes
         )
-        if not head_first:
-            return result.transpose(1, 2).contiguous()
-        return _attention_output(query, value, head_first).copy_(result)
-    query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
-    output = _attention_output(query, value, head_first)
-    _library.attention(
-        query, key, value, output, attn_mask, slopes, scale, softcap, left, right, head_first,
-        causal,
-    )  # fmt: skip
-    return output
+        options = dict(
+            scale=scale, softcap=softcap, window_left=left, window_right=right,
+            layout=int(head_first), causal=causal,
+        )  # fmt: skip
+        number = _backends.choose(choice, tensors, options)
+        if number is not None and _library.attention(tensors, **options, backend=number):
+            return output
+    if not head_first:
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+    result = _math.attention(
+        query, key, value, attn_mask, scale, causal, left, right, softcap, slopes
+    )
+    if not head_first:
+        return result.transpose(1, 2).contiguous()
+    return _attention_output(query, value, head_first).copy_(result)
 
 
 def _attention_fake(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
 ):
     return _attention_output(query, value, head_first)
 
@@ -79,15 +87,20 @@ def _attention_varlen(
     query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes
 ):
     output = query.new_empty((*query.shape[:-1], value.shape[-1]))
-    if backend(query, key, value) == "math":
-        return _math.attention_varlen(
-            query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output
-        )
-    query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
-    _library.attention_varlen(
-        query, key, value, output, cu_query, cu_key, slopes, scale, softcap, left, right, causal
+    if backend(query, key, value) == "kernels":
+        query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
+        tensors = dict(
+            query=query, key=key, value=value, output=output, cu_seqlens_query=cu_query,
+            cu_seqlens_key=cu_key, alibi_slopes=slopes,
+        )  # fmt: skip
+        if _library.attention_varlen(
+            tensors, scale=scale, softcap=softcap, window_left=left, window_right=right,
+            causal=causal,
+        ):  # fmt: skip
+            return output
+    return _math.attention_varlen(
+        query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output
     )
-    return output
 
 
 def _attention_varlen_fake(
@@ -96,16 +109,76 @@ def _attention_varlen_fake(
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
+def _rotate(x, cos, sin, interleaved, output):
+    if backend(x, cos, sin, output) == "kernels" and _library.rotary(
+        dict(input=x, cos=cos, sin=sin, output=output), rotation=int(interleaved)
+    ):
+        return
+    output.copy_(_math.rotary(x, cos, sin, interleaved, output.dtype))
+
+
 def _rotary(x, cos, sin, interleaved, dtype):
     output = torch.empty_like(x, dtype=dtype)
-    if backend(x, cos, sin) == "math" or dtype not in _FLOATING:
-        return output.copy_(_math.rotary(x, cos, sin, interleaved, dtype))
-    _library.rotary(x, cos, sin, output, interleaved)
+    _rotate(x, cos, sin, interleaved, output)
     return output
 
 
 def _rotary_fake(x, cos, sin, interleaved, dtype):
     return torch.empty_like(x, dtype=dtype)
+
+
+def _rotary_in_place(x, cos, sin, interleaved):
+    _rotate(x, cos, sin, interleaved, x)
+
+
+def _rotate_qk(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps,
+    query_output, key_output,
+):  # fmt: skip
+    tensors = dict(
+        query=query, key=key, query_weight=query_weight, key_weight=key_weight, cos=cos, sin=sin,
+        query_output=query_output, key_output=key_output,
+    )  # fmt: skip
+    if backend(*tensors.values()) == "kernels" and _library.rotary_qk(
+        tensors, eps=eps, rotation=int(interleaved), norm=norm, head_dimension=head_dim
+    ):
+        return
+    for x, weight, output in (
+        (query, query_weight, query_output),
+        (key, key_weight, key_output),
+    ):
+        y = _math.qk_norm(x, weight, eps, norm, head_dim)
+        output.copy_(_math.rotary(y, cos, sin, interleaved, output.dtype))
+
+
+def _rotary_qk(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, query_dtype,
+    key_dtype,
+):  # fmt: skip
+    outputs = torch.empty_like(query, dtype=query_dtype), torch.empty_like(key, dtype=key_dtype)
+    _rotate_qk(
+        query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, *outputs
+    )
+    return outputs
+
+
+def _rotary_qk_fake(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, query_dtype,
+    key_dtype,
+):  # fmt: skip
+    return torch.empty_like(query, dtype=query_dtype), torch.empty_like(key, dtype=key_dtype)
+
+
+def _rotary_qk_in_place(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps
+):
+    _rotate_qk(
+        query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, query, key
+    )
+
+
+def _nothing(*args):
+    """The shape function of an operator that only writes."""
 
 
 def _norm_output(x, dtype, contiguous):
@@ -117,34 +190,122 @@ def _rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
     output = _norm_output(x, dtype, contiguous)
     width = x.shape[-1:]
     whole = all(t is None or t.shape == width for t in (weight, bias))
-    if not whole or backend(x, weight, bias, output) == "math":
-        return output.copy_(_math.rms_norm(x, weight, bias, eps, dtype, normalized, product))
-    _library.rms_norm(x, weight, bias, output, eps, normalized, product)
-    return output
+    if (
+        whole
+        and backend(x, weight, bias, output) == "kernels"
+        and _library.rms_norm(
+            dict(input=x, weight=weight, bias=bias, output=output),
+            eps=eps,
+            normalized_dtype=_library.DTYPES[normalized],
+            product_dtype=_library.DTYPES[product],
+        )
+    ):
+        return output
+    return output.copy_(_math.rms_norm(x, weight, bias, eps, dtype, normalized, product))
 
 
 def _rms_norm_fake(x, weight, bias, eps, dtype, normalized, product, contiguous):
     return _norm_output(x, dtype, contiguous)
 
 
-def _softmax(x, dim, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
-    output = torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
-    if backend(x, mask, output) == "math":
-        result = _math.softmax(x, dim, subtract, clamp_min, clamp_max, mask, mask_value, dtype)
-        return output.copy_(result)
-    _library.softmax(x, mask, output, mask_value, clamp_min, clamp_max, subtract, dim)
+def _fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, total, output):
+    tensors = dict(
+        input=x, branch=branch, gate=gate, weight=weight, bias=bias, scale=scale, shift=shift,
+        sum=total, output=output,
+    )  # fmt: skip
+    if backend(*tensors.values()) == "kernels" and _library.fused_norm(
+        tensors, eps=eps, kind=kind
+    ):
+        return
+    added, normal = _math.fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind)
+    if total is not None:
+        total.copy_(added)
+    output.copy_(normal)
+
+
+def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
+    output = _norm_output(x, dtype, True)
+    _fused_norm(x, None, None, weight, bias, scale, shift, eps, kind, None, output)
     return output
 
 
-def _softmax_fake(x, dim, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
+def _norm_scale_shift_fake(x, weight, bias, scale, shift, eps, kind, dtype):
+    return _norm_output(x, dtype, True)
+
+
+def _residual_norm(
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
+):
+    total, output = _residual_norm_fake(
+        x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
+    )
+    _fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, total, output)
+    return total, output
+
+
+def _residual_norm_fake(
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
+):
+    return _norm_output(x, sum_dtype, False), _norm_output(x, dtype, True)
+
+
+def _softmax(
+    x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype
+):
+    output = torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
+    if (
+        scale != 0.0  # which the C interface reads as 1
+        and backend(x, bias, mask, output) == "kernels"
+        and _library.softmax(
+            dict(input=x, mask=mask, output=output, bias=bias),
+            mask_value=mask_value,
+            clamp_min=clamp_min or 0.0,
+            clamp_max=clamp_max or 0.0,
+            has_clamp_min=int(clamp_min is not None),
+            has_clamp_max=int(clamp_max is not None),
+            subtract=subtract,
+            dim=dim,
+            scale=scale,
+        )
+    ):
+        return output
+    return output.copy_(
+        _math.softmax(
+            x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype
+        )
+    )
+
+
+def _softmax_fake(
+    x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype
+):
     return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
+
+def _activation(x, gate, kind, dtype):
+    output = torch.empty_like(x, dtype=dtype)
+    if backend(x, gate, output) == "kernels" and _library.activation(
+        dict(input=x, gate=gate, output=output), activation=kind
+    ):
+        return output
+    return output.copy_(_math.activation(x, gate, kind))
+
+
+def _activation_fake(x, gate, kind, dtype):
+    return torch.empty_like(x, dtype=dtype)
+
+
+_QK = (
+    "Tensor? query_weight, Tensor? key_weight, Tensor cos, Tensor? sin, bool interleaved, int norm, "
+    "int head_dim, float eps"
+)
+_MODULATED = "Tensor? weight, Tensor? bias, Tensor? scale, Tensor? shift, float eps, int kind"
 
 _OPERATORS = (
     (
         "attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
         "bool head_first, int causal, int window_left, int window_right, float softcap, "
-        "Tensor? alibi_slopes) -> Tensor",
+        "Tensor? alibi_slopes, str choice) -> Tensor",
         _attention,
         _attention_fake,
     ),
@@ -156,10 +317,26 @@ _OPERATORS = (
         _attention_varlen_fake,
     ),
     (
-        "rotary_position_embedding(Tensor x, Tensor cos, Tensor sin, bool interleaved, "
+        "rotary_position_embedding(Tensor x, Tensor cos, Tensor? sin, bool interleaved, "
         "ScalarType dtype) -> Tensor",
         _rotary,
         _rotary_fake,
+    ),
+    (
+        "rotary_position_embedding_(Tensor(a!) x, Tensor cos, Tensor? sin, bool interleaved) -> ()",
+        _rotary_in_place,
+        _nothing,
+    ),
+    (
+        f"rotary_qk(Tensor query, Tensor key, {_QK}, ScalarType query_dtype, ScalarType key_dtype) "
+        "-> (Tensor, Tensor)",
+        _rotary_qk,
+        _rotary_qk_fake,
+    ),
+    (
+        f"rotary_qk_(Tensor(a!) query, Tensor(b!) key, {_QK}) -> ()",
+        _rotary_qk_in_place,
+        _nothing,
     ),
     (
         "rms_norm(Tensor x, Tensor? weight, Tensor? bias, float eps, ScalarType dtype, "
@@ -168,10 +345,26 @@ _OPERATORS = (
         _rms_norm_fake,
     ),
     (
-        "softmax(Tensor input, int dim, int subtract, float? clamp_min, float? clamp_max, "
-        "Tensor? mask, float mask_value, ScalarType dtype) -> Tensor",
+        f"norm_scale_shift(Tensor x, {_MODULATED}, ScalarType dtype) -> Tensor",
+        _norm_scale_shift,
+        _norm_scale_shift_fake,
+    ),
+    (
+        f"residual_norm(Tensor x, Tensor branch, Tensor? gate, {_MODULATED}, ScalarType sum_dtype, "
+        "ScalarType dtype) -> (Tensor, Tensor)",
+        _residual_norm,
+        _residual_norm_fake,
+    ),
+    (
+        "softmax(Tensor input, int dim, float scale, Tensor? bias, int subtract, float? clamp_min, "
+        "float? clamp_max, Tensor? mask, float mask_value, ScalarType dtype) -> Tensor",
         _softmax,
         _softmax_fake,
+    ),
+    (
+        "activation(Tensor input, Tensor? gate, int kind, ScalarType dtype) -> Tensor",
+        _activation,
+        _activation_fake,
     ),
 )
 
@@ -185,5 +378,11 @@ for _schema, _function, _fake in _OPERATORS:
 attention_forward = torch.ops.mindiesd.attention_forward.default
 attention_forward_varlen = torch.ops.mindiesd.attention_forward_varlen.default
 rotary_position_embedding = torch.ops.mindiesd.rotary_position_embedding.default
+rotary_position_embedding_ = torch.ops.mindiesd.rotary_position_embedding_.default
+rotary_qk = torch.ops.mindiesd.rotary_qk.default
+rotary_qk_ = torch.ops.mindiesd.rotary_qk_.default
 rms_norm = torch.ops.mindiesd.rms_norm.default
+norm_scale_shift = torch.ops.mindiesd.norm_scale_shift.default
+residual_norm = torch.ops.mindiesd.residual_norm.default
 softmax = torch.ops.mindiesd.softmax.default
+activation = torch.ops.mindiesd.activation.default

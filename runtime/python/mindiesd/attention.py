@@ -1,16 +1,14 @@
 """``attention_forward`` and ``attention_forward_varlen`` with the published MindIE-SD signatures."""
 
-from . import ext
+from . import _backends, ext
 from ._checks import expect_bool, expect_choice, expect_tensor
+from ._eager import eager
 from .utils import ParametersInvalid
 
-_CHOICES = {
-    "opt_mode": ("runtime", "static", "manual"),
-    "op_type": ("fused_attn_score", "prompt_flash_attn", "ascend_laser_attention"),
-    "layout": ("BNSD", "BSND", "BSH"),
-}
+_LAYOUTS = ("BNSD", "BSND", "BSH")
 
 
+@eager
 def attention_forward(
     query, key, value, attn_mask=None, scale=None, fused=True, head_first=False, **kwargs
 ):
@@ -23,8 +21,9 @@ def attention_forward(
         scale: a number or a 0-dimensional tensor; default D ** -0.5.
         fused: accepted; every path here computes the same.
         head_first: the layout of operands and result.
-        **kwargs: ``opt_mode``, ``op_type`` and ``layout`` are checked as published and choose among
-            back ends that do not differ in what they compute; unknown names are ignored.
+        **kwargs: ``opt_mode``: ``"runtime"`` (default: the fastest back end, measured once for each kind
+            of problem), ``"static"`` or ``"manual"`` (the one that ``op_type`` or MINDIE_SD_FA_TYPE
+            names); they change no result. ``layout`` is checked and not read. Unknown names are ignored.
 
     Returns:
         [B, Sq, N, Dv] or [B, N, Sq, Dv], of query's type; a query that sees no key gives zeros.
@@ -33,9 +32,13 @@ def attention_forward(
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
     expect_bool("fused", fused)
-    for name, choices in _CHOICES.items():
-        if name in kwargs:
-            expect_choice(name, kwargs[name], choices)
+    opt_mode, op_type = kwargs.get("opt_mode", "runtime"), kwargs.get("op_type")
+    if kwargs:
+        expect_choice("opt_mode", opt_mode, _backends.MODES)
+        if "op_type" in kwargs:
+            expect_choice("op_type", op_type, _backends.names())
+        if "layout" in kwargs:
+            expect_choice("layout", kwargs["layout"], _LAYOUTS)
     for name, operand in (("query", query), ("key", key), ("value", value)):
         expect_tensor(name, operand)
         if operand.dim() != 4:
@@ -43,7 +46,10 @@ def attention_forward(
                 f"{name} must have 4 dimensions, but has {operand.dim()}; mindiesd.ext has the form "
                 "for other ranks."
             )
-    return ext.attention_forward(query, key, value, attn_mask, scale, head_first=head_first)
+    return ext.attention_forward(
+        query, key, value, attn_mask, scale, head_first=head_first, opt_mode=opt_mode,
+        op_type=op_type,
+    )  # fmt: skip
 
 
 def attention_forward_varlen(

@@ -4,8 +4,10 @@ published MindIE-SD signatures."""
 import torch
 from torch import nn
 
-from . import ext
+from . import _ops, ext
 from ._checks import expect_choice, expect_inference, expect_tensor
+from .ext.activation import activate
+from .ext.norm import modulated_norm, module_norm, rows_of
 from .utils import ParametersInvalid
 
 
@@ -56,6 +58,10 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
             float16. All compute alike here.
         fused: accepted; there is one path.
 
+    Returns:
+        A contiguous tensor of x's shape and type; under ``torch.autocast`` of the type that torch's
+        rule for layer_norm gives.
+
     Raises:
         ParametersInvalid: wrong type of norm or x, or a mode that does not exist or does not fit.
     """
@@ -68,25 +74,12 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
                 raise ParametersInvalid(
                     f"impl_mode 2 needs float16 throughout, but {name} is {tensor.dtype}."
                 )
-    expect_inference(x, norm.weight, norm.bias)
-    return norm(x)
-
-
-def _rows(name, tensor, x):
-    """[B, H] as [B, 1, H] beside x [B, S, H]; anything else as torch broadcasts it."""
-    expect_tensor(name, tensor)
-    if x.dim() == 3 and tensor.dim() == 2 and tensor.shape[0] in (1, x.shape[0]):
-        tensor = tensor[:, None, :]
-    try:
-        fits = torch.broadcast_shapes(tensor.shape, x.shape) == x.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ParametersInvalid(
-            f"{name} must have shape [B, H], [B, 1, H] or [B, S, H] for x of shape {list(x.shape)}, "
-            f"but has {list(tensor.shape)}."
-        )
-    return tensor
+    parts = module_norm(norm)
+    if parts is None:
+        expect_inference(x, norm.weight, norm.bias)
+        return norm(x)
+    weight, bias, eps, kind = parts
+    return modulated_norm(x, weight, bias, None, None, eps, kind)
 
 
 def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
@@ -100,40 +93,63 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
         fused: accepted; there is one path.
 
     Returns:
-        A tensor of x's shape and of the type that the expression has in torch.
+        A contiguous tensor of x's shape and of the type that the expression has in torch.
 
     Raises:
         ParametersInvalid: wrong type of norm or tensor, or shapes that do not fit.
     """
     _expect_layer_norm("layernorm", layernorm)
     expect_tensor("x", x)
-    scale = _rows("scale", scale, x)
-    shift = None if shift is None else _rows("shift", shift, x)
+    expect_tensor("scale", scale)
+    parts = module_norm(layernorm)
+    if parts is not None:
+        weight, bias, eps, kind = parts
+        return modulated_norm(x, weight, bias, scale, shift, eps, kind)
+    scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     expect_inference(x, scale, shift, layernorm.weight, layernorm.bias)
     result = layernorm(x) * (1 + scale)
     return result if shift is None else result + shift
+
+
+def _wants_gradient(x):
+    return torch.is_grad_enabled() and x.requires_grad
 
 
 class _FastGELU(nn.Module):
     """x * sigmoid(1.702 x) (arXiv 1606.08415, section 2)."""
 
     def forward(self, x):
-        return x * torch.sigmoid(1.702 * x)
+        return x * torch.sigmoid(1.702 * x) if _wants_gradient(x) else ext.gelu(x, "fast")
+
+
+class _Mish(nn.Mish):
+    """x * tanh(log(1 + e^x)) (arXiv 1908.08681)."""
+
+    def forward(self, input):
+        return super().forward(input) if _wants_gradient(input) else activate(input, _ops.MISH)
+
+
+class _ReLU(nn.ReLU):
+    """max(x, 0)."""
+
+    def forward(self, input):
+        return super().forward(input) if _wants_gradient(input) else activate(input, _ops.RELU)
 
 
 _ACTIVATIONS = {
-    "swish": nn.SiLU,
-    "silu": nn.SiLU,
-    "mish": nn.Mish,
-    "gelu": nn.GELU,
-    "relu": nn.ReLU,
-    "gelu-tanh": lambda: nn.GELU(approximate="tanh"),
+    "swish": ext.SiLU,
+    "silu": ext.SiLU,
+    "mish": _Mish,
+    "gelu": ext.GELU,
+    "relu": _ReLU,
+    "gelu-tanh": lambda: ext.GELU(approximate="tanh"),
     "gelu-fast": _FastGELU,
 }
 
 
 def get_activation_layer(act_type):
-    """A module by name, in any case: swish, silu, mish, gelu, relu, gelu-tanh, gelu-fast.
+    """A module by name, in any case: swish, silu, mish, gelu, relu, gelu-tanh, gelu-fast. Where a
+    gradient is wanted it computes as torch's own module.
 
     Raises:
         ParametersInvalid: no such activation.

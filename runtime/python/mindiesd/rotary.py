@@ -2,9 +2,11 @@
 
 from . import ext
 from ._checks import expect_bool, expect_choice, expect_tensor
+from ._eager import eager
 from .utils import ParametersInvalid
 
 
+@eager
 def rotary_position_embedding(
     x, cos, sin, rotated_mode="rotated_half", head_first=False, fused=True
 ):

@@ -170,6 +170,17 @@ class TestAttention:
         result = mindiesd.attention_forward(q, q, q, mask)
         torch.testing.assert_close(result.transpose(1, 2), expected)
 
+    def test_plain_math_knows_the_layout(self):
+        """There the math fallback forgets head_first."""
+        q, k = bsnd(2, 6, 4, 8).double(), bsnd(2, 9, 4, 8).double()  # a type without kernels
+        expected = formulas.attention(*(t.transpose(1, 2) for t in (q, k, k)))
+        torch.testing.assert_close(
+            mindiesd.attention_forward(q, k, k).transpose(1, 2), expected
+        )
+        heads_first = (t.transpose(1, 2) for t in (q, k, k))
+        result = mindiesd.attention_forward(*heads_first, head_first=True)
+        torch.testing.assert_close(result, expected)
+
     def test_types_are_kept(self):
         """There the laser path turns bfloat16 into float16."""
         q = (bsnd(1, 6, 2, 8) * 1000).bfloat16()
@@ -297,9 +308,9 @@ class TestLayerNorm:
     def test_fast_layernorm(self):
         norm, x = torch.nn.LayerNorm(8), torch.randn(2, 5, 8)
         for mode in (0, 1):
-            assert torch.equal(mindiesd.fast_layernorm(norm, x, mode), norm(x))
+            torch.testing.assert_close(mindiesd.fast_layernorm(norm, x, mode), norm(x))
         half = torch.nn.LayerNorm(8).half()
-        assert torch.equal(mindiesd.fast_layernorm(half, x.half(), 2), half(x.half()))
+        torch.testing.assert_close(mindiesd.fast_layernorm(half, x.half(), 2), half(x.half()))
         for args, text in (
             ((torch.nn.GroupNorm(2, 8), x), "norm must be a torch.nn.LayerNorm, but is GroupNorm"),
             ((norm, None), "x must be a torch.Tensor"),
@@ -370,6 +381,14 @@ def test_activations(name):
         layer = mindiesd.get_activation_layer(spelling)
         assert isinstance(layer, torch.nn.Module)
         torch.testing.assert_close(layer(x), ACTIVATIONS[name](x))
+
+
+def test_tanh_gelu_is_not_the_fast_one():
+    """There the compile pass puts x * sigmoid(1.702 x) in the place of gelu with tanh."""
+    x = torch.linspace(-4, 4, 100)
+    tanh, fast = (mindiesd.get_activation_layer(n)(x) for n in ("gelu-tanh", "gelu-fast"))
+    assert (tanh - fast).abs().max() > 0.01
+    torch.testing.assert_close(tanh, F.gelu(x, approximate="tanh"))
 
 
 @pytest.mark.parametrize("name", ["tanh", "", None, 3])

@@ -124,11 +124,11 @@ def test_operators_pass_torchs_own_checks():
     cu = torch.tensor([0, 5], dtype=torch.int32)
     f32 = torch.float32
     for operator, args in (
-        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None)),
+        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, "runtime")),
         (_ops.attention_forward_varlen, (x[0], x[0], x[0], cu, cu, 0.5, 0, -1, -1, 0.0, None)),
         (_ops.rotary_position_embedding, (x, x, x, True, f32)),
         (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, True)),
-        (_ops.softmax, (x, -1, 0, None, None, None, 0.0, f32)),
+        (_ops.softmax, (x, -1, 1.0, None, 0, None, None, None, 0.0, f32)),
     ):
         torch.library.opcheck(operator, args, test_utils=("test_schema", "test_faketensor"))
 
@@ -180,7 +180,7 @@ def test_inference_only():
 def test_operator_called_directly_reports_what_the_library_refuses():
     x = torch.randn(2, 5, 4, 8)
     with pytest.raises(ParametersInvalid, match="multiple of key's"):
-        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None)
+        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None, "static")
     with pytest.raises(ParametersInvalid, match="even last dimension"):
         _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32)
 
@@ -220,7 +220,7 @@ def test_forked_process_computes(several_threads):
 def test_thread_count_follows_torch():
     from mindiesd import _library
 
-    count = _library._bind("mindiesd_num_threads", _library._i32)
+    count = _library.bind("mindiesd_num_threads", _library._i32)
     for threads in (3, 1):
         torch.set_num_threads(threads)
         ext.softmax(torch.randn(3, 4))

@@ -4,19 +4,38 @@ Inference only. Bad arguments raise ``mindiesd.utils.ParametersInvalid``. Arithm
 least, whatever the operands' types.
 """
 
+from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
-from .norm import RMSNorm, rms_norm
-from .rotary import rotary_angles, rotary_complex, rotary_matrix, rotary_position_embedding
+from .norm import RMSNorm, add_rms_norm, layer_norm, residual_norm, rms_norm
+from .rotary import (
+    qk_norm_rotary,
+    rotary_angles,
+    rotary_complex,
+    rotary_matrix,
+    rotary_position_embedding,
+    rotary_qk,
+)
 from .softmax import softmax
 
 __all__ = [
+    "GELU",
     "RMSNorm",
+    "SiLU",
+    "add_rms_norm",
     "attention_forward",
     "attention_forward_varlen",
+    "gated",
+    "gelu",
+    "glu",
+    "layer_norm",
+    "qk_norm_rotary",
+    "residual_norm",
     "rms_norm",
     "rotary_angles",
     "rotary_complex",
     "rotary_matrix",
     "rotary_position_embedding",
+    "rotary_qk",
+    "silu",
     "softmax",
 ]

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _ops
+from .. import _backends, _ops
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -13,6 +13,7 @@ from .._checks import (
     expect_tensor,
     finite_number,
 )
+from .._eager import eager
 from ..utils import ParametersInvalid
 
 _CAUSAL = {"top_left": _ops.CAUSAL_TOP_LEFT, "bottom_right": _ops.CAUSAL_BOTTOM_RIGHT}
@@ -149,6 +150,7 @@ def _attention_any_rank(query, key, value, mask, call):
     return result if rank == 4 else result.reshape(full[len(full) - rank :])
 
 
+@eager
 def attention_forward(
     query,
     key,
@@ -163,7 +165,10 @@ def attention_forward(
     window_size=(-1, -1),
     softcap=0.0,
     alibi_slopes=None,
+    key_lengths=None,
     parallel_config=None,
+    opt_mode="runtime",
+    op_type=None,
 ):
     """softmax(scale * query keyᵀ + bias) value.
 
@@ -183,7 +188,9 @@ def attention_forward(
             negative or None: unbounded (flash-attn).
         softcap: where positive, scores become softcap * tanh(score / softcap) (flash-attn).
         alibi_slopes: [N] or [B, N]; -slope * |i + Sk - Sq - j| is added (flash-attn).
+        key_lengths: [B] integers: in batch b, keys from key_lengths[b] on are masked.
         parallel_config: must be None; there is no context parallelism here.
+        opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
 
     Returns:
         A tensor of query's type: [B, Sq, N, Dv], dense; with ``head_first`` in the stride order of the
@@ -230,6 +237,10 @@ def attention_forward(
     if attn_mask is not None:
         attn_mask = _mask(attn_mask, query, key, sequence, mask_2d)
 
+    if key_lengths is not None:
+        attn_mask = _with_key_lengths(key_lengths, attn_mask, query, key, sequence)
+    choice = _backends.choice_of(opt_mode, op_type)
+
     slopes = None
     if alibi_slopes is not None:
         if rank != 4:
@@ -239,7 +250,7 @@ def attention_forward(
 
     def call(q, k, v, mask):
         return _ops.attention_forward(
-            q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes
+            q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes, choice
         )
 
     if rank == 4 and same_rank and _plain_4d(query, key, value, attn_mask, head_first):
@@ -283,6 +294,26 @@ def _mask(mask, query, key, sequence, mask_2d):
                 f"length), but has shape {list(mask.shape)}."
             )
     return mask
+
+
+def _with_key_lengths(key_lengths, mask, query, key, sequence):
+    """The mask that also hides the keys beyond each batch's length."""
+    expect_tensor("key_lengths", key_lengths)
+    if query.dim() != 4 or key_lengths.shape != query.shape[:1]:
+        raise ParametersInvalid(
+            "key_lengths must have shape [batch] for a query of 4 dimensions, but has shape "
+            f"{list(key_lengths.shape)} for a query of shape {list(query.shape)}."
+        )
+    if key_lengths.is_floating_point() or key_lengths.dtype == torch.bool:
+        raise ParametersInvalid(f"key_lengths must be integers, but is {key_lengths.dtype}.")
+    expect_same_device("key_lengths", key_lengths, "query", query)
+    positions = torch.arange(key.shape[sequence], device=query.device)
+    inside = (positions < key_lengths[:, None])[:, None, None, :]
+    if mask is None:
+        return inside
+    if mask.dtype == torch.bool:
+        return mask & inside
+    return mask.masked_fill(~inside, float("-inf"))
 
 
 def _plain_4d(query, key, value, mask, head_first):

@@ -1,6 +1,8 @@
-"""RMSNorm as a function, with every way of rounding, and as ``torch.nn.RMSNorm``'s stand-in."""
+"""Norms: RMSNorm with every way of rounding, LayerNorm, and both with what stands around them in a
+transformer block."""
 
 import torch
+from torch.nn.modules import module as module_hooks
 
 from .. import _ops
 from .._checks import (
@@ -12,9 +14,11 @@ from .._checks import (
     expect_tensor,
     finite_number,
 )
+from .._eager import eager
 from ..utils import ParametersInvalid
 
 _HALF = (torch.float16, torch.bfloat16)
+_RESULTS = ("promoted", "input", "weight", "float32")
 
 
 def _norm_types(result_type, x, weight, bias):
@@ -35,6 +39,25 @@ def _norm_types(result_type, x, weight, bias):
         product = torch.promote_types(normalized, weight) if weight in _HALF else weight
     result = product if bias is None else torch.promote_types(product, bias)
     return result, normalized, product
+
+
+def _eps(eps, x):
+    """A checked eps; None is the machine epsilon of the computing type, as in torch."""
+    if eps is None:
+        return torch.finfo(torch.float64 if x.dtype == torch.float64 else torch.float32).eps
+    eps = finite_number("eps", eps)
+    if eps < 0.0:
+        raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
+    return eps
+
+
+def _expect_rows(name, x):
+    expect_tensor(name, x)
+    if x.dim() == 0 or not x.is_floating_point():
+        raise ParametersInvalid(
+            f"{name} must be a floating tensor with at least one dimension, but is "
+            f"{x.dtype} of shape {list(x.shape)}."
+        )
 
 
 def _norm_vector(name, vector, x):
@@ -60,6 +83,7 @@ def _norm_vector(name, vector, x):
     return vector.expand(width) if vector.numel() == 1 else vector
 
 
+@eager
 def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="promoted"):
     """y = x / sqrt(mean(x²) + eps) over the last dimension, then weight * y + bias.
 
@@ -86,29 +110,252 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
     x = hidden_states
-    expect_tensor("hidden_states", x)
-    expect_choice("result_type", result_type, ("promoted", "input", "weight", "float32"))
-    if x.dim() == 0 or not x.is_floating_point():
-        raise ParametersInvalid(
-            "hidden_states must be a floating tensor with at least one dimension, but is "
-            f"{x.dtype} of shape {list(x.shape)}."
-        )
+    _expect_rows("hidden_states", x)
+    expect_choice("result_type", result_type, _RESULTS)
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
     expect_inference(x, weight, bias)
     if result_type == "input" and autocast_type(x, "aten::rms_norm") is not None:
         x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
-    if eps is None:
-        eps = torch.finfo(torch.float64 if x.dtype == torch.float64 else torch.float32).eps
-    else:
-        eps = finite_number("eps", eps)
-        if eps < 0.0:
-            raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
+    eps = _eps(eps, x)
     types = _norm_types(
         result_type, x.dtype, weight.dtype if weight is not None else None,
         bias.dtype if bias is not None else None,
     )  # fmt: skip
     return _ops.rms_norm(x, weight, bias, eps, *types, result_type == "input")
+
+
+@eager
+def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
+    """sum = x + residual, then ``rms_norm`` of the sum, in one pass.
+
+    Args:
+        x, residual: floating tensors of one shape [..., D].
+        weight: None or [D] of a type of its own.
+        eps: as in ``rms_norm``.
+        result_type: the type of the norm's result, as in ``rms_norm``. The sum is not rounded before it
+            is normalised, nor is the norm before the weight.
+
+    Returns:
+        (sum, normalised): the sum in the promoted type of x and residual.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    _expect_rows("x", x)
+    _expect_rows("residual", residual)
+    expect_choice("result_type", result_type, _RESULTS)
+    expect_same_device("residual", residual, "x", x)
+    if x.shape != residual.shape:
+        raise ParametersInvalid(
+            f"residual must have the shape of x, {list(x.shape)}, but has {list(residual.shape)}."
+        )
+    weight = _width_vector("weight", weight, x)
+    expect_inference(x, residual, weight)
+    sum_dtype = torch.promote_types(x.dtype, residual.dtype)
+    normed = sum_dtype
+    if result_type == "input" and autocast_type(x, "aten::rms_norm") is not None:
+        normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
+    dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
+    return _ops.residual_norm(
+        x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
+    )
+
+
+def _width_vector(name, vector, x):
+    """None, or [D] as it is."""
+    if vector is None:
+        return None
+    expect_tensor(name, vector)
+    expect_same_device(name, vector, "x", x)
+    if vector.shape != x.shape[-1:] or not vector.is_floating_point():
+        raise ParametersInvalid(
+            f"{name} must be a floating tensor of shape [{x.shape[-1]}], but is {vector.dtype} of "
+            f"shape {list(vector.shape)}."
+        )
+    return vector
+
+
+def rows_of(name, tensor, x):
+    """A gate, scale or shift that broadcasts to x: [B, H] beside [B, S, H] means [B, 1, H]."""
+    if tensor is None:
+        return None
+    expect_tensor(name, tensor)
+    expect_same_device(name, tensor, "x", x)
+    if not tensor.is_floating_point():
+        raise ParametersInvalid(f"{name} must be a floating tensor, but is {tensor.dtype}.")
+    if x.dim() == 3 and tensor.dim() == 2 and tensor.shape[0] in (1, x.shape[0]):
+        tensor = tensor[:, None, :]
+    try:
+        fits = torch.broadcast_shapes(tensor.shape, x.shape) == x.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ParametersInvalid(
+            f"{name} must have shape [B, H], [B, 1, H] or [B, S, H] for x of shape {list(x.shape)}, "
+            f"but has {list(tensor.shape)}."
+        )
+    return tensor
+
+
+def _promoted(dtype, *tensors):
+    """The type of an expression of a ``dtype`` tensor and these; 0-dimensional ones do not widen."""
+    for tensor in tensors:
+        if tensor is not None and tensor.dim() > 0:
+            dtype = torch.promote_types(dtype, tensor.dtype)
+    return dtype
+
+
+@eager
+def modulated_norm(x, weight, bias, scale, shift, eps, kind):
+    """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
+    behind ``layer_norm``, ``fast_layernorm`` and ``layernorm_scale_shift``."""
+    _expect_rows("x", x)
+    weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
+    scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
+    expect_inference(x, weight, bias, scale, shift)
+    rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
+    normed = x.dtype
+    if x.dtype != torch.float64 and autocast_type(x, rule) is not None:
+        normed = torch.float32
+    dtype = _promoted(normed, scale, shift)
+    return _ops.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """LayerNorm (arXiv 1607.06450) over the dimensions of ``normalized_shape``, as
+    ``torch.nn.functional.layer_norm`` with the same arguments.
+
+    Args:
+        x: [..., *normalized_shape].
+        normalized_shape: an int, or a list, tuple or torch.Size of ints.
+        weight, bias: None, or of shape normalized_shape and a type of their own.
+        eps: added to the variance.
+
+    Returns:
+        A contiguous tensor of x's shape and type. Under ``torch.autocast`` the type follows torch's
+        rule for layer_norm.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    _expect_rows("x", x)
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape or tuple(x.shape[-len(shape) :]) != shape:
+        raise ParametersInvalid(
+            f"normalized_shape must be x's last sizes, but is {list(shape)} for x of shape "
+            f"{list(x.shape)}."
+        )
+    if len(shape) == 1:
+        return modulated_norm(x, weight, bias, None, None, eps, _ops.LAYER_NORM)
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        expect_tensor(name, tensor, optional=True)
+        if tensor is not None and tuple(tensor.shape) != shape:
+            raise ParametersInvalid(
+                f"{name} must have shape {list(shape)}, but has {list(tensor.shape)}."
+            )
+    flat = (None if t is None else t.flatten() for t in (weight, bias))
+    rows = x.flatten(x.dim() - len(shape))
+    return modulated_norm(rows, *flat, None, None, eps, _ops.LAYER_NORM).reshape(x.shape)
+
+
+def module_norm(norm):
+    """(weight, bias, eps, kind) of a module whose call is nothing but the norm over the last dimension;
+    None where it is something else: hooks, a ``forward`` of the instance or of a subclass, several
+    dimensions."""
+    forward = type(norm).forward
+    if forward is torch.nn.LayerNorm.forward:
+        shape, eps, kind, bias = norm.normalized_shape, norm.eps, _ops.LAYER_NORM, norm.bias
+    elif forward in (torch.nn.RMSNorm.forward, RMSNorm.forward):
+        shape, eps, kind, bias = norm.normalized_shape, norm.eps, _ops.RMS_NORM, None
+    else:
+        return None
+    if len(shape) != 1 or has_hooks(norm):
+        return None
+    return norm.weight, bias, eps, kind
+
+
+def has_hooks(module):
+    """Whether calling the module does more, or other, than its class's ``forward``."""
+    return bool(
+        "forward" in module.__dict__
+        or module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or module_hooks._has_any_global_hook()
+    )
+
+
+@eager
+def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promotes):
+    _expect_rows("x", x)
+    _expect_rows("branch", branch)
+    expect_same_device("branch", branch, "x", x)
+    if x.shape != branch.shape:
+        raise ParametersInvalid(
+            f"branch must have the shape of x, {list(x.shape)}, but has {list(branch.shape)}."
+        )
+    weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
+    gate, scale, shift = (
+        rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
+    )
+    expect_inference(x, branch, gate, weight, bias, scale, shift)
+    sum_dtype = _promoted(x.dtype, branch, gate)
+    normed = _promoted(sum_dtype, weight) if promotes else sum_dtype
+    rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
+    if not promotes and normed != torch.float64 and autocast_type(x, rule) is not None:
+        normed = torch.float32
+    return _ops.residual_norm(
+        x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
+        _promoted(normed, scale, shift),
+    )  # fmt: skip
+
+
+def residual_norm(norm, x, branch, gate=None, scale=None, shift=None):
+    """What a block of a diffusion transformer does between two of its parts, in one pass:
+    sum = x + gate * branch; normalised = norm(sum) * (1 + scale) + shift.
+
+    Args:
+        norm: a ``torch.nn.LayerNorm``, ``torch.nn.RMSNorm`` or ``mindiesd.RMSNorm``; hooks and a
+            replaced ``forward`` act as they would in ``norm(sum)``.
+        x, branch: floating tensors of one shape [..., H].
+        gate, scale, shift: None, or broadcasting to x; [B, H] beside [B, S, H] means [B, 1, H].
+
+    Returns:
+        (sum, normalised), each of the type that its expression has in torch; the sum in the stride
+        order of x, the other contiguous.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    from ..layers import RMSNorm as PublishedRMSNorm
+
+    if isinstance(norm, PublishedRMSNorm):
+        plain = type(norm).forward is PublishedRMSNorm.forward and not has_hooks(norm)
+        parts = (norm.weight, None, norm.variance_epsilon, _ops.RMS_NORM) if plain else None
+    elif isinstance(norm, (torch.nn.LayerNorm, torch.nn.RMSNorm)):
+        parts = module_norm(norm)
+    else:
+        raise ParametersInvalid(
+            "norm must be a torch.nn.LayerNorm, torch.nn.RMSNorm or mindiesd.RMSNorm, but is "
+            f"{type(norm).__name__}."
+        )
+    if parts is not None:
+        weight, bias, eps, kind = parts
+        promotes = isinstance(norm, PublishedRMSNorm)
+        return _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promotes)
+    expect_tensor("x", x)
+    expect_tensor("branch", branch)
+    gate, scale, shift = (
+        rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
+    )
+    expect_inference(x, branch, gate, scale, shift)
+    total = x + (branch if gate is None else gate * branch)
+    normalised = norm(total)
+    if scale is not None:
+        normalised = normalised * (1 + scale)
+    return total, normalised if shift is None else normalised + shift
 
 
 class RMSNorm(torch.nn.RMSNorm):

@@ -3,51 +3,160 @@
 import torch
 
 from .. import _ops
-from .._checks import expect_choice, expect_inference, expect_tensor
+from .._checks import (
+    expect_bool,
+    expect_choice,
+    expect_inference,
+    expect_same_device,
+    expect_tensor,
+    finite_number,
+)
+from .._eager import eager
 from ..utils import ParametersInvalid
 
 
-def _rotary_type(result_type, x, cos, sin):
+_MODES = ("rotated_half", "rotated_interleaved")
+_RESULTS = ("input", "promoted", "float32")
+
+
+def _rotary_type(result_type, x, *tables):
     if result_type == "input":
         return x.dtype
     if result_type == "promoted":
-        return torch.promote_types(torch.promote_types(x.dtype, cos.dtype), sin.dtype)
+        dtype = x.dtype
+        for table in tables:
+            dtype = torch.promote_types(dtype, table.dtype)
+        return dtype
     return torch.float32
 
 
-def _rotary(x, cos, sin, interleaved, result_type):
-    width = x.shape[-1]
-    if width % 2:
+def _expect_rotatable(name, x):
+    expect_tensor(name, x)
+    if x.dim() == 0 or not x.is_floating_point():
         raise ParametersInvalid(
-            f"x must have an even last dimension, but has shape {list(x.shape)}."
+            f"{name} must be a floating tensor with at least one dimension, but is {x.dtype} of "
+            f"shape {list(x.shape)}."
         )
-    if cos.device != x.device:
-        cos = cos.to(x.device)
-    if sin.device != x.device:
-        sin = sin.to(x.device)
-    if cos.shape[-1] == 1 and sin.shape[-1] == 1 and width > 2:  # one angle for the whole row
-        cos, sin = cos.expand(*cos.shape[:-1], width), sin.expand(*sin.shape[:-1], width)
-    if cos.shape[-1] != sin.shape[-1] or cos.shape[-1] not in (width, width // 2):
+    if x.shape[-1] % 2:
         raise ParametersInvalid(
-            f"cos and sin must both have {width} or both {width // 2} columns for x of shape "
-            f"{list(x.shape)}, but have shapes {list(cos.shape)} and {list(sin.shape)}."
+            f"{name} must have an even last dimension, but has shape {list(x.shape)}."
         )
-    try:
-        rows = torch.broadcast_shapes(x.shape[:-1], cos.shape[:-1], sin.shape[:-1])
-    except RuntimeError:
+
+
+class _Tables:
+    """cos and sin as the operators take them, for x of ``width`` columns; ``sin`` is None where
+    ``cos`` holds matrices. ``rows``: the leading sizes, for broadcasting."""
+
+    def __init__(self, cos, sin, interleaved, width, device):
+        self.interleaved = interleaved
+        self.parts = tuple(
+            t if t.device == device else t.to(device) for t in (cos, sin) if t is not None
+        )
+        if sin is None:
+            self._check_matrices(width)
+        else:
+            self._check_columns(width)
+
+    def _check_matrices(self, width):
+        (table,) = self.parts
+        if table.dim() < 3 or table.shape[-2:] != (2, 2) or not table.is_floating_point():
+            raise ParametersInvalid(
+                "freqs must be a floating tensor of 2×2 matrices, [..., D/2, 2, 2], but is "
+                f"{table.dtype} of shape {list(table.shape)}."
+            )
+        if table.shape[-3] == 1 and width > 2:  # one matrix for the whole row
+            table = table.expand(*table.shape[:-3], width // 2, 2, 2)
+            self.parts = (table,)
+        if table.shape[-3] != width // 2:
+            raise ParametersInvalid(
+                f"freqs must hold {width // 2} matrices a row, one for each pair of x's columns, but "
+                f"has shape {list(table.shape)}."
+            )
+        self.rows = (table.shape[:-3],)
+
+    def _check_columns(self, width):
+        cos, sin = self.parts
+        for name, table in (("cos", cos), ("sin", sin)):
+            if table.dim() == 0 or not table.is_floating_point():
+                raise ParametersInvalid(
+                    f"{name} must be a floating tensor with at least one dimension, but is "
+                    f"{table.dtype} of shape {list(table.shape)}."
+                )
+        if cos.shape[-1] == 1 and sin.shape[-1] == 1 and width > 2:  # one angle for the whole row
+            cos, sin = (t.expand(*t.shape[:-1], width) for t in (cos, sin))
+            self.parts = (cos, sin)
+        if cos.shape[-1] != sin.shape[-1] or cos.shape[-1] not in (width, width // 2):
+            raise ParametersInvalid(
+                f"cos and sin must both have {width} or both {width // 2} columns for x with {width}, "
+                f"but have shapes {list(cos.shape)} and {list(sin.shape)}."
+            )
+        self.rows = (cos.shape[:-1], sin.shape[:-1])
+
+    def broadcast(self, name, x):
+        """The leading sizes of x's rotation."""
+        try:
+            return torch.broadcast_shapes(x.shape[:-1], *self.rows)
+        except RuntimeError:
+            shapes = " and ".join(str(list(part.shape)) for part in self.parts)
+            raise ParametersInvalid(
+                f"the tables must broadcast against {name} by trailing dimensions, but {name} has "
+                f"shape {list(x.shape)} and the tables {shapes}."
+            ) from None
+
+    def for_result(self, *dtypes):
+        """(cos, sin or None). Tables in float64 serve a narrower result as float32: what that rounds
+        away lies below the result's own rounding, and the kernels read them."""
+        parts = self.parts
+        if torch.float64 not in dtypes:
+            parts = tuple(t.float() if t.dtype == torch.float64 else t for t in parts)
+        return parts if len(parts) == 2 else (parts[0], None)
+
+
+def _complex_parts(freqs_cis, width):
+    expect_tensor("freqs_cis", freqs_cis)
+    if freqs_cis.dim() == 0 or not freqs_cis.is_complex():
         raise ParametersInvalid(
-            f"cos and sin must broadcast against x by trailing dimensions, but x has shape "
-            f"{list(x.shape)}, cos {list(cos.shape)} and sin {list(sin.shape)}."
-        ) from None
+            "freqs_cis must be a complex tensor with at least one dimension, but is "
+            f"{freqs_cis.dtype} of shape {list(freqs_cis.shape)}."
+        )
+    parts = torch.view_as_real(freqs_cis.resolve_conj())
+    cos, sin = parts[..., 0], parts[..., 1]
+    half = width // 2
+    if cos.shape[-1] == 1 and half != 1:
+        cos, sin = cos.expand(*cos.shape[:-1], half), sin.expand(*sin.shape[:-1], half)
+    if cos.shape[-1] != half:
+        raise ParametersInvalid(
+            f"freqs_cis must have {half} columns, half of x's, but has shape "
+            f"{list(freqs_cis.shape)}."
+        )
+    return cos, sin
+
+
+def _expect_writable(name, x, rows, dtype):
+    if rows != x.shape[:-1] or dtype != x.dtype:
+        raise ParametersInvalid(
+            f"inplace needs a result of {name}'s shape and type, {list(x.shape)} of {x.dtype}, but it "
+            f"has {[*rows, x.shape[-1]]} of {dtype}."
+        )
+
+
+def _rotary(x, tables, result_type, inplace):
+    expect_bool("inplace", inplace)
+    rows = tables.broadcast("x", x)
+    dtype = _rotary_type(result_type, x, *tables.parts)
+    cos, sin = tables.for_result(x.dtype, dtype)
+    if inplace:
+        _expect_writable("x", x, rows, dtype)
+        _ops.rotary_position_embedding_(x, cos, sin, tables.interleaved)
+        return x
     if rows != x.shape[:-1]:
-        x = x.expand(*rows, width)
-    return _ops.rotary_position_embedding(
-        x, cos, sin, interleaved, _rotary_type(result_type, x, cos, sin)
-    )
+        x = x.expand(*rows, x.shape[-1])
+    return _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
 
 
+@eager
 def rotary_position_embedding(
-    x, cos, sin, rotated_mode="rotated_half", *, result_type="input"
+    x, cos, sin, rotated_mode="rotated_half", *, result_type="input", inplace=False
 ):
     """x * cos + rotate(x) * sin along the last dimension.
 
@@ -58,6 +167,7 @@ def rotary_position_embedding(
         rotated_mode: ``"rotated_half"``: pairs (x[j], x[j + D/2]); ``"rotated_interleaved"``: pairs
             (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
         result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``.
+        inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
         A tensor of the broadcast shape, in the stride order of x.
@@ -65,22 +175,18 @@ def rotary_position_embedding(
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    expect_tensor("x", x)
+    _expect_rotatable("x", x)
     expect_tensor("cos", cos)
     expect_tensor("sin", sin)
     expect_inference(x, cos, sin)
-    expect_choice("rotated_mode", rotated_mode, ("rotated_half", "rotated_interleaved"))
-    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
-    for name, tensor in (("x", x), ("cos", cos), ("sin", sin)):
-        if tensor.dim() == 0 or not tensor.is_floating_point():
-            raise ParametersInvalid(
-                f"{name} must be a floating tensor with at least one dimension, but is "
-                f"{tensor.dtype} of shape {list(tensor.shape)}."
-            )
-    return _rotary(x, cos, sin, rotated_mode == "rotated_interleaved", result_type)
+    expect_choice("rotated_mode", rotated_mode, _MODES)
+    expect_choice("result_type", result_type, _RESULTS)
+    tables = _Tables(cos, sin, rotated_mode == "rotated_interleaved", x.shape[-1], x.device)
+    return _rotary(x, tables, result_type, inplace)
 
 
-def rotary_complex(x, freqs_cis, *, result_type="input"):
+@eager
+def rotary_complex(x, freqs_cis, *, result_type="input", inplace=False):
     """Neighbours (x[2j], x[2j + 1]) as complex numbers, times ``freqs_cis``.
 
     Args:
@@ -88,6 +194,7 @@ def rotary_complex(x, freqs_cis, *, result_type="input"):
         freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
             ``"float32"``.
+        inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
         A real tensor [..., D].
@@ -95,44 +202,24 @@ def rotary_complex(x, freqs_cis, *, result_type="input"):
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    expect_tensor("x", x)
+    _expect_rotatable("x", x)
     expect_tensor("freqs_cis", freqs_cis)
     expect_inference(x, freqs_cis)
-    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
-    if x.dim() == 0 or not x.is_floating_point():
-        raise ParametersInvalid(
-            f"x must be a floating tensor with at least one dimension, but is {x.dtype} of shape "
-            f"{list(x.shape)}."
-        )
-    if freqs_cis.dim() == 0 or not freqs_cis.is_complex():
-        raise ParametersInvalid(
-            "freqs_cis must be a complex tensor with at least one dimension, but is "
-            f"{freqs_cis.dtype} of shape {list(freqs_cis.shape)}."
-        )
-    parts = torch.view_as_real(freqs_cis.resolve_conj())
-    cos, sin = parts[..., 0], parts[..., 1]
-    half = x.shape[-1] // 2
-    if cos.shape[-1] == 1 and half != 1:
-        cos, sin = cos.expand(*cos.shape[:-1], half), sin.expand(*sin.shape[:-1], half)
-    if cos.shape[-1] != half:
-        raise ParametersInvalid(
-            f"freqs_cis must have {half} columns, half of x's, but has shape "
-            f"{list(freqs_cis.shape)}."
-        )
-    return _rotary(x, cos, sin, True, result_type)
+    expect_choice("result_type", result_type, _RESULTS)
+    tables = _Tables(*_complex_parts(freqs_cis, x.shape[-1]), True, x.shape[-1], x.device)
+    return _rotary(x, tables, result_type, inplace)
 
 
-def rotary_matrix(x, freqs, *, result_type="input"):
+@eager
+def rotary_matrix(x, freqs, *, result_type="input", inplace=False):
     """Neighbours (x[2j], x[2j + 1]) as vectors, each multiplied by a 2×2 matrix.
-
-    Composed of torch operators: matrices need not be rotations, so there is no table of cosines to
-    hand to the rotary kernel.
 
     Args:
         x: [..., D], D even, floating.
         freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
             lies on another device.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``.
+        inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
         A tensor of x's shape.
@@ -140,31 +227,149 @@ def rotary_matrix(x, freqs, *, result_type="input"):
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    expect_tensor("x", x)
+    _expect_rotatable("x", x)
     expect_tensor("freqs", freqs)
     expect_inference(x, freqs)
-    expect_choice("result_type", result_type, ("input", "promoted", "float32"))
-    if x.dim() == 0 or not x.is_floating_point() or x.shape[-1] % 2:
-        raise ParametersInvalid(
-            "x must be a floating tensor whose last dimension is even, but is "
-            f"{x.dtype} of shape {list(x.shape)}."
+    expect_choice("result_type", result_type, _RESULTS)
+    tables = _Tables(freqs, None, True, x.shape[-1], x.device)
+    return _rotary(x, tables, result_type, inplace)
+
+
+def _tables_of(cos, sin, rotated_mode, x):
+    """The three kinds of tables that query and key take."""
+    expect_tensor("cos", cos)
+    expect_tensor("sin", sin, optional=True)
+    expect_choice("rotated_mode", rotated_mode, _MODES)
+    width = x.shape[-1]
+    interleaved = True if sin is None else rotated_mode == "rotated_interleaved"
+    if sin is None and cos.is_complex():
+        cos, sin = _complex_parts(cos, width)
+    return _Tables(cos, sin, interleaved, width, x.device)
+
+
+def _rotary_qk(
+    query, key, query_weight, key_weight, tables, norm, head_dim, eps, result_type, inplace
+):
+    expect_bool("inplace", inplace)
+    expect_choice("result_type", result_type, _RESULTS)
+    dtypes = [_rotary_type(result_type, x, *tables.parts) for x in (query, key)]
+    rows = tables.broadcast("query", query), tables.broadcast("key", key)
+    cos, sin = tables.for_result(query.dtype, key.dtype, *dtypes)
+    if inplace:
+        _expect_writable("query", query, rows[0], dtypes[0])
+        _expect_writable("key", key, rows[1], dtypes[1])
+        _ops.rotary_qk_(
+            query, key, query_weight, key_weight, cos, sin, tables.interleaved, norm, head_dim, eps
         )
-    if freqs.dim() < 3 or freqs.shape[-2:] != (2, 2) or not freqs.is_floating_point():
+        return query, key
+    if rows[0] != query.shape[:-1]:
+        query = query.expand(*rows[0], query.shape[-1])
+    if rows[1] != key.shape[:-1]:
+        key = key.expand(*rows[1], key.shape[-1])
+    return _ops.rotary_qk(
+        query, key, query_weight, key_weight, cos, sin, tables.interleaved, norm, head_dim, eps,
+        *dtypes,
+    )  # fmt: skip
+
+
+def _expect_pair(query, key):
+    _expect_rotatable("query", query)
+    _expect_rotatable("key", key)
+    expect_same_device("key", key, "query", query)
+    if query.shape[-1] != key.shape[-1]:
         raise ParametersInvalid(
-            "freqs must be a floating tensor of 2×2 matrices, [..., D/2, 2, 2], but is "
-            f"{freqs.dtype} of shape {list(freqs.shape)}."
+            "query and key must have one head_dim, but have "
+            f"{query.shape[-1]} and {key.shape[-1]}."
         )
-    wide = torch.promote_types(torch.promote_types(x.dtype, freqs.dtype), torch.float32)
-    table = freqs.to(device=x.device, dtype=wide)
-    pairs = x.to(wide).reshape(*x.shape[:-1], -1, 1, 2)
-    out = table[..., 0] * pairs[..., 0] + table[..., 1] * pairs[..., 1]
-    if result_type == "input":
-        wide = x.dtype
-    elif result_type == "promoted":
-        wide = torch.promote_types(x.dtype, freqs.dtype)
-    else:
-        wide = torch.promote_types(x.dtype, torch.float32)
-    return out.reshape(x.shape).to(wide)
+
+
+@eager
+def rotary_qk(
+    query, key, cos, sin=None, rotated_mode="rotated_half", *, result_type="input", inplace=False
+):
+    """Query and key rotated in one launch.
+
+    Args:
+        query, key: [..., D] of one D, even. Heads and lengths may differ, as long as the tables
+            broadcast against both by trailing dimensions.
+        cos, sin: as in ``rotary_position_embedding``; or sin None, and cos a complex table [..., D/2]
+            (``rotary_complex``) or one of 2×2 matrices [..., D/2, 2, 2] (``rotary_matrix``).
+        rotated_mode: as in ``rotary_position_embedding``; not read without sin, where neighbours are
+            the pairs.
+        result_type, inplace: as in ``rotary_position_embedding``, for each.
+
+    Returns:
+        (query, key), each in the stride order of its input.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    _expect_pair(query, key)
+    expect_inference(query, key, cos, sin)
+    tables = _tables_of(cos, sin, rotated_mode, query)
+    return _rotary_qk(
+        query, key, None, None, tables, _ops.QK_NORM_NONE, -2, 0.0, result_type, inplace
+    )
+
+
+@eager
+def qk_norm_rotary(
+    query,
+    key,
+    query_weight,
+    key_weight,
+    cos,
+    sin=None,
+    rotated_mode="rotated_half",
+    *,
+    eps=1e-6,
+    across_heads=False,
+    head_first=False,
+    result_type="input",
+    inplace=False,
+):
+    """RMSNorm of query and key, then their rotation, in one launch.
+
+    Args:
+        query, key: [B, S, N, D], or [B, N, S, D] with ``head_first``; heads and lengths may differ.
+        query_weight, key_weight: None or [D]; with ``across_heads`` None or [N * D].
+        cos, sin, rotated_mode, result_type, inplace: as in ``rotary_qk``.
+        eps: added to the mean square.
+        across_heads: the mean goes over all heads of a position together (Wan), not over each alone.
+        head_first: where the heads are; read with ``across_heads``.
+
+    Returns:
+        (query, key). The normalised values are not rounded before they are rotated.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    _expect_pair(query, key)
+    expect_bool("across_heads", across_heads)
+    expect_bool("head_first", head_first)
+    expect_inference(query, key, query_weight, key_weight, cos, sin)
+    eps = finite_number("eps", eps)
+    if eps < 0.0:
+        raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
+    head_dim = -3 if head_first else -2
+    for name, x, weight in (("query", query, query_weight), ("key", key, key_weight)):
+        if x.dim() != 4:
+            raise ParametersInvalid(f"{name} must have 4 dimensions, but has {x.dim()}.")
+        expect_tensor(f"{name}_weight", weight, optional=True)
+        if weight is None:
+            continue
+        expect_same_device(f"{name}_weight", weight, name, x)
+        size = x.shape[-1] * (x.shape[head_dim] if across_heads else 1)
+        if weight.shape != (size,) or not weight.is_floating_point():
+            raise ParametersInvalid(
+                f"{name}_weight must be a floating tensor of shape [{size}], but is {weight.dtype} of "
+                f"shape {list(weight.shape)}."
+            )
+    tables = _tables_of(cos, sin, rotated_mode, query)
+    norm = _ops.QK_NORM_ALL if across_heads else _ops.QK_NORM_HEAD
+    return _rotary_qk(
+        query, key, query_weight, key_weight, tables, norm, head_dim, eps, result_type, inplace
+    )
 
 
 def rotary_angles(

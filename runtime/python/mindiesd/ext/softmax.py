@@ -1,19 +1,43 @@
-"""Softmax with guards."""
+"""Softmax with scale, bias and guards."""
 
 import torch
 
 from .. import _ops
-from .._checks import autocast_type, expect_choice, expect_inference, expect_same_device
-from .._checks import expect_tensor, number
+from .._checks import (
+    autocast_type,
+    expect_choice,
+    expect_inference,
+    expect_same_device,
+    expect_tensor,
+    finite_number,
+    number,
+)
+from .._eager import eager
 from ..utils import ParametersInvalid
 
 _SUBTRACT = {None: _ops.SUBTRACT_NONE, "row": _ops.SUBTRACT_ROW, "global": _ops.SUBTRACT_GLOBAL}
 
 
+def _expect_fits(name, tensor, input):
+    expect_same_device(name, tensor, "input", input)
+    try:
+        fits = torch.broadcast_shapes(tensor.shape, input.shape) == input.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ParametersInvalid(
+            f"{name} must broadcast to input's shape {list(input.shape)}, but has "
+            f"{list(tensor.shape)}."
+        )
+
+
+@eager
 def softmax(
     input,
     dim=-1,
     *,
+    scale=None,
+    bias=None,
     subtract=None,
     clamp_min=None,
     clamp_max=None,
@@ -21,15 +45,17 @@ def softmax(
     mask_value=None,
     dtype=None,
 ):
-    """Softmax along ``dim`` after guards, in this order: subtract, clamp, mask, softmax.
+    """Softmax along ``dim`` after, in this order: scale and bias, subtract, clamp, mask.
 
     Args:
         input: a floating tensor.
+        scale: None or a number: the input is multiplied by it.
+        bias: None or a floating tensor that broadcasts to input: added to the product.
         subtract: None, ``"row"`` (the maximum along dim) or ``"global"`` (the maximum of all).
         clamp_min, clamp_max: numbers or None.
         mask: None or broadcastable to input. Boolean: where False, mask_value. Floating: added.
         mask_value: a number; default -inf. Only with a boolean mask.
-        dtype: the result's type; default that of input, or of input + mask for a floating mask.
+        dtype: the result's type; default that of input, promoted with bias and with a floating mask.
 
     Returns:
         A contiguous tensor of input's shape, computed in float32 at least. A row that is -inf
@@ -40,8 +66,9 @@ def softmax(
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
     expect_tensor("input", input)
+    expect_tensor("bias", bias, optional=True)
     expect_tensor("mask", mask, optional=True)
-    expect_inference(input, mask)
+    expect_inference(input, bias, mask)
     if not input.is_floating_point():
         raise ParametersInvalid(f"input must be a floating tensor, but is {input.dtype}.")
     expect_choice("subtract", subtract, tuple(_SUBTRACT))
@@ -53,39 +80,37 @@ def softmax(
         raise ParametersInvalid(
             f"dim must lie in {-max(input.dim(), 1)} to {max(input.dim(), 1) - 1}, but is {dim}."
         )
+    scale = 1.0 if scale is None else finite_number("scale", scale)
+    if bias is not None:
+        if not bias.is_floating_point():
+            raise ParametersInvalid(f"bias must be a floating tensor, but is {bias.dtype}.")
+        _expect_fits("bias", bias, input)
     if mask is not None:
-        expect_same_device("mask", mask, "input", input)
         if mask.dtype != torch.bool and not mask.is_floating_point():
             raise ParametersInvalid(
                 f"mask must be boolean (True keeps) or floating (added), but is {mask.dtype}."
             )
-        try:
-            fits = torch.broadcast_shapes(mask.shape, input.shape) == input.shape
-        except RuntimeError:
-            fits = False
-        if not fits:
-            raise ParametersInvalid(
-                f"mask must broadcast to input's shape {list(input.shape)}, but has "
-                f"{list(mask.shape)}."
-            )
+        _expect_fits("mask", mask, input)
     if mask_value is not None and (mask is None or mask.dtype != torch.bool):
         raise ParametersInvalid("mask_value needs a boolean mask.")
     mask_value = float("-inf") if mask_value is None else number("mask_value", mask_value)
     if dtype is None:
         dtype = input.dtype
-        if mask is not None and mask.dtype != torch.bool:
-            dtype = torch.result_type(input, mask)
+        for added in (bias, mask):
+            if added is not None and added.dtype != torch.bool:
+                dtype = torch.promote_types(dtype, torch.result_type(input, added))
         if dtype != torch.float64 and autocast_type(input, "aten::softmax.int") is not None:
             dtype = torch.float32
     elif not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ParametersInvalid(f"dtype must be a floating torch.dtype, but is {dtype!r}.")
     if input.dim() == 0:
         one = softmax(
-            input.reshape(1), subtract=subtract, clamp_min=clamp_min, clamp_max=clamp_max, dtype=dtype,
+            input.reshape(1), scale=scale, bias=None if bias is None else bias.reshape(1),
+            subtract=subtract, clamp_min=clamp_min, clamp_max=clamp_max, dtype=dtype,
             mask=None if mask is None else mask.reshape(1),
             mask_value=None if mask is None or mask.dtype != torch.bool else mask_value,
         )  # fmt: skip
         return one.reshape(())
     return _ops.softmax(
-        input, dim, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
+        input, dim, scale, bias, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
     )

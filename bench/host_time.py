@@ -1,0 +1,96 @@
+"""Host time of steady calls: what a call costs the processor before the kernel runs.
+
+    python bench/host_time.py [--device cpu|cuda] [--calls N]
+
+Prints nanoseconds a call, the best of many short rounds, for this package and for the torch functions
+that it replaces, and what a call consists of. On a GPU the calls are not waited for, and rounds are
+short enough that the launch queue never fills; on the CPU the operands are a few numbers, so that
+arithmetic does not count.
+"""
+
+import argparse
+import platform
+import time
+
+import torch
+import torch.nn.functional as F
+
+import mindiesd
+from mindiesd import _eager, ext
+
+
+def best(call, calls, device):
+    """Nanoseconds of a call, the best round of many."""
+    for _ in range(10):
+        call()
+    found = float("inf")
+    for _ in range(calls // 100):
+        if device == "cuda":
+            torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(100):
+            call()
+        found = min(found, (time.perf_counter_ns() - start) / 100)
+    return found
+
+
+def cases(device):
+    """(what is measured, call); the torch function that it replaces follows it."""
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    shape = (1, 256, 4, 64) if device == "cuda" else (1, 1, 1, 8)
+
+    def make(*sizes):
+        return torch.randn(*sizes, device=device, dtype=dtype)
+
+    q, k, v = make(*shape), make(*shape), make(*shape)
+    weight = make(shape[-1])
+    cos, sin = make(shape[1], 1, shape[-1]), make(shape[1], 1, shape[-1])
+    rows = make(1, shape[1], 64)
+    norm = torch.nn.LayerNorm(64, elementwise_affine=False)
+    branch, gate, scale, shift = make(1, shape[1], 64), make(1, 64), make(1, 64), make(1, 64)
+    layout = [t.transpose(1, 2) for t in (q, k, v)]
+    return (
+        ("torch.empty_like", lambda: torch.empty_like(q)),
+        ("attention_forward", lambda: mindiesd.attention_forward(q, k, v)),
+        ("F.scaled_dot_product_attention", lambda: F.scaled_dot_product_attention(*layout)),
+        (
+            "ext.rotary_position_embedding",
+            lambda: ext.rotary_position_embedding(q, cos, sin, "rotated_interleaved"),
+        ),
+        ("ext.rotary_qk", lambda: ext.rotary_qk(q, k, cos, sin)),
+        (
+            "ext.qk_norm_rotary",
+            lambda: ext.qk_norm_rotary(q, k, weight, weight, cos, sin),
+        ),
+        ("ext.rms_norm", lambda: ext.rms_norm(q, weight)),
+        ("F.rms_norm", lambda: F.rms_norm(q, (shape[-1],), weight, 1e-6)),
+        (
+            "layernorm_scale_shift",
+            lambda: mindiesd.layernorm_scale_shift(norm, rows, scale, shift),
+        ),
+        ("ext.residual_norm", lambda: ext.residual_norm(norm, rows, branch, gate, scale, shift)),
+        ("F.layer_norm", lambda: F.layer_norm(rows, (64,))),
+        ("ext.softmax", lambda: ext.softmax(q)),
+        ("F.softmax", lambda: F.softmax(q, -1)),
+        ("ext.gelu", lambda: ext.gelu(q)),
+        ("F.gelu", lambda: F.gelu(q)),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--calls", type=int, default=20000)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    print(
+        f"torch {torch.__version__}, Python {platform.python_version()}, {arguments.device}, calls "
+        f"repeated {'from C' if _eager.available else 'in Python'}"
+    )
+    with torch.inference_mode():
+        for name, call in cases(arguments.device):
+            print(f"{name:34} {best(call, arguments.calls, arguments.device):9.0f} ns", flush=True)
+
+
+if __name__ == "__main__":
+    main()

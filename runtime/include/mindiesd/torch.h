@@ -1,0 +1,289 @@
+// libmindiesd for libtorch programs: at::Tensor in and out, results allocated by torch, work on
+// torch's current stream. Header only, over mindiesd.h; libmindiesd itself links no torch. Entry
+// points: the functions of mindiesd::torch, which are those of mindiesd.h with tensors for views.
+//
+//   #include <torch/torch.h>
+//   #include <mindiesd/torch.h>
+//   at::Tensor out = mindiesd::torch::attention_forward(query, key, value);  // [B, S, N, D]
+//
+// Inference only: nothing is recorded for gradients, and a tensor that requires one while they are
+// recorded is refused, as is everything that the library refuses, by c10::Error with its text.
+// Tensors must be float32, float16 or bfloat16 on the CPU or a CUDA device; conjugate and negative
+// views are not resolved. With CUDA, define MINDIESD_TORCH_CUDA before including it and link
+// libtorch's CUDA parts; otherwise only tensors on the CPU are taken.
+
+#ifndef MINDIESD_TORCH_H_
+#define MINDIESD_TORCH_H_
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
+#ifdef MINDIESD_TORCH_CUDA
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "mindiesd/mindiesd.h"
+
+namespace mindiesd::torch {
+
+namespace internal {
+
+inline DataType dtype_of(const at::Tensor& tensor, const char* name) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return DataType::kFloat32;
+    case at::kHalf:
+      return DataType::kFloat16;
+    case at::kBFloat16:
+      return DataType::kBFloat16;
+    case at::kBool:
+      return DataType::kBool;
+    case at::kInt:
+      return DataType::kInt32;
+    case at::kLong:
+      return DataType::kInt64;
+    default:
+      TORCH_CHECK(false, "mindiesd: ", name,
+                  " must be float32, float16, bfloat16, bool, int32 or int64, but is ",
+                  tensor.scalar_type());
+  }
+}
+
+inline TensorView view_of(const at::Tensor& tensor, const char* name) {
+  TORCH_CHECK(tensor.defined(), "mindiesd: ", name, " must be a tensor, but is undefined");
+  TORCH_CHECK(
+      !(at::GradMode::is_enabled() && tensor.requires_grad()), "mindiesd: ", name,
+      " requires grad, but mindiesd computes no gradients; call it under torch::NoGradGuard");
+  TORCH_CHECK(!tensor.is_neg() && !tensor.is_conj(), "mindiesd: ", name,
+              " is a lazy negative or conjugate; call resolve_neg() or resolve_conj()");
+#ifdef MINDIESD_TORCH_CUDA
+  TORCH_CHECK(tensor.is_cpu() || tensor.is_cuda(), "mindiesd: ", name,
+              " must be on the CPU or a CUDA device, but is on ", tensor.device());
+#else
+  TORCH_CHECK(tensor.is_cpu(), "mindiesd: ", name, " must be on the CPU, but is on ",
+              tensor.device(), "; for CUDA define MINDIESD_TORCH_CUDA");
+#endif
+  TensorView view;
+  view.data = const_cast<void*>(tensor.const_data_ptr());  // only outputs are written
+  view.dtype = dtype_of(tensor, name);
+  view.ndim = static_cast<std::int32_t>(tensor.dim());
+  for (std::int32_t d = 0; d < view.ndim && d < MINDIESD_MAX_NDIM; ++d) {
+    view.sizes[d] = tensor.size(d);
+    view.strides[d] = tensor.stride(d);
+  }
+  view.device.type = tensor.is_cuda() ? MINDIESD_CUDA : MINDIESD_CPU;
+  view.device.id = tensor.is_cuda() ? tensor.get_device() : 0;
+  return view;
+}
+
+// An operand that may be absent.
+class Optional {
+ public:
+  Optional(const std::optional<at::Tensor>& tensor, const char* name) {
+    present_ = tensor.has_value() && tensor->defined();
+    if (present_) view_ = view_of(*tensor, name);
+  }
+  const TensorView* get() const { return present_ ? &view_ : nullptr; }
+
+ private:
+  TensorView view_;
+  bool present_ = false;
+};
+
+inline void* stream_of(const at::Tensor& tensor) {
+#ifdef MINDIESD_TORCH_CUDA
+  if (tensor.is_cuda()) return c10::cuda::getCurrentCUDAStream(tensor.get_device()).stream();
+#endif
+  static_cast<void>(tensor);
+  return nullptr;
+}
+
+inline void check(const Status& status) {
+  TORCH_CHECK(status.ok(), "mindiesd: ", status.message());
+}
+
+}  // namespace internal
+
+struct AttentionOptions {
+  std::optional<at::Tensor> mask;          // broadcastable to [B, N, Sq, Sk]; true keeps
+  std::optional<at::Tensor> alibi_slopes;  // float32 [N] or [B, N]
+  double scale = NAN;                      // NAN: 1 / sqrt(head_dim)
+  double softcap = 0.0;
+  std::int64_t window_left = -1;
+  std::int64_t window_right = -1;
+  Layout layout = Layout::kBSND;
+  Causal causal = Causal::kNone;
+  std::int32_t backend = 0;
+};
+
+// See mindiesd_attention. The result is dense in the layout that was given.
+inline at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
+                                    const at::Tensor& value, const AttentionOptions& options = {}) {
+  const TensorView q = internal::view_of(query, "query"), k = internal::view_of(key, "key");
+  const TensorView v = internal::view_of(value, "value");
+  const internal::Optional mask(options.mask, "mask"), slopes(options.alibi_slopes, "alibi_slopes");
+  TORCH_CHECK(query.dim() == 4 && value.dim() == 4,
+              "mindiesd: query and value must have 4 dimensions, but have ", query.dim(), " and ",
+              value.dim());
+  std::vector<std::int64_t> sizes = query.sizes().vec();
+  sizes[3] = value.size(3);
+  at::Tensor output = at::empty(sizes, query.options());
+  mindiesd::AttentionOptions all;
+  all.mask = mask.get();
+  all.alibi_slopes = slopes.get();
+  all.scale = options.scale;
+  all.softcap = options.softcap;
+  all.window_left = options.window_left;
+  all.window_right = options.window_right;
+  all.layout = options.layout;
+  all.causal = options.causal;
+  all.backend = options.backend;
+  internal::check(mindiesd::attention_forward(q, k, v, internal::view_of(output, "output"), all,
+                                              internal::stream_of(query)));
+  return output;
+}
+
+// See mindiesd_rotary. The result has x's type and stride order.
+inline at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tensor& cos,
+                                            const at::Tensor& sin,
+                                            Rotation rotation = Rotation::kHalf) {
+  const TensorView in = internal::view_of(x, "x");
+  at::Tensor output = at::empty_like(x);
+  internal::check(mindiesd::rotary_position_embedding(
+      in, internal::view_of(cos, "cos"), internal::view_of(sin, "sin"),
+      internal::view_of(output, "output"), rotation, internal::stream_of(x)));
+  return output;
+}
+
+struct RotaryQkOptions {
+  Rotation rotation = Rotation::kHalf;
+  QkNorm norm = QkNorm::kNone;
+  std::optional<at::Tensor> query_weight;
+  std::optional<at::Tensor> key_weight;
+  double eps = 1e-6;
+  std::int32_t head_dimension = -2;
+};
+
+// See mindiesd_rotary_qk. Each result has its operand's type and stride order.
+inline std::tuple<at::Tensor, at::Tensor> rotary_qk(const at::Tensor& query, const at::Tensor& key,
+                                                    const at::Tensor& cos,
+                                                    const std::optional<at::Tensor>& sin,
+                                                    const RotaryQkOptions& options = {}) {
+  const TensorView q = internal::view_of(query, "query"), k = internal::view_of(key, "key");
+  const internal::Optional s(sin, "sin");
+  const internal::Optional q_weight(options.query_weight, "query_weight");
+  const internal::Optional k_weight(options.key_weight, "key_weight");
+  at::Tensor query_output = at::empty_like(query), key_output = at::empty_like(key);
+  mindiesd::RotaryQkOptions all;
+  all.rotation = options.rotation;
+  all.norm = options.norm;
+  all.query_weight = q_weight.get();
+  all.key_weight = k_weight.get();
+  all.eps = options.eps;
+  all.head_dimension = options.head_dimension;
+  internal::check(mindiesd::rotary_qk(
+      q, k, internal::view_of(cos, "cos"), s.get(), internal::view_of(query_output, "query_output"),
+      internal::view_of(key_output, "key_output"), all, internal::stream_of(query)));
+  return {query_output, key_output};
+}
+
+// See mindiesd_rms_norm. The result has x's type, rounded once, and is contiguous.
+inline at::Tensor rms_norm(const at::Tensor& x, const std::optional<at::Tensor>& weight = {},
+                           double eps = 1e-6) {
+  const TensorView in = internal::view_of(x, "x");
+  const internal::Optional w(weight, "weight");
+  at::Tensor output = at::empty_like(x, x.options(), at::MemoryFormat::Contiguous);
+  RmsNormOptions options;
+  options.weight = w.get();
+  options.eps = eps;
+  internal::check(
+      mindiesd::rms_norm(in, internal::view_of(output, "output"), options, internal::stream_of(x)));
+  return output;
+}
+
+struct NormOptions {
+  NormKind kind = NormKind::kLayer;
+  std::optional<at::Tensor> weight, bias;  // [H]
+  std::optional<at::Tensor> scale, shift;  // broadcastable to x
+  std::optional<at::Tensor> branch, gate;  // sum = x + gate * branch
+  double eps = 1e-5;
+};
+
+// norm(x + gate * branch) * (1 + scale) + shift, and the sum (undefined without a branch), in x's
+// type. See mindiesd_fused_norm.
+inline std::tuple<at::Tensor, at::Tensor> fused_norm(const at::Tensor& x,
+                                                     const NormOptions& options = {}) {
+  const TensorView in = internal::view_of(x, "x");
+  const internal::Optional weight(options.weight, "weight"), bias(options.bias, "bias");
+  const internal::Optional scale(options.scale, "scale"), shift(options.shift, "shift");
+  const internal::Optional branch(options.branch, "branch"), gate(options.gate, "gate");
+  at::Tensor output = at::empty_like(x, x.options(), at::MemoryFormat::Contiguous);
+  at::Tensor sum;
+  if (branch.get() != nullptr) sum = at::empty_like(x);
+  const internal::Optional sum_view(sum.defined() ? std::optional<at::Tensor>(sum) : std::nullopt,
+                                    "sum");
+  FusedNormOptions all;
+  all.kind = options.kind;
+  all.weight = weight.get();
+  all.bias = bias.get();
+  all.scale = scale.get();
+  all.shift = shift.get();
+  all.branch = branch.get();
+  all.gate = gate.get();
+  all.sum = sum_view.get();
+  all.eps = options.eps;
+  internal::check(
+      mindiesd::fused_norm(in, internal::view_of(output, "output"), all, internal::stream_of(x)));
+  return {output, sum};
+}
+
+// See mindiesd_activation: activation(x), or x * activation(gate), in x's type and stride order.
+inline at::Tensor activation(const at::Tensor& x, Activation kind,
+                             const std::optional<at::Tensor>& gate = {}) {
+  const TensorView in = internal::view_of(x, "x");
+  const internal::Optional factor(gate, "gate");
+  at::Tensor output = at::empty_like(x);
+  internal::check(mindiesd::activation(in, internal::view_of(output, "output"), kind, factor.get(),
+                                       internal::stream_of(x)));
+  return output;
+}
+
+struct SoftmaxOptions {
+  std::int32_t dim = -1;
+  double scale = 1.0;
+  std::optional<at::Tensor> bias, mask;
+  Subtract subtract = Subtract::kNone;
+  double clamp_min = -INFINITY;
+  double clamp_max = INFINITY;
+  double mask_value = -INFINITY;
+};
+
+// See mindiesd_softmax. The result has x's type and is contiguous.
+inline at::Tensor softmax(const at::Tensor& x, const SoftmaxOptions& options = {}) {
+  const TensorView in = internal::view_of(x, "x");
+  const internal::Optional bias(options.bias, "bias"), mask(options.mask, "mask");
+  at::Tensor output = at::empty_like(x, x.options(), at::MemoryFormat::Contiguous);
+  mindiesd::SoftmaxOptions all;
+  all.dim = options.dim;
+  all.scale = options.scale;
+  all.bias = bias.get();
+  all.mask = mask.get();
+  all.subtract = options.subtract;
+  all.clamp_min = options.clamp_min;
+  all.clamp_max = options.clamp_max;
+  all.mask_value = options.mask_value;
+  internal::check(
+      mindiesd::softmax(in, internal::view_of(output, "output"), all, internal::stream_of(x)));
+  return output;
+}
+
+}  // namespace mindiesd::torch
+
+#endif  // MINDIESD_TORCH_H_

@@ -1,0 +1,229 @@
+"""Which back end computes an attention problem. Entry points: ``choose``, ``choice_of``, ``tune``.
+
+The library numbers its back ends in the order in which it prefers them and says which of them
+computes a problem. ``static`` takes the first; ``manual`` the one that is named; ``runtime`` the one
+that was fastest for this kind of problem on this device: measured once, on scratch tensors of the same
+sizes and strides, and remembered in memory and on disk (``_memory``). Plain math is for what no back
+end of the library computes.
+"""
+
+import functools
+import os
+import threading
+import time
+
+import torch
+
+from . import _library, _memory
+from .utils import ParametersInvalid, logger
+
+MODES = ("runtime", "static", "manual")
+
+# What the published names of op_type mean here: the library's own kernels, or the vendor's.
+_OWN, _VENDOR = "own", "vendor"
+PUBLISHED = {
+    "prompt_flash_attn": _OWN,
+    "fused_attn_score": _VENDOR,
+    "ascend_laser_attention": _OWN,
+}
+_VENDORS = frozenset(("cudnn",))
+
+_WARM, _TIMED = 2, 5
+_measuring = threading.Lock()
+
+
+def names():
+    """Every name that op_type and MINDIE_SD_FA_TYPE take."""
+    ours = [n for device in sorted(_library.DEVICES) for n in _library.attention_backends(device)]
+    return (*PUBLISHED, *dict.fromkeys(ours), "math")
+
+
+def choice_of(opt_mode, op_type):
+    """The operator's argument ``choice``: a mode, or the name of a back end.
+
+    MINDIE_SD_FA_TYPE, where set, names the back end whatever the arguments say.
+
+    Raises ParametersInvalid for a name that does not exist.
+    """
+    forced = os.environ.get("MINDIE_SD_FA_TYPE")
+    if forced:
+        if forced not in names():
+            raise ParametersInvalid(
+                f"MINDIE_SD_FA_TYPE must be one of {', '.join(names())}, but is {forced!r}."
+            )
+        return forced
+    if op_type is not None and op_type not in names():
+        raise ParametersInvalid(
+            f"op_type must be one of {', '.join(names())}, but is {op_type!r}."
+        )
+    if opt_mode not in MODES:
+        raise ParametersInvalid(
+            f"opt_mode must be one of {', '.join(map(repr, MODES))}, but is {opt_mode!r}."
+        )
+    if opt_mode == "manual" and op_type is not None:
+        return op_type
+    return "static" if opt_mode == "manual" else opt_mode
+
+
+def supported(tensors, options):
+    """The numbers of the back ends that compute this problem, the preferred one first."""
+    device_type = tensors["query"].device.type
+    return [
+        number
+        for number in range(1, len(_library.attention_backends(device_type)) + 1)
+        if _library.attention_supported(tensors, **options, backend=number)
+    ]
+
+
+def _named(name, tensors, options):
+    if name == "math":
+        return None
+    known = _library.attention_backends(tensors["query"].device.type)
+    meaning = PUBLISHED.get(name)
+    for number in supported(tensors, options):
+        own = known[number - 1]
+        if own == name or meaning == (_VENDOR if own in _VENDORS else _OWN):
+            return number
+    logger.info("no back end %s for this attention; the library chooses", name)
+    return 0
+
+
+def choose(choice, tensors, options):
+    """The number of a back end, 0 for the library's own choice, None for plain math.
+
+    tensors, options: what ``_library.attention`` takes.
+    """
+    if choice not in MODES:
+        return _named(choice, tensors, options)
+    device_type = tensors["query"].device.type
+    if choice != "runtime" or len(_library.attention_backends(device_type)) < 2:
+        return 0
+    candidates = supported(tensors, options)
+    if len(candidates) < 2 or 0 in tensors["output"].shape:
+        return 0
+    device = tensors["query"].device
+    key = key_of(tensors, options)
+    known = _library.attention_backends(device_type)
+    best = _memory.recall(device, key)
+    if best in known and known.index(best) + 1 in candidates:
+        return known.index(best) + 1
+    if _capturing(device):
+        _library.recorder.lasting = False  # the next call may measure
+        return 0
+    return _measure(device, key, candidates, tensors, options)
+
+
+def _capturing(device):
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
+def _stride_class(tensor):
+    """The order of the dimensions in memory, outermost first, "+" where they have gaps, "*" where
+    one repeats."""
+    text, covered = "", 1
+    dims = [d for d in range(tensor.dim()) if tensor.shape[d] > 1]
+    gaps = False
+    for d in sorted(dims, key=lambda d: abs(tensor.stride(d))):
+        if tensor.stride(d) == 0:
+            text = f"{d}*" + text
+            continue
+        gaps = gaps or tensor.stride(d) != covered
+        covered = tensor.stride(d) * tensor.shape[d]
+        text = str(d) + text
+    return text + ("+" if gaps else "")
+
+
+def key_of(tensors, options):
+    """What two problems share for which one back end is fastest; device and versions apart."""
+    parts = []
+    for name in ("query", "key", "value", "mask", "alibi_slopes"):
+        tensor = tensors.get(name)
+        if tensor is not None:
+            sizes = "x".join(map(str, tensor.shape))
+            kind = str(tensor.dtype).removeprefix("torch.")
+            parts.append(f"{name}={kind}:{sizes}:{_stride_class(tensor)}")
+    parts += [f"{name}={options[name]}" for name in ("layout", "causal")]
+    window = (options["window_left"], options["window_right"])
+    if window != (-1, -1):
+        parts.append(f"window={window[0]},{window[1]}")
+    if options["softcap"]:
+        parts.append("softcap")
+    return " ".join(parts)
+
+
+def _scratch(tensor):
+    """Random values in the sizes and strides of a tensor, in memory of their own."""
+    made = torch.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    )
+    # A repeated dimension is filled through one of its places.
+    narrow = made
+    for d in range(made.dim()):
+        if made.stride(d) == 0 and made.shape[d] > 1:
+            narrow = narrow.narrow(d, 0, 1)
+    if tensor.dtype == torch.bool:
+        narrow.fill_(True)
+    else:
+        narrow.normal_()
+    return made
+
+
+def _synchronize(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _time(number, tensors, options):
+    """Seconds of one launch, the best of a few; None where the back end fails."""
+    device = tensors["query"].device
+    best = None
+    for i in range(_WARM + _TIMED):
+        _synchronize(device)
+        start = time.perf_counter()
+        if not _library.attention(tensors, **options, backend=number):
+            return None
+        _synchronize(device)
+        seconds = time.perf_counter() - start
+        if i >= _WARM:
+            best = seconds if best is None else min(best, seconds)
+    return best
+
+
+def _measure(device, key, candidates, tensors, options):
+    known = _library.attention_backends(device.type)
+    with _measuring:
+        best = _memory.recall(device, key)  # another thread may have measured meanwhile
+        if best in known and known.index(best) + 1 in candidates:
+            return known.index(best) + 1
+        times = {}
+        listening, _library.recorder.launches = _library.recorder.launches, None
+        try:
+            with torch.no_grad():
+                scratch = {n: None if t is None else _scratch(t) for n, t in tensors.items()}
+                for number in candidates:
+                    try:
+                        seconds = _time(number, scratch, options)
+                    except Exception as error:  # one that fails is not chosen; the others compute
+                        logger.warning("back end %s: %s", known[number - 1], error)
+                        continue
+                    if seconds is not None:
+                        times[known[number - 1]] = seconds
+        except (MemoryError, torch.cuda.OutOfMemoryError):
+            _library.recorder.lasting = False
+            return 0  # no room to measure in now: the library's choice
+        finally:
+            _library.recorder.launches = listening
+        if not times:
+            return 0
+        best = min(times, key=times.get)
+        _memory.remember(device, key, best, times)
+        return known.index(best) + 1
+
+
+@functools.lru_cache
+def device_text(device):
+    """What tells apart devices for which other back ends may be fastest."""
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        return f"{properties.name} sm{properties.major}{properties.minor}"
+    return f"cpu {_library.cpu_isa}"

@@ -1,0 +1,195 @@
+"""Repeats calls without repeating their checks. Entry points: ``eager``, ``forget``.
+
+A public function runs in Python the first time that a signature is seen: operator, scalars, and of the
+tensors the types, devices, sizes and strides. What it then handed to the library is kept, and the next
+call with that signature is made by ``libmindiesd_python.so`` alone: results allocated, addresses put
+in, launched (``runtime/src/python/replay.cpp``). It steps aside for whatever a direct call would get
+past: dispatch and function modes, autocast, torch.compile and tracing, functorch, a running profiler,
+gradients, subclasses of Tensor; then the torch operators of ``_ops`` run. Without that library every
+call runs in Python.
+"""
+
+import ctypes
+import functools
+import itertools
+import os
+import sysconfig
+
+import torch
+from torch.compiler import is_dynamo_compiling
+
+from . import _library
+from .utils import logger
+
+_NAME = "libmindiesd_python.so"
+_operations = itertools.count(1)
+
+
+def _load():
+    path = _library.library_path.parent / _NAME
+    if not path.is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    if os.environ.get("MINDIESD_REPLAY") == "0":
+        return None
+    try:
+        functions = ctypes.PyDLL(str(path)).mindiesd_python_functions
+        functions.restype = ctypes.py_object
+        functions.argtypes = ()
+        replay, record, recording, forget, connect = functions()
+        internals = torch._C
+        connect(
+            torch.Tensor,
+            torch.nn.Parameter,
+            torch.dtype,
+            internals.TensorBase,
+            None
+            if os.environ.get("MINDIESD_REPLAY") == "methods"
+            else getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+            (
+                internals._len_torch_dispatch_stack,
+                internals._len_torch_function_stack,
+                internals._is_any_autocast_enabled,
+                internals._get_tracing_state,
+                internals._autograd._profiler_enabled,
+                internals._functorch.peek_interpreter_stack,
+            ),
+            torch.is_grad_enabled,
+            torch.get_num_threads,
+            getattr(internals, "_cuda_getCurrentRawStream", torch.get_num_threads),
+            _library.address(_library.set_num_threads),
+        )
+    except (OSError, AttributeError, TypeError) as error:
+        logger.warning("calls are not repeated from C, since %s does not fit: %s", path, error)
+        return None
+    return replay, record, recording, forget
+
+
+_functions = _load()
+available = _functions is not None
+"""Whether calls are repeated from C. MINDIESD_REPLAY=0 switches it off; ``methods`` makes it read
+tensors as with torch before 2.10."""
+replay, record, recording, forget = _functions or (None, None, None, lambda: 0)
+
+_guards = torch._C._dynamo.guards
+_empty_cpu = getattr(_guards, "_empty_strided_cpu", None)
+_empty_cuda = getattr(_guards, "_empty_strided_cuda", None)
+
+
+def _allocation(tensor):
+    """(function, arguments, keywords) that allocate a tensor like this one."""
+    layout = (tuple(tensor.shape), tensor.stride())
+    if tensor.device.type == "cpu" and _empty_cpu is not None:
+        return _empty_cpu, (*layout, tensor.dtype), None
+    # The quick function takes the current device, which is the only one or else unknown.
+    if tensor.is_cuda and _empty_cuda is not None and torch.cuda.device_count() == 1:
+        return _empty_cuda, (*layout, tensor.dtype), None
+    return torch.empty_strided, layout, {"dtype": tensor.dtype, "device": tensor.device}
+
+
+def _tensors_of(args, keywords):
+    """In the order in which replay.cpp counts them."""
+    return [v for v in (*args, *keywords.values()) if isinstance(v, torch.Tensor)]
+
+
+def _storage(tensor):
+    return tensor.untyped_storage().data_ptr()
+
+
+def _source(tensor, arguments, storages, outputs):
+    """(number of the argument or ~number of the output that owns the memory, bytes from its
+    address); None where it is not certain."""
+    for i, output in enumerate(outputs):
+        if tensor is output:
+            return ~i, 0
+    for i, argument in enumerate(arguments):
+        if tensor is argument:
+            return i, 0
+    owners = [i for i, storage in enumerate(storages) if storage == _storage(tensor)]
+    if len(owners) > 1:  # slices of one tensor: what is derived from one mostly begins where it does
+        owners = [i for i in owners if arguments[i].data_ptr() == tensor.data_ptr()]
+    if len(owners) != 1:
+        return None
+    return owners[0], tensor.data_ptr() - arguments[owners[0]].data_ptr()
+
+
+def _describe(args, keywords, launch, result):
+    """The recipe for replay.cpp; None where the call cannot be repeated from its arguments alone."""
+    operation, tensors, struct = launch
+    arguments = _tensors_of(args, keywords)
+    given = [t for t in tensors.values() if t is not None]
+    if len({t.device for t in (*arguments, *given)}) != 1:
+        return None
+    outputs = [
+        tensors[name]
+        for name in operation.tensors
+        if name in operation.outputs and tensors.get(name) is not None
+    ]
+    outputs = [t for t in outputs if not any(t is a for a in arguments)]
+    storages = [_storage(a) for a in arguments]
+    slots = []
+    for name, tensor in tensors.items():
+        if tensor is None:
+            continue
+        source = _source(tensor, arguments, storages, outputs)
+        if source is None:
+            return None
+        device = tensor.device
+        slots.append((
+            operation.offsets[name], *source, _library.DTYPES[tensor.dtype],
+            _library.DEVICE_TYPES[device.type], device.index or 0,
+            tuple(tensor.shape), tensor.stride(),
+        ))  # fmt: skip
+    results = []
+    for item in result if isinstance(result, tuple) else (result,):
+        for number, owner in (*enumerate(arguments), *((~i, t) for i, t in enumerate(outputs))):
+            if item is owner:
+                results.append(number)
+                break
+        else:
+            return None
+    return (
+        _library.address(operation.function), struct, operation.offsets["stream"], tuple(slots),
+        tuple(_allocation(t) for t in outputs), tuple(results), isinstance(result, tuple),
+    )  # fmt: skip
+
+
+def _first(number, function, args, keywords):
+    """A call whose signature is new."""
+    recorder = _library.recorder
+    if recorder.launches is not None:  # inside another one, which will be kept
+        return function(*args, **keywords)
+    recorder.launches, recorder.lasting = [], True
+    recording(True)
+    try:
+        result = function(*args, **keywords)
+        launches, lasting = recorder.launches, recorder.lasting
+    finally:
+        recorder.launches = None
+        recording(False)
+    if len(launches) == 1:
+        if lasting:
+            recipe = _describe(args, keywords, launches[0], result)
+            if recipe is not None:
+                record(number, args, keywords, recipe)
+    elif lasting:
+        record(number, args, keywords, None)
+    return result
+
+
+def eager(function):
+    """Repeats ``function``, which computes by one call of the library from tensors and scalars."""
+    if not available:
+        return function
+    number = next(_operations)
+
+    @functools.wraps(function)
+    def call(*args, **keywords):
+        if not is_dynamo_compiling():
+            result = replay(number, args, keywords)
+            if result is None:
+                return _first(number, function, args, keywords)
+            if result is not NotImplemented:
+                return result
+        return function(*args, **keywords)
+
+    return call

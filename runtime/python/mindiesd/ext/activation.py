@@ -1,0 +1,143 @@
+"""Activations and gated products, as functions and as stand-ins for ``torch.nn``'s modules."""
+
+import torch
+
+from .. import _ops
+from .._checks import expect_choice, expect_inference, expect_same_device, expect_tensor
+from .._eager import eager
+from ..utils import ParametersInvalid
+
+_GELUS = {"none": _ops.GELU, "tanh": _ops.GELU_TANH, "fast": _ops.GELU_FAST}
+_GATES = {
+    "gelu": _ops.GELU,
+    "gelu-tanh": _ops.GELU_TANH,
+    "gelu-fast": _ops.GELU_FAST,
+    "silu": _ops.SILU,
+}
+
+
+def _expect_floating(name, tensor):
+    expect_tensor(name, tensor)
+    if not tensor.is_floating_point():
+        raise ParametersInvalid(f"{name} must be a floating tensor, but is {tensor.dtype}.")
+
+
+@eager
+def activate(x, kind):
+    """The activation of number ``kind`` (``_ops.GELU`` …), in x's type and stride order."""
+    _expect_floating("x", x)
+    expect_inference(x)
+    return _ops.activation(x, None, kind, x.dtype)
+
+
+@eager
+def gelu(x, approximate="none"):
+    """x times the standard normal distribution function of x (arXiv 1606.08415).
+
+    Args:
+        x: a floating tensor.
+        approximate: ``"none"``: with erf; ``"tanh"``: its approximation with tanh, as in torch;
+            ``"fast"``: x * sigmoid(1.702 x), which is quick gelu.
+
+    Returns:
+        A tensor of x's shape, type and stride order.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type or value.
+    """
+    expect_choice("approximate", approximate, tuple(_GELUS))
+    _expect_floating("x", x)
+    expect_inference(x)
+    return _ops.activation(x, None, _GELUS[approximate], x.dtype)
+
+
+@eager
+def silu(x):
+    """x * sigmoid(x), of x's shape, type and stride order.
+
+    Raises:
+        ParametersInvalid: x is no floating tensor.
+    """
+    _expect_floating("x", x)
+    expect_inference(x)
+    return _ops.activation(x, None, _ops.SILU, x.dtype)
+
+
+@eager
+def gated(x, gate, activation):
+    """x * activation(gate).
+
+    Args:
+        x, gate: floating tensors of one shape.
+        activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``.
+
+    Returns:
+        A tensor of that shape and the promoted type, in the stride order of x.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    expect_choice("activation", activation, tuple(_GATES))
+    _expect_floating("x", x)
+    _expect_floating("gate", gate)
+    expect_same_device("gate", gate, "x", x)
+    expect_inference(x, gate)
+    if x.shape != gate.shape:
+        raise ParametersInvalid(
+            f"gate must have the shape of x, {list(x.shape)}, but has {list(gate.shape)}."
+        )
+    return _ops.activation(x, gate, _GATES[activation], torch.promote_types(x.dtype, gate.dtype))
+
+
+@eager
+def glu(x, activation, *, gate="second", dim=-1):
+    """The product of one half of x and the activation of the other, halves taken along ``dim``.
+
+    Args:
+        x: a floating tensor, even in that dimension.
+        activation: as in ``gated``.
+        gate: which half is activated: ``"second"``: first * activation(second) (GEGLU as diffusers
+            has it); ``"first"``: activation(first) * second (SwiGLU).
+
+    Returns:
+        A tensor with half of the dimension, of x's type.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape or value.
+    """
+    expect_choice("gate", gate, ("first", "second"))
+    expect_choice("activation", activation, tuple(_GATES))
+    _expect_floating("x", x)
+    if isinstance(dim, bool) or not isinstance(dim, int) or not -x.dim() <= dim < x.dim():
+        raise ParametersInvalid(
+            f"dim must be an int in {-x.dim()} to {x.dim() - 1}, but is {dim!r}."
+        )
+    if x.shape[dim] % 2:
+        raise ParametersInvalid(
+            f"x must have an even size in dimension {dim}, but has shape {list(x.shape)}."
+        )
+    expect_inference(x)
+    first, second = x.chunk(2, dim) if x.shape[dim] else (x, x)
+    value, gating = (first, second) if gate == "second" else (second, first)
+    return _ops.activation(value, gating, _GATES[activation], x.dtype)
+
+
+class GELU(torch.nn.GELU):
+    """``torch.nn.GELU`` with the runtime's kernel; where a gradient is wanted, torch's forward runs."""
+
+    def forward(self, input):
+        """input: a floating tensor; the result has its shape and type."""
+        if torch.is_grad_enabled() and input.requires_grad:
+            return super().forward(input)
+        return gelu(input, self.approximate)
+
+
+class SiLU(torch.nn.SiLU):
+    """``torch.nn.SiLU`` with the runtime's kernel; with ``inplace``, and where a gradient is wanted,
+    torch's forward runs."""
+
+    def forward(self, input):
+        """input: a floating tensor; the result has its shape and type."""
+        if self.inplace or (torch.is_grad_enabled() and input.requires_grad):
+            return super().forward(input)
+        return silu(input)

@@ -1,0 +1,474 @@
+// Repeats recorded calls of the Python package: the host side of a steady call. Entry point:
+// mindiesd_python_functions.
+//
+// The package checks a call in Python once for each signature: an operator, its scalars, and of its
+// tensors the types, devices, sizes and strides, all of which make up a key. What the call then
+// hands to the C interface, and which results it allocates, is kept as a recipe. A later call with
+// the same key allocates its results, puts its own addresses into the recipe's argument struct, and
+// launches; what depends on addresses (overlap, alignment) the C interface checks each time.
+// Whatever is out of the ordinary (modes, autocast, tracing, gradients, subclasses) is left to
+// Python: replay then returns NotImplemented, and None where the signature is unknown.
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "torch_tensor.h"
+
+namespace mindiesd::python {
+namespace {
+
+constexpr std::size_t kKeyWords = 320;
+constexpr int kMaxTensors = 12;
+constexpr std::size_t kMaxArgs = 256;  // bytes of an argument struct
+constexpr std::size_t kMostRecipes = 8192;
+
+// ---- What the package hands over once ----
+
+struct Torch {
+  TensorReader reader;
+  Ref tensor_type, parameter_type, dtype_type;
+  // Functions without arguments; anything but 0, False or None from one of them, and Python
+  // decides.
+  std::vector<Ref> conditions;
+  Ref grad_enabled, requires_grad_name, num_threads;
+  void (*set_num_threads)(std::int32_t) = nullptr;
+};
+Torch* g_torch = nullptr;
+thread_local bool t_recording = false;
+
+// ---- Keys ----
+
+struct Arguments {
+  std::uint64_t key[kKeyWords];
+  std::size_t words = 0;
+  int tensors = 0;
+  PyObject* objects[kMaxTensors];
+  TensorMeta metas[kMaxTensors];
+
+  bool push(std::uint64_t word) {
+    if (words == kKeyWords) return false;
+    key[words++] = word;
+    return true;
+  }
+};
+
+enum Tag : std::uint64_t { kNone = 1, kTrue, kFalse, kInt, kFloat, kText, kTuple, kTensor, kType };
+
+bool add_tensor(PyObject* object, Arguments* call) {
+  if (call->tensors == kMaxTensors) return false;
+  TensorMeta& meta = call->metas[call->tensors];
+  if (!g_torch->reader.read(object, &meta)) return false;
+  call->objects[call->tensors++] = object;
+  bool room = call->push(kTensor | std::uint64_t{meta.dtype} << 8 |
+                         static_cast<std::uint64_t>(meta.ndim) << 40 |
+                         static_cast<std::uint64_t>(meta.device_type) << 48) &&
+              call->push(static_cast<std::uint64_t>(meta.device_id));
+  for (std::int32_t d = 0; d < meta.ndim; ++d) {
+    room = room && call->push(static_cast<std::uint64_t>(meta.sizes[d])) &&
+           call->push(static_cast<std::uint64_t>(meta.strides[d]));
+  }
+  return room;
+}
+
+bool add_text(PyObject* object, Arguments* call) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr || size > 256) {
+    PyErr_Clear();
+    return false;
+  }
+  bool room = call->push(kText | static_cast<std::uint64_t>(size) << 8);
+  for (Py_ssize_t i = 0; i < size && room; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text + i, static_cast<std::size_t>(size - i < 8 ? size - i : 8));
+    room = call->push(word);
+  }
+  return room;
+}
+
+bool add_scalar(PyObject* object, Arguments* call) {
+  if (object == &_Py_NoneStruct) return call->push(kNone);
+  if (object == &_Py_TrueStruct) return call->push(kTrue);
+  if (object == &_Py_FalseStruct) return call->push(kFalse);
+  if (object->ob_type == &PyLong_Type) {
+    const long long value = PyLong_AsLongLong(object);
+    if (value == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      return false;
+    }
+    return call->push(kInt) && call->push(static_cast<std::uint64_t>(value));
+  }
+  if (object->ob_type == &PyFloat_Type) {
+    const double value = PyFloat_AsDouble(object);
+    std::uint64_t word;
+    std::memcpy(&word, &value, sizeof(word));
+    return call->push(kFloat) && call->push(word);
+  }
+  if (object->ob_type == &PyUnicode_Type) return add_text(object, call);
+  // torch's types are objects that live as long as torch.
+  if (object->ob_type == reinterpret_cast<PyTypeObject*>(g_torch->dtype_type.get())) {
+    return call->push(kType) && call->push(reinterpret_cast<std::uintptr_t>(object));
+  }
+  return false;
+}
+
+bool add(PyObject* object, Arguments* call) {
+  auto* const type = reinterpret_cast<PyObject*>(object->ob_type);
+  if (type == g_torch->tensor_type.get() || type == g_torch->parameter_type.get()) {
+    return add_tensor(object, call);
+  }
+  if (object->ob_type != &PyTuple_Type) return add_scalar(object, call);
+  const Py_ssize_t size = PyTuple_Size(object);
+  bool room = call->push(kTuple | static_cast<std::uint64_t>(size) << 8);
+  for (Py_ssize_t i = 0; i < size && room; ++i) room = add_scalar(PyTuple_GetItem(object, i), call);
+  return room;
+}
+
+// The key of a call; false: it holds something that has none.
+bool read_call(PyObject* operation, PyObject* args, PyObject* keywords, Arguments* call) {
+  if (!add_scalar(operation, call)) return false;
+  const Py_ssize_t count = PyTuple_Size(args);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!add(PyTuple_GetItem(args, i), call)) return false;
+  }
+  if (PyDict_Size(keywords) == 0) return true;
+  Py_ssize_t position = 0;
+  PyObject *name, *value;
+  while (PyDict_Next(keywords, &position, &name, &value) != 0) {
+    if (!add_text(name, call) || !add(value, call)) return false;
+  }
+  return true;
+}
+
+std::uint64_t hash_of(const std::uint64_t* words, std::size_t count) {
+  std::uint64_t hash = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+// ---- Recipes ----
+
+struct Slot {
+  std::size_t field;    // where in the argument struct the pointer to the tensor stands
+  int source;           // number of the argument, or ~number of the result, that owns the memory
+  std::int64_t offset;  // bytes from its address
+  mindiesd_tensor tensor;
+  std::int64_t sizes[MINDIESD_MAX_NDIM], strides[MINDIESD_MAX_NDIM];
+};
+
+struct Allocation {
+  Ref function, args, keywords;  // keywords may be null
+};
+
+struct Recipe {
+  std::vector<std::uint64_t> key;
+  bool replayable = false;  // false: Python computes this signature itself
+  mindiesd_status (*function)(const void*) = nullptr;
+  char args[kMaxArgs];
+  std::size_t args_size = 0;
+  std::size_t stream_field = 0;
+  std::vector<Slot> slots;
+  std::vector<Allocation> allocations;
+  std::vector<int> results;  // as Slot::source
+  bool tuple = false;
+};
+
+// Chained by hash. Guarded by the interpreter's lock; a recipe in use outlives its removal.
+class Table {
+ public:
+  std::shared_ptr<const Recipe> find(const Arguments& call) const {
+    if (buckets_.empty()) return nullptr;
+    const std::uint64_t hash = hash_of(call.key, call.words);
+    for (const auto& recipe : buckets_[hash % buckets_.size()]) {
+      if (recipe->key.size() == call.words &&
+          std::memcmp(recipe->key.data(), call.key, call.words * sizeof(call.key[0])) == 0) {
+        return recipe;
+      }
+    }
+    return nullptr;
+  }
+
+  void insert(std::shared_ptr<const Recipe> recipe) {
+    if (count_ == kMostRecipes) clear();
+    if (buckets_.empty()) buckets_.resize(4096);
+    const std::uint64_t hash = hash_of(recipe->key.data(), recipe->key.size());
+    buckets_[hash % buckets_.size()].push_back(std::move(recipe));
+    ++count_;
+  }
+
+  void clear() {
+    // Dropped last: freeing a recipe drops Python objects, which may come back here.
+    auto old = std::move(buckets_);
+    buckets_.clear();
+    count_ = 0;
+  }
+
+  std::size_t count() const { return count_; }
+
+ private:
+  std::vector<std::vector<std::shared_ptr<const Recipe>>> buckets_;
+  std::size_t count_ = 0;
+};
+Table* g_table = nullptr;
+
+// ---- Replaying ----
+
+PyObject* not_applicable() { return Ref::to(&_Py_NotImplementedStruct).release(); }
+
+bool ordinary_state() {
+  for (const Ref& condition : g_torch->conditions) {
+    const Ref answer(PyObject_CallNoArgs(condition.get()));
+    if (!answer) {
+      PyErr_Clear();
+      return false;
+    }
+    PyObject* value = answer.get();
+    if (value == &_Py_NoneStruct || value == &_Py_FalseStruct) continue;
+    if (PyObject_IsTrue(value) != 0) return false;
+  }
+  return true;
+}
+
+bool wants_gradient(const Arguments& call) {
+  const Ref enabled(PyObject_CallNoArgs(g_torch->grad_enabled.get()));
+  if (enabled && enabled.get() == &_Py_FalseStruct) return false;
+  for (int i = 0; i < call.tensors; ++i) {
+    const Ref wants(PyObject_GetAttr(call.objects[i], g_torch->requires_grad_name.get()));
+    if (!wants || wants.get() != &_Py_FalseStruct) {
+      PyErr_Clear();
+      return true;
+    }
+  }
+  return false;
+}
+
+void follow_thread_count() {
+  static long known = 0;
+  const Ref threads(PyObject_CallNoArgs(g_torch->num_threads.get()));
+  if (!threads) return PyErr_Clear();
+  const long count = PyLong_AsLong(threads.get());
+  if (count == known) return;
+  known = count;
+  g_torch->set_num_threads(static_cast<std::int32_t>(count));
+}
+
+// False: the launch was refused, or a result could not be allocated; Python repeats the call and
+// says why.
+bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* results) {
+  char* addresses[kMaxTensors];
+  for (std::size_t i = 0; i < recipe.allocations.size(); ++i) {
+    const Allocation& allocation = recipe.allocations[i];
+    results->emplace_back(
+        allocation.keywords
+            ? PyObject_Call(allocation.function.get(), allocation.args.get(),
+                            allocation.keywords.get())
+            : PyObject_CallObject(allocation.function.get(), allocation.args.get()));
+    TensorMeta meta;
+    if (!results->back() || !g_torch->reader.read(results->back().get(), &meta)) {
+      PyErr_Clear();
+      return false;
+    }
+    addresses[i] = meta.data;
+  }
+  alignas(std::max_align_t) char args[kMaxArgs];
+  std::memcpy(args, recipe.args, recipe.args_size);
+  mindiesd_tensor tensors[kMaxTensors];
+  for (std::size_t i = 0; i < recipe.slots.size(); ++i) {
+    const Slot& slot = recipe.slots[i];
+    tensors[i] = slot.tensor;
+    char* base = slot.source >= 0 ? call.metas[slot.source].data : addresses[~slot.source];
+    tensors[i].data = base + slot.offset;
+    const mindiesd_tensor* pointer = &tensors[i];
+    std::memcpy(args + slot.field, &pointer, sizeof(void*));
+  }
+  void* stream = nullptr;
+  if (!g_torch->reader.stream(call.metas[0], &stream)) return false;
+  std::memcpy(args + recipe.stream_field, &stream, sizeof(stream));
+  if (call.metas[0].device_type == MINDIESD_CPU) follow_thread_count();
+  PyThreadState* state = PyEval_SaveThread();
+  const mindiesd_status status = recipe.function(args);
+  PyEval_RestoreThread(state);
+  return status == MINDIESD_OK;
+}
+
+PyObject* collect(const Recipe& recipe, const Arguments& call, std::vector<Ref>* made) {
+  const auto take = [&](int source) {
+    PyObject* object = source >= 0 ? call.objects[source] : made->data()[~source].get();
+    return Ref::to(object).release();
+  };
+  if (!recipe.tuple) return take(recipe.results[0]);
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(recipe.results.size()));
+  for (std::size_t i = 0; tuple != nullptr && i < recipe.results.size(); ++i) {
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), take(recipe.results[i]));
+  }
+  return tuple;
+}
+
+// replay(operation, args, keywords)
+PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || g_torch == nullptr || t_recording || !ordinary_state()) return not_applicable();
+  Arguments call;
+  if (!read_call(args[0], args[1], args[2], &call) || call.tensors == 0 || wants_gradient(call)) {
+    return not_applicable();
+  }
+  const std::shared_ptr<const Recipe> recipe = g_table->find(call);
+  if (recipe == nullptr) return Ref::to(&_Py_NoneStruct).release();
+  if (!recipe->replayable) return not_applicable();
+  std::vector<Ref> made;
+  made.reserve(2);
+  if (!launch(*recipe, call, &made)) return not_applicable();
+  return collect(*recipe, call, &made);
+}
+
+// ---- Recording ----
+
+PyObject* fail(const char* text) {
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, text);
+  return nullptr;
+}
+
+bool read_slot(PyObject* item, Slot* slot) {
+  std::int64_t values[6];  // field, source, offset, dtype, device type, device id
+  if (PyTuple_Size(item) != 8) return false;
+  for (Py_ssize_t i = 0; i < 6; ++i) values[i] = PyLong_AsLongLong(PyTuple_GetItem(item, i));
+  PyObject* sizes = PyTuple_GetItem(item, 6);
+  PyObject* strides = PyTuple_GetItem(item, 7);
+  const Py_ssize_t rank = PyTuple_Size(sizes);
+  if (rank < 0 || rank > MINDIESD_MAX_NDIM || PyTuple_Size(strides) != rank) return false;
+  for (Py_ssize_t d = 0; d < rank; ++d) {
+    slot->sizes[d] = PyLong_AsLongLong(PyTuple_GetItem(sizes, d));
+    slot->strides[d] = PyLong_AsLongLong(PyTuple_GetItem(strides, d));
+  }
+  slot->field = static_cast<std::size_t>(values[0]);
+  slot->source = static_cast<int>(values[1]);
+  slot->offset = values[2];
+  slot->tensor = {nullptr,
+                  nullptr,
+                  nullptr,
+                  static_cast<std::int32_t>(rank),
+                  static_cast<std::int32_t>(values[3]),
+                  static_cast<std::int32_t>(values[4]),
+                  static_cast<std::int32_t>(values[5])};
+  return PyErr_Occurred() == nullptr;
+}
+
+// (function, struct, stream field, slots, allocations, results, whether they are a tuple)
+bool read_recipe(PyObject* description, Recipe* recipe) {
+  if (PyTuple_Size(description) != 7) return false;
+  const auto item = [&](Py_ssize_t i) { return PyTuple_GetItem(description, i); };
+  recipe->function = reinterpret_cast<mindiesd_status (*)(const void*)>(PyLong_AsVoidPtr(item(0)));
+  char* bytes = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(item(1), &bytes, &size) != 0) return false;
+  if (static_cast<std::size_t>(size) > kMaxArgs) return false;
+  std::memcpy(recipe->args, bytes, static_cast<std::size_t>(size));
+  recipe->args_size = static_cast<std::size_t>(size);
+  recipe->stream_field = static_cast<std::size_t>(PyLong_AsLongLong(item(2)));
+  const Py_ssize_t slots = PyTuple_Size(item(3));
+  if (slots < 0 || slots > kMaxTensors) return false;
+  recipe->slots.resize(static_cast<std::size_t>(slots));
+  for (Py_ssize_t i = 0; i < slots; ++i) {
+    Slot& slot = recipe->slots[static_cast<std::size_t>(i)];
+    if (!read_slot(PyTuple_GetItem(item(3), i), &slot)) return false;
+    slot.tensor.sizes = slot.sizes;
+    slot.tensor.strides = slot.strides;
+  }
+  const Py_ssize_t allocations = PyTuple_Size(item(4));
+  if (allocations < 0 || allocations > kMaxTensors) return false;
+  for (Py_ssize_t i = 0; i < allocations; ++i) {
+    PyObject* parts = PyTuple_GetItem(item(4), i);
+    if (PyTuple_Size(parts) != 3) return false;
+    PyObject* keywords = PyTuple_GetItem(parts, 2);
+    recipe->allocations.push_back({Ref::to(PyTuple_GetItem(parts, 0)),
+                                   Ref::to(PyTuple_GetItem(parts, 1)),
+                                   keywords == &_Py_NoneStruct ? Ref() : Ref::to(keywords)});
+  }
+  const Py_ssize_t results = PyTuple_Size(item(5));
+  for (Py_ssize_t i = 0; i < results; ++i) {
+    recipe->results.push_back(static_cast<int>(PyLong_AsLong(PyTuple_GetItem(item(5), i))));
+  }
+  recipe->tuple = item(6) == &_Py_TrueStruct;
+  recipe->replayable = true;
+  return PyErr_Occurred() == nullptr && !recipe->results.empty();
+}
+
+// record(operation, args, keywords, description); None for the description: never replayed.
+PyObject* record(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4 || g_torch == nullptr) return fail("record takes four arguments");
+  Arguments call;
+  if (!read_call(args[0], args[1], args[2], &call) || g_table->find(call) != nullptr) {
+    return Ref::to(&_Py_NoneStruct).release();
+  }
+  auto recipe = std::make_shared<Recipe>();
+  recipe->key.assign(call.key, call.key + call.words);
+  if (args[3] != &_Py_NoneStruct && !read_recipe(args[3], recipe.get())) {
+    return fail("record: not a description of a call");
+  }
+  g_table->insert(std::move(recipe));
+  return Ref::to(&_Py_NoneStruct).release();
+}
+
+// recording(bool): while True in this thread, replay leaves every call to Python.
+PyObject* recording(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 1) return fail("recording takes one argument");
+  t_recording = args[0] == &_Py_TrueStruct;
+  return Ref::to(&_Py_NoneStruct).release();
+}
+
+// forget(): drops every recipe, and gives their number.
+PyObject* forget(PyObject*, PyObject* const*, Py_ssize_t) {
+  const auto count = static_cast<long>(g_table != nullptr ? g_table->count() : 0);
+  if (g_table != nullptr) g_table->clear();
+  return PyLong_FromLong(count);
+}
+
+// connect(tensor, parameter, dtype, base, exchange table or None, conditions, is_grad_enabled,
+// get_num_threads, raw stream function, address of mindiesd_set_num_threads)
+PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 10) return fail("connect takes ten arguments");
+  auto torch = std::make_unique<Torch>();
+  torch->tensor_type = Ref::to(args[0]);
+  torch->parameter_type = Ref::to(args[1]);
+  torch->dtype_type = Ref::to(args[2]);
+  if (!torch->reader.connect(args[4], args[3])) return fail("torch.Tensor lacks a method");
+  const Py_ssize_t conditions = PyTuple_Size(args[5]);
+  for (Py_ssize_t i = 0; i < conditions; ++i) {
+    torch->conditions.push_back(Ref::to(PyTuple_GetItem(args[5], i)));
+  }
+  torch->grad_enabled = Ref::to(args[6]);
+  torch->num_threads = Ref::to(args[7]);
+  torch->reader.set_stream_function(args[8]);
+  torch->set_num_threads = reinterpret_cast<void (*)(std::int32_t)>(PyLong_AsVoidPtr(args[9]));
+  torch->requires_grad_name = Ref(PyUnicode_InternFromString("requires_grad"));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  // Both live until the process ends: threads may be inside when the interpreter goes down.
+  if (g_table == nullptr) g_table = new Table;
+  g_table->clear();
+  g_torch = torch.release();
+  return Ref::to(&_Py_NoneStruct).release();
+}
+
+PyMethodDef g_methods[] = {
+    {"replay", replay, kMethodFast, nullptr},       {"record", record, kMethodFast, nullptr},
+    {"recording", recording, kMethodFast, nullptr}, {"forget", forget, kMethodFast, nullptr},
+    {"connect", connect, kMethodFast, nullptr},
+};
+
+}  // namespace
+}  // namespace mindiesd::python
+
+// The five functions above as Python callables in a tuple, in the order of g_methods. Called once,
+// with the interpreter's lock held.
+extern "C" MINDIESD_EXPORT PyObject* mindiesd_python_functions(void) {
+  using mindiesd::python::g_methods;
+  constexpr Py_ssize_t kCount = sizeof(g_methods) / sizeof(g_methods[0]);
+  PyObject* tuple = PyTuple_New(kCount);
+  for (Py_ssize_t i = 0; tuple != nullptr && i < kCount; ++i) {
+    PyTuple_SetItem(tuple, i, PyCFunction_NewEx(&g_methods[i], nullptr, nullptr));
+  }
+  return tuple;
+}

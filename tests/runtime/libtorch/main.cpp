@@ -1,0 +1,107 @@
+// A libtorch program that uses mindiesd/torch.h: each function against torch's own operators, and
+// what it refuses. Prints what is wrong; the exit status says whether anything was.
+
+#include <ATen/ATen.h>
+#include <mindiesd/torch.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+namespace {
+
+namespace m = mindiesd::torch;
+int g_wrong = 0;
+
+void expect_close(const at::Tensor& found, const at::Tensor& wanted, const char* what) {
+  if (found.sizes() == wanted.sizes() && found.scalar_type() == wanted.scalar_type() &&
+      at::allclose(found, wanted, 1e-4, 1e-5)) {
+    return;
+  }
+  std::printf("%s differs\n", what);
+  ++g_wrong;
+}
+
+void expect_refused(const std::function<void()>& call, const char* text) {
+  std::string found = "nothing";
+  try {
+    call();
+  } catch (const c10::Error& error) {
+    found = error.what_without_backtrace();
+    if (found.find(text) != std::string::npos) return;
+  }
+  std::printf("expected a refusal with \"%s\", but got %s\n", text, found.c_str());
+  ++g_wrong;
+}
+
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  const auto halves = x.chunk(2, -1);
+  return x * cos + at::cat({-halves[1], halves[0]}, -1) * sin;
+}
+
+at::Tensor rms(const at::Tensor& x, const at::Tensor& weight) {
+  return x * at::rsqrt(x.square().mean(-1, true) + 1e-6) * weight;
+}
+
+void check_results() {
+  const at::Tensor q = at::randn({2, 7, 4, 16}), k = at::randn({2, 9, 4, 16});
+  const at::Tensor v = at::randn({2, 9, 4, 16}), keep = at::rand({2, 1, 7, 9}) > 0.3;
+  m::AttentionOptions attention;
+  attention.mask = keep;
+  attention.backend = mindiesd::backend_named("cpu");
+  expect_close(m::attention_forward(q, k, v, attention),
+               at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2),
+                                                v.transpose(1, 2), keep)
+                   .transpose(1, 2),
+               "attention_forward");
+  const at::Tensor cos = at::randn({7, 1, 16}), sin = at::randn({7, 1, 16});
+  expect_close(m::rotary_position_embedding(q, cos, sin), rotated(q, cos, sin), "rotary");
+  const at::Tensor weight = at::randn({16});
+  m::RotaryQkOptions normed;
+  normed.norm = mindiesd::QkNorm::kHead;
+  normed.query_weight = weight;
+  normed.key_weight = weight;
+  const auto [first, second] = m::rotary_qk(q, v.slice(1, 0, 7), cos, sin, normed);
+  expect_close(first, rotated(rms(q, weight), cos, sin), "rotary_qk, query");
+  expect_close(second, rotated(rms(v.slice(1, 0, 7), weight), cos, sin), "rotary_qk, key");
+  expect_close(m::rms_norm(q, weight), rms(q, weight), "rms_norm");
+  m::NormOptions block;
+  block.branch = k.slice(1, 0, 7);
+  block.gate = weight;
+  block.scale = at::randn({2, 1, 1, 16});
+  block.shift = at::randn({16});
+  const at::Tensor sum = q + weight * *block.branch;
+  const auto [normal, total] = m::fused_norm(q, block);
+  expect_close(total, sum, "fused_norm, sum");
+  expect_close(normal, at::layer_norm(sum, {16}) * (1 + *block.scale) + *block.shift, "fused_norm");
+  expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
+  expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
+  m::SoftmaxOptions soft;
+  soft.scale = 0.5;
+  soft.bias = weight;
+  soft.subtract = mindiesd::Subtract::kRow;
+  expect_close(m::softmax(q, soft), at::softmax(q * 0.5 + weight, -1), "softmax");
+}
+
+void check_refusals() {
+  const at::Tensor x = at::randn({2, 8});
+  expect_refused([&] { m::rms_norm(at::Tensor()); }, "x must be a tensor");
+  expect_refused([&] { m::rms_norm(x.to(at::kDouble)); }, "but is Double");
+  expect_refused([&] { m::rms_norm(x.to(at::kInt)); }, "must be float32, float16 or bfloat16");
+  expect_refused([&] { m::rms_norm(x, at::randn({7})); }, "weight must have input's width");
+  expect_refused([&] { m::attention_forward(x, x, x); }, "must have 4 dimensions");
+  expect_refused([&] { m::rms_norm(at::empty({2, 8}, at::kMeta)); }, "must be on the CPU");
+  const at::Tensor wanted = at::randn({2, 8}).requires_grad_(true);
+  expect_refused([&] { m::rms_norm(wanted); }, "computes no gradients");
+  const at::NoGradGuard guard;
+  m::rms_norm(wanted);
+}
+
+}  // namespace
+
+int main() {
+  check_results();
+  check_refusals();
+  if (g_wrong == 0) std::puts("all as expected");
+  return g_wrong == 0 ? 0 : 1;
+}

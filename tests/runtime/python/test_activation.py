@@ -1,0 +1,115 @@
+"""Activations and gated products against the torch code that they replace."""
+
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+from accuracy import FLOATS, assert_accurate
+from mindiesd import ext
+from mindiesd.utils import ParametersInvalid
+
+
+def fast(x):
+    return x * torch.sigmoid(1.702 * x)
+
+
+PLAIN = {
+    "gelu": (F.gelu, lambda x: ext.gelu(x)),
+    "gelu-tanh": (lambda x: F.gelu(x, approximate="tanh"), lambda x: ext.gelu(x, "tanh")),
+    "gelu-fast": (fast, lambda x: ext.gelu(x, approximate="fast")),
+    "silu": (F.silu, ext.silu),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", PLAIN)
+def test_as_accurate_as_torchs(backend, name, dtype):
+    original, ours = PLAIN[name]
+    x = (torch.randn(300, 1001) * 4).to(dtype)
+    assert_accurate(ours(x), original(x), original(x.double()))
+
+
+@pytest.mark.parametrize("dtypes", list(itertools.product(FLOATS, repeat=2)))
+@pytest.mark.parametrize("name", PLAIN)
+def test_gated_products(backend, name, dtypes):
+    original = PLAIN[name][0]
+    x, gate = (torch.randn(300, 257).to(t) for t in dtypes)
+    exact = x.double() * original(gate.double())
+    assert_accurate(ext.gated(x, gate, name), x * original(gate), exact)
+
+
+@pytest.mark.parametrize("gate", ["first", "second"])
+@pytest.mark.parametrize("dim", [-1, 1, 0])
+@pytest.mark.parametrize("name", PLAIN)
+def test_halves_in_either_order(name, dim, gate):
+    x = torch.randn(6, 4, 10)
+    first, second = x.chunk(2, dim)
+    original = PLAIN[name][0]
+    wanted = first * original(second) if gate == "second" else original(first) * second
+    torch.testing.assert_close(ext.glu(x, name, gate=gate, dim=dim), wanted)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x,
+        lambda x: x.transpose(0, 2),
+        lambda x: x[:, ::2],
+        lambda x: x[..., 1::3],
+        lambda x: x[:, :1].expand(-1, 5, -1),
+        lambda x: x[0, 0, 0],
+        lambda x: x[:0],
+        lambda x: x.to(memory_format=torch.contiguous_format).unsqueeze(1).permute(0, 3, 1, 2),
+    ],
+)
+def test_layouts(backend, view):
+    x = view(torch.randn(4, 6, 8))
+    ours = ext.gelu(x)
+    torch.testing.assert_close(ours, F.gelu(x))
+    assert ours.stride() == torch.empty_like(x).stride()
+    torch.testing.assert_close(ext.gated(x, x.clone(), "silu"), x * F.silu(x))
+
+
+def test_nan_and_infinity(backend):
+    x = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e30, -1e30])
+    finite = torch.tensor([0, 2, 3, 4, 5, 6])  # torch's own vectorised gelu makes NaN of infinity
+    for original, ours in PLAIN.values():
+        torch.testing.assert_close(ours(x)[finite], original(x)[finite], equal_nan=True)
+        assert backend == "math" or ours(x)[1] == float("inf")
+
+
+def test_modules_stand_in_for_torchs():
+    x = torch.randn(3, 8)
+    for ours, theirs in (
+        (ext.GELU(), torch.nn.GELU()),
+        (ext.GELU(approximate="tanh"), torch.nn.GELU(approximate="tanh")),
+        (ext.SiLU(), torch.nn.SiLU()),
+    ):
+        assert isinstance(ours, type(theirs))
+        torch.testing.assert_close(ours(x), theirs(x))
+        with torch.enable_grad():
+            wanted = x.clone().requires_grad_()
+            ours(wanted).sum().backward()
+            assert wanted.grad is not None
+    y = x.clone()
+    assert ext.SiLU(inplace=True)(y) is y
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda x: ext.gelu(x, "erf"), "approximate must be one of"),
+        (lambda x: ext.gelu(x.int()), "x must be a floating tensor"),
+        (lambda x: ext.silu(None), "x must be a torch.Tensor"),
+        (lambda x: ext.gated(x, x[:1], "silu"), "gate must have the shape of x"),
+        (lambda x: ext.gated(x, x, "relu"), "activation must be one of"),
+        (lambda x: ext.gated(x, x.to("meta"), "silu"), "gate must be on the device of x"),
+        (lambda x: ext.glu(x[:, :7], "silu"), "x must have an even size"),
+        (lambda x: ext.glu(x, "silu", gate="left"), "gate must be one of"),
+        (lambda x: ext.glu(x, "silu", dim=2), "dim must be an int in -2 to 1"),
+    ],
+)
+def test_bad_arguments(call, text):
+    with pytest.raises(ParametersInvalid, match=text):
+        call(torch.randn(3, 8))
