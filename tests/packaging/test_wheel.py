@@ -70,7 +70,7 @@ def environment(prefix):
 def test_wheel_serves_every_python_3(wheel):
     assert wheel.name.split("-")[2:4] == ["py3", "none"]
     names = zipfile.ZipFile(wheel).namelist()
-    assert "mindiesd/lib/libmindiesd.so" in names
+    assert {"mindiesd/lib/libmindiesd.so", "mindiesd/lib/libmindiesd_python.so"} <= set(names)
     assert not [name for name in names if name.endswith((".a", ".hpp", ".cpp"))]
 
 

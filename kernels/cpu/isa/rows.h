@@ -54,6 +54,7 @@ class RowSum {
       }
       double part = 0.0;
 #pragma omp simd reduction(+ : part)
+      // NOLINTNEXTLINE(modernize-loop-convert): OpenMP takes this form of loop alone
       for (int64_t j = 0; j < kLane; ++j) part += static_cast<double>(lanes[j]);
       total_ += part;
     }

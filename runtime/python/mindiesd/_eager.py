@@ -104,7 +104,11 @@ def _source(tensor, arguments, storages, outputs):
     for i, argument in enumerate(arguments):
         if tensor is argument:
             return i, 0
-    owners = [i for i, storage in enumerate(storages) if storage == _storage(tensor)]
+    owners = [
+        i
+        for i, storage in enumerate(storages)
+        if storage == _storage(tensor) and not any(arguments[i] is a for a in arguments[:i])
+    ]
     if len(owners) > 1:  # slices of one tensor: what is derived from one mostly begins where it does
         owners = [i for i in owners if arguments[i].data_ptr() == tensor.data_ptr()]
     if len(owners) != 1:
@@ -139,6 +143,10 @@ def _describe(args, keywords, launch, result):
             _library.DEVICE_TYPES[device.type], device.index or 0,
             tuple(tensor.shape), tensor.stride(),
         ))  # fmt: skip
+    # An argument that is not handed on may have been read: its values are then part of the call.
+    used = {source for _, source, *_ in slots if source >= 0}
+    if not all(any(a is arguments[i] for i in used) for a in arguments):
+        return None
     results = []
     for item in result if isinstance(result, tuple) else (result,):
         for number, owner in (*enumerate(arguments), *((~i, t) for i, t in enumerate(outputs))):

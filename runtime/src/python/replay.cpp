@@ -2,7 +2,8 @@
 // mindiesd_python_functions.
 //
 // The package checks a call in Python once for each signature: an operator, its scalars, and of its
-// tensors the types, devices, sizes and strides, all of which make up a key. What the call then
+// tensors the types, devices, sizes and strides, and which of them are one; all of that makes up a
+// key. What the call then
 // hands to the C interface, and which results it allocates, is kept as a recipe. A later call with
 // the same key allocates its results, puts its own addresses into the recipe's argument struct, and
 // launches; what depends on addresses (overlap, alignment) the C interface checks each time.
@@ -59,11 +60,16 @@ bool add_tensor(PyObject* object, Arguments* call) {
   if (call->tensors == kMaxTensors) return false;
   TensorMeta& meta = call->metas[call->tensors];
   if (!g_torch->reader.read(object, &meta)) return false;
-  call->objects[call->tensors++] = object;
+  // Which operands are one object is part of the key: a recipe knows an operand by its first place.
+  int first = 0;
+  call->objects[call->tensors] = object;
+  while (call->objects[first] != object) ++first;
+  ++call->tensors;
   bool room = call->push(kTensor | std::uint64_t{meta.dtype} << 8 |
                          static_cast<std::uint64_t>(meta.ndim) << 40 |
                          static_cast<std::uint64_t>(meta.device_type) << 48) &&
-              call->push(static_cast<std::uint64_t>(meta.device_id));
+              call->push(static_cast<std::uint64_t>(meta.device_id) |
+                         static_cast<std::uint64_t>(first) << 32);
   for (std::int32_t d = 0; d < meta.ndim; ++d) {
     room = room && call->push(static_cast<std::uint64_t>(meta.sizes[d])) &&
            call->push(static_cast<std::uint64_t>(meta.strides[d]));

@@ -176,6 +176,41 @@ def test_operands_that_share_memory_are_told_apart():
     assert torch.equal(mindiesd.rotary_position_embedding(x, a, b), wanted)
 
 
+@pytest.mark.parametrize("first", ["aaa", "aba", "abb", "abc"])
+@pytest.mark.parametrize("second", ["aaa", "aab", "aba", "abb", "abc"])
+def test_which_operands_are_one_is_part_of_a_call(first, second):
+    made = {name: torch.randn(2, 3, 5, 8) for name in "abc"}
+    for names in (first, first, second, second):
+        operands = [made[name] for name in names]
+        wanted = torch.nn.functional.scaled_dot_product_attention(*operands)
+        found = mindiesd.attention_forward(*operands, head_first=True)
+        torch.testing.assert_close(found, wanted)
+
+
+def test_one_modulation_for_two_places(in_python):
+    """Gate and scale are brought into shape from one tensor, or from two."""
+    x, y, a, b = (torch.randn(2, 5, 16), torch.randn(2, 5, 16), *torch.randn(2, 2, 16).clone())
+    for gate, scale in ((a, a), (a, a), (a, b), (a, b), (b, a)):
+        total, normal = ext.residual_norm(NORM, x, y, gate, scale)
+        wanted = x + gate[:, None] * y
+        torch.testing.assert_close(total, wanted)
+        torch.testing.assert_close(normal, NORM(wanted) * (1 + scale[:, None]))
+
+
+def test_numbers_in_tensors_are_read_each_time():
+    q = torch.randn(2, 7, 4, 16)
+    for value in (0.5, 0.5, 0.1, 2.0):
+        number = torch.tensor(value)
+        found = ext.attention_forward(q, q, q, scale=number)
+        torch.testing.assert_close(found, ext.attention_forward(q, q, q, scale=value))
+        found = ext.rms_norm(q, None, number)
+        torch.testing.assert_close(found, ext.rms_norm(q, None, value))
+        causal = torch.tensor(value > 0.3)
+        found = ext.attention_forward(q, q, q, is_causal=causal)
+        wanted = ext.attention_forward(q, q, q, is_causal=value > 0.3)
+        torch.testing.assert_close(found, wanted)
+
+
 def test_slices_of_one_tensor(in_python):
     """Tables that lie in one tensor, brought into shape before the launch."""
     x = torch.randn(2, 7, 4, 16)

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _ops
+from .. import _math, _ops
 from .._checks import expect_choice, expect_inference, expect_same_device, expect_tensor
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -22,12 +22,18 @@ def _expect_floating(name, tensor):
         raise ParametersInvalid(f"{name} must be a floating tensor, but is {tensor.dtype}.")
 
 
+def _compute(x, gate, kind, dtype):
+    if x.is_nested:  # no kernel, and no operator of ours, takes these
+        return _math.activation(x, gate, kind).to(dtype)
+    return _ops.activation(x, gate, kind, dtype)
+
+
 @eager
 def activate(x, kind):
     """The activation of number ``kind`` (``_ops.GELU`` …), in x's type and stride order."""
     _expect_floating("x", x)
     expect_inference(x)
-    return _ops.activation(x, None, kind, x.dtype)
+    return _compute(x, None, kind, x.dtype)
 
 
 @eager
@@ -48,7 +54,7 @@ def gelu(x, approximate="none"):
     expect_choice("approximate", approximate, tuple(_GELUS))
     _expect_floating("x", x)
     expect_inference(x)
-    return _ops.activation(x, None, _GELUS[approximate], x.dtype)
+    return _compute(x, None, _GELUS[approximate], x.dtype)
 
 
 @eager
@@ -60,7 +66,7 @@ def silu(x):
     """
     _expect_floating("x", x)
     expect_inference(x)
-    return _ops.activation(x, None, _ops.SILU, x.dtype)
+    return _compute(x, None, _ops.SILU, x.dtype)
 
 
 @eager
@@ -86,7 +92,7 @@ def gated(x, gate, activation):
         raise ParametersInvalid(
             f"gate must have the shape of x, {list(x.shape)}, but has {list(gate.shape)}."
         )
-    return _ops.activation(x, gate, _GATES[activation], torch.promote_types(x.dtype, gate.dtype))
+    return _compute(x, gate, _GATES[activation], torch.promote_types(x.dtype, gate.dtype))
 
 
 @eager
@@ -119,7 +125,7 @@ def glu(x, activation, *, gate="second", dim=-1):
     expect_inference(x)
     first, second = x.chunk(2, dim) if x.shape[dim] else (x, x)
     value, gating = (first, second) if gate == "second" else (second, first)
-    return _ops.activation(value, gating, _GATES[activation], x.dtype)
+    return _compute(value, gating, _GATES[activation], x.dtype)
 
 
 class GELU(torch.nn.GELU):

@@ -194,7 +194,7 @@ def attention_forward(
 
     Returns:
         A tensor of query's type: [B, Sq, N, Dv], dense; with ``head_first`` in the stride order of the
-        query. A query that sees no key gives zeros. Under ``torch.autocast`` operands are cast as
+        query. A query that sees no key gives zeros. Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
 
     Raises:
@@ -207,6 +207,14 @@ def attention_forward(
         )
     _check_tensors_only(query, key, value, attn_mask)
     expect_inference(query, key, value, attn_mask)
+    if query.is_nested:
+        beyond = (window_size, softcap, alibi_slopes, key_lengths) != ((-1, -1), 0.0, None, None)
+        if beyond or is_causal and causal_alignment != "top_left":
+            raise ParametersInvalid(
+                "nested tensors go through torch's scaled_dot_product_attention, which has no windows, "
+                "softcap, slopes, key lengths or bottom-right causality."
+            )
+        return _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal)
     cast = autocast_type(query, "aten::scaled_dot_product_attention")
     if cast is not None:
         query, key, value, attn_mask = (
@@ -263,6 +271,17 @@ def attention_forward(
 
     swapped = (t.transpose(1, 2) for t in (query, key, value))
     return _attention_any_rank(*swapped, attn_mask, call_swapped).transpose(1, 2)
+
+
+def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal):
+    """torch's own function, which knows nested tensors: there is no kernel for them here."""
+    if not head_first:
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+    result = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, is_causal=_flag("is_causal", is_causal),
+        scale=None if scale is None else finite_number("scale", scale),
+    )  # fmt: skip
+    return result if head_first else result.transpose(1, 2)
 
 
 def _check_tensors_only(query, key, value, attn_mask):

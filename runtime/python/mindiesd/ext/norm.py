@@ -4,7 +4,7 @@ transformer block."""
 import torch
 from torch.nn.modules import module as module_hooks
 
-from .. import _ops
+from .. import _math, _ops
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -122,6 +122,8 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
         result_type, x.dtype, weight.dtype if weight is not None else None,
         bias.dtype if bias is not None else None,
     )  # fmt: skip
+    if x.is_nested:  # no kernel, and no operator of ours, takes these
+        return _math.rms_norm(x, weight, bias, eps, *types)
     return _ops.rms_norm(x, weight, bias, eps, *types, result_type == "input")
 
 
@@ -219,6 +221,9 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     if x.dtype != torch.float64 and autocast_type(x, rule) is not None:
         normed = torch.float32
     dtype = _promoted(normed, scale, shift)
+    if x.is_nested:
+        operands = (x, None, None, weight, bias, scale, shift)
+        return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
     return _ops.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
 
 

@@ -145,6 +145,8 @@ def _rotary(x, tables, result_type, inplace):
     rows = tables.broadcast("x", x)
     dtype = _rotary_type(result_type, x, *tables.parts)
     cos, sin = tables.for_result(x.dtype, dtype)
+    if x.is_nested:
+        raise ParametersInvalid("x must not be a nested tensor: its rows have no common table.")
     if inplace:
         _expect_writable("x", x, rows, dtype)
         _ops.rotary_position_embedding_(x, cos, sin, tables.interleaved)

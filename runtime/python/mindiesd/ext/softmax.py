@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _ops
+from .. import _math, _ops
 from .._checks import (
     autocast_type,
     expect_choice,
@@ -111,6 +111,8 @@ def softmax(
             mask_value=None if mask is None or mask.dtype != torch.bool else mask_value,
         )  # fmt: skip
         return one.reshape(())
-    return _ops.softmax(
+    call = (
         input, dim, scale, bias, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
-    )
+    )  # fmt: skip
+    # No kernel, and no operator of ours, takes nested tensors.
+    return _math.softmax(*call) if input.is_nested else _ops.softmax(*call)
