@@ -1,4 +1,4 @@
-"""Fixtures of the tests over public packages: each package's sources, its migrated copy, its report."""
+"""Fixtures of the tests over public packages: each package, its migrated copy and its report."""
 
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 """What was rewritten in the public packages computes what stood there before, on random tensors.
 
-survey/numeric.py says how. Code that is equal but for names is run once. What cannot be run by itself
-is named, with the reason, in tests/score/not_run.jsonl, which scripts/update_public.py writes.
+survey/numeric.py says how. Code that is equal but for names is run once. What cannot be run by
+itself is named, with the reason, in tests/score/not_run.jsonl; scripts/update_public.py writes it.
 """
 
 import collections

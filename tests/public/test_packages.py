@@ -1,7 +1,7 @@
 """What migration does to public packages of model code: no crash, valid files, and a record.
 
-tests/score/public holds every site with its outcome, tests/score/verdicts.jsonl what a reader said of
-every distinct pair of before and after. scripts/update_public.py writes both.
+tests/score/public holds every site with its outcome, tests/score/verdicts.jsonl what a reader said
+of every distinct pair of before and after. scripts/update_public.py writes both.
 """
 
 import pytest
@@ -86,7 +86,9 @@ def test_page_is_current(everything):
 def test_every_refusal_is_classed(everything):
     """Each refusal is either right by the contract or on the open list, with the reason."""
     left = [f"{name}: {place(site)}" for name, site in page.unclassed(everything)]
-    assert not left, f"say what {len(left)} refusals are, in {page.CLASSES.name}:\n" + "\n".join(left[:40])
+    assert not left, (
+        f"say what {len(left)} refusals are, in {page.CLASSES.name}:\n" + "\n".join(left[:40])
+    )
 
 
 def test_few_refusals_are_open(everything):

@@ -44,10 +44,13 @@ INTEGERS = (
 MASKS = re.compile(r"mask|bias$|attn_bias|block_mask")
 TABLE_NAMES = re.compile(r"(^|_)(cos|sin|cosine|sine)(_|$)|freqs?_(cos|sin)|^(cos|sin)")
 FREQUENCIES = re.compile(r"freqs?|rope|rotary|pos_emb|^emb|pe$|position_emb|position_embeddings")
-FLAGS = re.compile(r"^is_|^use_|causal|training|flash|fused|upcast|enable|inplace|^return_|residual|affine$")
+FLAGS = re.compile(
+    r"^is_|^use_|causal|training|flash|fused|upcast|enable|inplace|^return_|residual|affine$"
+)
 TENSORS = re.compile(
     r"^(x|xs|q|k|v|t|xq|xk|xv|query|key|value|tensor|tokens|input|inputs|hidden|states|hidden_states"
-    r"|x_in|u|h|gate)$|states|query|key|value|hidden(?!_?(dim|size))|tensor|^[qkvx]_|_[qkvx]$|embeds?$|^[qkvx]\d?$|latent"
+    r"|x_in|u|h|gate)$|states|query|key|value|hidden(?!_?(dim|size))|tensor"
+    r"|^[qkvx]_|_[qkvx]$|embeds?$|^[qkvx]\d?$|latent"
 )
 
 

@@ -1,21 +1,29 @@
 """Attention functions of libraries that need a GPU, written out in plain operations of torch.
 
-Entry point: `special`, for extract.Sources. diffusers and transformers themselves are imported where
-another package, or the package's own unmigrated sources, ask for what is in them.
+Entry point: `special`, for extract.Sources. A few parts of diffusers and transformers are imported,
+unmigrated, where the sources of any package ask for them.
 """
 
 import importlib
+import types
 
 import torch
 
-REAL = ("diffusers.models.embeddings.", "diffusers.models.attention_dispatch.dispatch_attention_fn")
+REAL = (
+    "diffusers.models.embeddings.apply_rotary_emb",
+    "diffusers.models.attention_dispatch.dispatch_attention_fn",
+    "transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm",
+)
 
 
 def special(name: str):
     """The object for a qualified name, or None."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
-    if name.startswith(REAL):
+    below = {n.removeprefix(f"{name}."): f for n, f in FUNCTIONS.items() if n.startswith(f"{name}.")}
+    if below:
+        return types.SimpleNamespace(**{n: f for n, f in below.items() if "." not in n})
+    if name in REAL:
         module, _, attribute = name.rpartition(".")
         return getattr(importlib.import_module(module), attribute, None)
     return None
@@ -25,7 +33,8 @@ def _attend(q, k, v, scale, causal, window, softcap=0.0):
     """q, k, v [B, S, N, D]; causal aligns the last query with the last key."""
     group = q.shape[2] // k.shape[2]
     k, v = (t.repeat_interleave(group, dim=2) for t in (k, v))
-    scores = torch.einsum("bsnd,btnd->bnst", q, k) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = torch.einsum("bsnd,btnd->bnst", q, k) * factor
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
     here = torch.arange(q.shape[1])[:, None] + k.shape[1] - q.shape[1]
@@ -47,6 +56,7 @@ def flash_attn_func(
     alibi_slopes=None, deterministic=False, return_attn_probs=False,
 ):  # fmt: skip
     assert q.dim() == 4 and alibi_slopes is None and not return_attn_probs
+    assert isinstance(causal, bool)
     return _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap)
 
 
@@ -55,13 +65,24 @@ def flash_attn_varlen_func(
     softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
     deterministic=False, return_attn_probs=False, block_table=None,
 ):  # fmt: skip
-    assert q.dim() == 3 and alibi_slopes is None and not return_attn_probs and block_table is None
+    assert q.dim() == 3 and isinstance(causal, bool) and not return_attn_probs
+    assert alibi_slopes is None and block_table is None
     starts = [t.tolist() for t in (cu_seqlens_q, cu_seqlens_k)]
     parts = [
-        _attend(q[a:b][None], k[c:d][None], v[c:d][None], softmax_scale, causal, tuple(window_size))[0]
+        _attend(
+            *(t[None] for t in (q[a:b], k[c:d], v[c:d])), softmax_scale, causal, tuple(window_size)
+        )[0]
         for a, b, c, d in zip(starts[0], starts[0][1:], starts[1], starts[1][1:], strict=False)
     ]
     return torch.cat(parts)
+
+
+def flash_attn_3_func(
+    q, k, v, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None,
+    v_descale=None, window_size=(-1, -1), attention_chunk=0, softcap=0.0,
+):  # fmt: skip
+    assert q.dim() == 4 and isinstance(causal, bool) and qv is None and attention_chunk == 0
+    return _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap)
 
 
 def memory_efficient_attention(query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None):
@@ -83,5 +104,6 @@ FUNCTIONS = {
     "flash_attn.flash_attn_varlen_func": flash_attn_varlen_func,
     "flash_attn.flash_attn_interface.flash_attn_func": flash_attn_func,
     "flash_attn.flash_attn_interface.flash_attn_varlen_func": flash_attn_varlen_func,
+    "flash_attn_interface.flash_attn_func": flash_attn_3_func,
     "xformers.ops.memory_efficient_attention": memory_efficient_attention,
 }

@@ -3,13 +3,14 @@
 Entry points: `cases` (what there is to run in one migrated package) and `run`. A case is a function
 that holds rewritten sites. It is run whole, called with drawn arguments, or, where that cannot be
 (a model's forward), only the statements that differ are, with drawn values for the names they read.
-Arguments are found by trial: every layout and table shape that the original accepts is tried on both.
+Arguments are found by trial: layouts and table shapes that the original accepts are given to both.
 
 The rule is that of SEMANTICS 1: against a float64 reference, the largest and the root-mean-square
 error are each at most 1.25 times the original's, or 2 units in the last place of the result's type.
 """
 
 import ast
+import contextlib
 import dataclasses
 import inspect
 import itertools
@@ -22,8 +23,16 @@ from survey import draws, emulated, extract, pairs, regions
 FACTOR = 1.25
 ACCEPTED = 3  # kinds of input compared for each pair of types,
 SEEDS = 2  # each with so many draws
+_KINDS = (("rms", "norm"), ("rotary", "rotary"), ("attention", "attention"), ("flash", "attention"))
+# What a region of each kind holds after migration.
+WRITTEN = {
+    "attention": ("attention_forward",),
+    "rotary": ("mindiesd.rotary", "mindiesd.ext.rotary"),
+    "norm": ("rms_norm", "RMSNorm"),
+}
+_MASKS = {False: (None, "bool", "float"), True: (None, "float")}
 MOCKS = ("self", "cls", "attn", "module", "config", "args", "cfg")
-TRIALS = 400  # assignments tried until one is found that the original takes
+TRIALS = 900  # assignments tried until one is found that the original takes
 # Type of the tensors, type of tables and parameters.
 TYPES = (
     (torch.float32, torch.float32),
@@ -35,12 +44,14 @@ TYPES = (
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A function with rewritten sites. kind: attention, rotary or norm; key: equal for equal code."""
+    """A function with rewritten sites. kind: attention, rotary or norm; key: equal for equal code;
+    floating_masks: whether a site in it assumes that."""
 
     file: str
     owner: str
     kind: str
     key: str
+    floating_masks: bool = False
 
 
 @dataclasses.dataclass
@@ -74,14 +85,17 @@ def cases(done) -> list[Case]:
             continue
         owner, node, head = around
         key = pairs.normalise(ast.unparse(head if kind == "norm" else node))
-        found.setdefault((file, owner, kind), Case(file, owner, kind, f"{kind} {key}"))
+        assumed = "the mask is floating" in site["assumes"]
+        known = found.get((file, owner, kind))
+        floating = assumed or (known is not None and known.floating_masks)
+        found[file, owner, kind] = Case(file, owner, kind, f"{kind} {key}", floating)
     return list(found.values())
 
 
 def kind_of(rule: str) -> str | None:
     """attention, rotary, norm (RMSNorm), or None for what this harness does not count."""
-    for words, kind in ((("rms",), "norm"), (("rotary",), "rotary"), (("attention", "flash"), "attention")):
-        if any(word in rule for word in words):
+    for word, kind in _KINDS:
+        if word in rule:
             return kind
     return None
 
@@ -138,7 +152,12 @@ class Runner:
             return function(**values)
 
         attention, rotary = case.kind == "attention", case.kind == "rotary"
-        rules = Rules(averages=attention, preserving=rotary)
+        rules = Rules(
+            averages=attention,
+            preserving=rotary,
+            floating_masks=case.floating_masks,
+            complex_tables="complex" in case.key,
+        )
         return _compare_all(names, defaults, prepare, call, rules)
 
     def _regions(self, case: Case) -> int:
@@ -147,6 +166,9 @@ class Runner:
         ]
         compared = 0
         for region in regions.between(*nodes):
+            text = "".join(ast.unparse(statement) for statement in region.after)
+            if not any(word in text for word in WRITTEN[case.kind]):
+                continue  # another rule's
             one = self._region(case, region)
             if not one:
                 return 0
@@ -184,6 +206,8 @@ class Runner:
             averages=case.kind == "attention",
             preserving=case.kind == "rotary",
             numbers=case.owner.endswith("__init__"),
+            floating_masks=case.floating_masks,
+            complex_tables="complex" in case.key,
         )
         return _compare_all(names, {}, prepare, call, rules)
 
@@ -228,13 +252,16 @@ class Rules:
     ranks: the ranks of tensors to try, None for all. averages: the results are weighted means of
     inputs, so errors count relative to the inputs' magnitude rather than to the mean's.
     preserving: results must have the shape of an input, unless no drawn input gives that. numbers:
-    names that say nothing are sizes, as in a constructor.
+    names that say nothing are sizes, as in a constructor. floating_masks: no boolean ones.
+    complex_tables: the code makes complex numbers, so its tables may be complex.
     """
 
     ranks: frozenset | None = None
     averages: bool = False
     preserving: bool = False
     numbers: bool = False
+    floating_masks: bool = False
+    complex_tables: bool = False
 
 
 def _compare_all(names, defaults, prepare, call, rules: Rules) -> int:
@@ -250,6 +277,8 @@ def _fitting(names, defaults, prepare, call, rules, preserving) -> list:
     """The first assignments that the original takes."""
     found = []
     for seed, assign in enumerate(assignments(names, defaults, rules)):
+        if found and assign.kind != found[0].kind:
+            break  # a function that takes pairs of tables may unpack a complex one, in vain
         draw = draws.Draw(seed, *TYPES[0])
         try:
             with torch.no_grad():
@@ -291,7 +320,9 @@ def _compare(fitting, types_, prepare, call, rules) -> int:
         compared += 1
     for (kind, dtype), (was, now, shown) in pool.items():
         if not now <= max(FACTOR * was, 2 * torch.finfo(dtype).eps):
-            raise Difference(f"{kind} error {now:.3g} where the original's is {was:.3g} ({dtype}); {shown}")
+            raise Difference(
+                f"{kind} error {now:.3g} where the original's is {was:.3g} ({dtype}); {shown}"
+            )
     return compared
 
 
@@ -313,8 +344,7 @@ def _judge(before, after, exact, values, rules, pool) -> None:
     """Compares types and shapes, and notes the errors of both in `pool`."""
     if len(after) != len(before):
         raise Difference(f"{len(before)} results became {len(after)}; {described(values)}")
-    inputs = [_root_mean_square(t) for t in tensors(values) if t.is_floating_point()]
-    magnitude = min(inputs, default=0.0) if rules.averages else 0.0
+    inputs = [t for t in tensors(values) if t.is_floating_point()] if rules.averages else []
     for old, new, true in zip(before, after, exact, strict=True):
         if (old.dtype, old.shape) != (new.dtype, new.shape):
             raise Difference(
@@ -326,7 +356,8 @@ def _judge(before, after, exact, values, rules, pool) -> None:
                 raise Difference(f"integers differ; {described(values)}")
             continue
         for measure in (_largest, _root_mean_square):
-            scale = max(measure(true), magnitude) or 1.0
+            # Weighted means: the sum of magnitudes is at most that of the inputs.
+            scale = max([measure(true), *map(measure, inputs)]) or 1.0
             was, now = (measure(t.to(true.dtype) - true) / scale for t in (old, new))
             key = (measure.__name__.strip("_").replace("_", " "), old.dtype)
             worst = pool.get(key, (0.0, 0.0, ""))
@@ -399,11 +430,12 @@ def assignments(names, defaults, rules: Rules):
     layouts = [
         item for item in draws.LAYOUTS.items() if rules.ranks is None or len(item[1]) in rules.ranks
     ]
+    kinds = ("pair", "complex" if rules.complex_tables else "angles", "matrices", "stacked")
     products = itertools.product(
-        ("pair", "complex", "angles", "matrices", "stacked") if "frequencies" in has else (None,),
+        kinds if "frequencies" in has else (None,),
         draws.TABLES if has & {"table", "frequencies"} else (None,),
         layouts if has & {"tensor", "mask"} else layouts[:1],
-        (None, "bool", "float") if "mask" in has else (None,),
+        _MASKS[rules.floating_masks] if "mask" in has else (None,),
         (False, True) if "flag" in has else (None,),
     )
     for kind, table, (layout, shape), mask, flag in products:
@@ -422,11 +454,12 @@ def assignments(names, defaults, rules: Rules):
         def assign(draw, makers=makers):
             return {n: makers[what](draw, n) for n, what in roles.items() if what != "default"}
 
+        assign.kind = kind
         yield assign
 
 
 def role(name: str, defaults: dict, numbers: bool) -> str:
-    """What a name stands for: tensor, table, frequencies, mask, flag, number, known, mock, default."""
+    """tensor, table, frequencies, mask, flag, number, known, mock or default: what a name is for."""
     optional = draws.FREQUENCIES.search(name) or name == "gate"
     if name in defaults and not (defaults[name] is None and optional):
         return "default"
@@ -455,10 +488,22 @@ def role(name: str, defaults: dict, numbers: bool) -> str:
 def run_all(migrations) -> dict:
     """(package, case) -> Outcome for every case of every package; equal code is run once."""
     outcomes: dict = {}
-    for done in migrations:
-        runner, known = Runner(done), {}
-        for case in cases(done):
-            if case.key not in known:
-                known[case.key] = runner.run(case)
-            outcomes[done.package.name, case] = known[case.key]
+    with _nothing_compiled():
+        for done in migrations:
+            runner, known = Runner(done), {}
+            for case in cases(done):
+                if case.key not in known:
+                    known[case.key] = runner.run(case)
+                outcomes[done.package.name, case] = known[case.key]
     return outcomes
+
+
+@contextlib.contextmanager
+def _nothing_compiled():
+    """torch.compile leaves functions as they are: what it makes of them is not asked here."""
+    compiler = torch.compile
+    torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
+    try:
+        yield
+    finally:
+        torch.compile = compiler

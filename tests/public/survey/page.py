@@ -112,7 +112,7 @@ def _refusals(migrations) -> list[str]:
             where = ", ".join(f"{name} {n}" for name, n in by_package.most_common())
             entry = table[index]
             lines.append(
-                f"| {by_package.total()} | {entry.get('shown', entry.get('code', ''))} "
+                f"| {by_package.total()} | {entry['code'].strip('^$')} "
                 f"| {entry['why']} | {where} |"
             )
     return lines

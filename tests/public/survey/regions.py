@@ -1,7 +1,7 @@
 """The statements in which two versions of a function differ, made runnable by themselves.
 
-Entry points: `owner_at`, `between`, `compiled` and `Scope`. Where transposes were absorbed, the region
-reaches from the first statement that differs to the last, for only the whole is the same function.
+Entry points: `owner_at`, `between`, `compiled` and `Scope`. Where transposes were absorbed, the
+region reaches from the first statement that differs to the last: only the whole is one function.
 """
 
 import ast
@@ -85,7 +85,7 @@ def _same_shape(a: ast.stmt, b: ast.stmt) -> bool:
 
 
 def _absorbs(after: ast.stmt, before: ast.stmt) -> bool:
-    """A call in the runtime's own layout where the old one had the other: transposes are elsewhere."""
+    """A call in the runtime's own layout where the old one had the other."""
     text = ast.unparse(after)
     old = ast.unparse(before)
     bnsd = "scaled_dot_product_attention" in old
@@ -95,8 +95,8 @@ def _absorbs(after: ast.stmt, before: ast.stmt) -> bool:
 def _blocks(node: ast.stmt) -> list[list]:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.body]
-    found = [getattr(node, field) for field in ("body", "orelse", "finalbody") if getattr(node, field, None)]
-    return found + [handler.body for handler in getattr(node, "handlers", [])]
+    fields = (getattr(node, field, None) for field in ("body", "orelse", "finalbody"))
+    return [block for block in fields if block] + [handler.body for handler in getattr(node, "handlers", [])]
 
 
 def _names(statements, context) -> set[str]:
@@ -184,13 +184,18 @@ def modules_of(values: dict, before: dict) -> list[torch.Tensor]:
 
 
 def _applied(module: torch.nn.Module) -> list[torch.Tensor]:
-    norms = [m for m in module.modules() if isinstance(m, torch.nn.RMSNorm)]
+    """The results of every norm in a module, with drawn weights, on a drawn tensor."""
     results = []
-    for norm in norms:
+    for norm in module.modules():
+        weight = getattr(norm, "weight", None)
+        size = getattr(norm, "normalized_shape", None)
+        if size is None and weight is not None and weight.dim() == 1:
+            size = weight.shape
+        if "Norm" not in type(norm).__name__ or size is None:
+            continue
         generator = torch.Generator().manual_seed(1)
-        size = tuple(norm.normalized_shape)
-        if norm.weight is not None:
+        if weight is not None:
             with torch.no_grad():
-                norm.weight.copy_(1 + 0.3 * torch.randn(size, generator=generator))
+                weight.copy_(1 + 0.3 * torch.randn(tuple(size), generator=generator))
         results.append(norm(torch.randn((2, 5, *size), generator=generator)))
     return results
