@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -69,6 +70,46 @@ class Session {
     return verdict_.code();
   }
 
+  ExitCode explain(const ExplainOptions& options) {
+    const auto rules = load(options.rules);
+    if (!rules) return verdict_.code();
+    // Names resolve in the tree that the file belongs to.
+    auto alone = discover({options.file}, {});
+    if (!alone || alone->input.files.empty()) {
+      say_error(alone ? fmt::format("{} is no Python file that git would show", options.file)
+                      : alone.error().message);
+      return alone || alone.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
+    }
+    const InputFile& file = alone->input.files.front();
+    auto whole = discover({tree_of(alone->input)}, {});
+    const Input* input = &alone->input;
+    std::string name = file.relative;
+    if (whole) {
+      for (const InputFile& other : whole->input.files) {
+        std::error_code none;
+        if (!std::filesystem::equivalent(other.path, file.path, none)) continue;
+        input = &whole->input;
+        name = other.relative;
+        break;
+      }
+    }
+    options_.target = options.target;
+    options_.strict = options.strict;
+    options_.assume = options.assume;
+    auto planned = run(*rules, *input, name, options.line);
+    if (!planned) {
+      say_error(planned.error().message);
+      return ExitCode::bad_rules;
+    }
+    for (const Problem& problem : planned->problems) {
+      if (problem.file != name) continue;
+      say_error(fmt::format("{}: {}", problem.file, problem.message));
+      if (problem.kind != FileProblem::withheld) verdict_.raise(ExitCode::unreadable_input);
+    }
+    show(explanation_text(*planned, name, options.line));
+    return verdict_.code();
+  }
+
   ExitCode migrate(const MigrateOptions& options) {
     options_ = options;
     const auto rules = load(options.rules);
@@ -125,8 +166,21 @@ class Session {
     return std::move(*rules);
   }
 
-  Expected<RunResult> run(const RuleSet& rules, const Input& input) {
+  // The work tree's top, or the outermost package.
+  static std::string tree_of(const Input& input) {
+    const std::filesystem::path root(input.root);
+    std::error_code none;
+    if (std::filesystem::exists(root / ".git", none)) return root.string();
+    const std::string& name = input.files.front().relative;
+    const std::size_t slash = name.find('/');
+    return slash == std::string::npos ? root.string() : (root / name.substr(0, slash)).string();
+  }
+
+  Expected<RunResult> run(const RuleSet& rules, const Input& input, const std::string& file = {},
+                          uint32_t line = 0) {
     EngineOptions engine;
+    engine.explain = file;
+    engine.explain_line = line;
     engine.target = options_.target;
     engine.strict = options_.strict;
     engine.assume = options_.assume;
@@ -276,6 +330,9 @@ int run_command(int argc, const char* const* argv, const Services& services) {
   if (const auto* answered = std::get_if<Answered>(&command)) code = session.answer(*answered);
   if (const auto* options = std::get_if<ListRulesOptions>(&command)) {
     code = session.list_rules(*options);
+  }
+  if (const auto* options = std::get_if<ExplainOptions>(&command)) {
+    code = session.explain(*options);
   }
   if (const auto* options = std::get_if<MigrateOptions>(&command)) {
     code = session.migrate(*options);

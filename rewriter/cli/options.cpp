@@ -44,6 +44,19 @@ std::string check_report(std::string& value) {
   return {};
 }
 
+// FILE:LINE, the line from 1.
+std::string check_place(std::string& value) {
+  uint32_t line = 0;
+  const std::size_t colon = value.rfind(':');
+  if (colon != std::string::npos && colon != 0) {
+    const char* begin = value.data() + colon + 1;
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(begin, end, line);
+    if (error == std::errc() && stop == end && line >= 1) return {};
+  }
+  return fmt::format("expected FILE:LINE with a line from 1, found '{}'", value);
+}
+
 std::string check_jobs(std::string& value) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -82,6 +95,7 @@ class Parser {
     app_.footer(
         "refit COMMAND --help shows a command's options. Exit codes: refit migrate --help.\n");
     add_migrate();
+    add_explain();
     add_rules();
   }
 
@@ -94,6 +108,13 @@ class Parser {
       return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
     }
     if (list_rules_->parsed()) return list_rules_options_;
+    if (explain_->parsed()) {
+      const std::size_t colon = place_.rfind(':');
+      explain_options_.file = place_.substr(0, colon);
+      explain_options_.line = static_cast<uint32_t>(std::stoul(place_.substr(colon + 1)));
+      explain_options_.assume.insert(assume_.begin(), assume_.end());
+      return explain_options_;
+    }
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
     const bool report_on_out = options.report == "-";
@@ -149,6 +170,24 @@ class Parser {
     app.footer(exit_code_table());
   }
 
+  void add_explain() {
+    explain_ = app_.add_subcommand(
+        "explain", "Say why a line was rewritten or not, and what would make it migratable");
+    CLI::App& app = *explain_;
+    ExplainOptions& options = explain_options_;
+    app.add_option("FILE:LINE", place_, "A line of a Python file; the tree around it is read too")
+        ->required()
+        ->transform(CLI::Validator(check_place, ""))
+        ->type_name("");
+    add_choice<Target>(
+        app, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
+        "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
+    app.add_flag("--strict", options.strict, "Refuse whatever needs an assumption");
+    repeatable(app, "--assume", assume_,
+               "Take this for granted; a rule defines the name (repeatable)", "NAME");
+    add_rule_options(app, options.rules);
+  }
+
   void add_rules() {
     list_rules_ = app_.add_subcommand("rules", "List the rules");
     add_rule_options(*list_rules_, list_rules_options_.rules);
@@ -156,6 +195,9 @@ class Parser {
 
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* list_rules_ = nullptr;
+  CLI::App* explain_ = nullptr;
+  std::string place_;
+  ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
   ListRulesOptions list_rules_options_;
   std::vector<std::string> assume_;

@@ -39,6 +39,15 @@ struct ListRulesOptions {
   RuleOptions rules;
 };
 
+struct ExplainOptions {
+  std::string file;
+  uint32_t line = 0;
+  Target target = Target::cuda;
+  bool strict = false;
+  std::set<std::string> assume;
+  RuleOptions rules;
+};
+
 // The command has been answered already: --help, --version, or a usage error.
 struct Answered {
   ExitCode code = ExitCode::done;
@@ -46,7 +55,7 @@ struct Answered {
   std::string error;  // for standard error
 };
 
-using Command = std::variant<Answered, MigrateOptions, ListRulesOptions>;
+using Command = std::variant<Answered, MigrateOptions, ExplainOptions, ListRulesOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

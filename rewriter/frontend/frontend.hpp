@@ -60,13 +60,21 @@ class Unit {
 
 // One argument of the call that a change asks for.
 struct NewArgument {
-  std::string keyword;  // "" for a positional one
-  std::string text;     // source text, already spelt for this place
-  std::string kept;     // the old callee's parameter whose argument can stay where it stands
+  std::string keyword;    // "" for a positional one
+  std::string text;       // source text, already spelt for this place
+  std::string kept;       // the old callee's parameter whose argument can stay where it stands
+  bool fallback = false;  // what the new callee takes anyway: said only where the source says it
+  // Parts of `text` that were copied from the source, by their offset in it, in order.
+  struct Copy {
+    size_t at;
+    ByteRange from;
+  };
+  std::vector<Copy> copies{};
 };
 
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
+  std::string rule;  // id of the rule that asks for it
   uint32_t function = 0;
   graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
   std::string callee;                  // qualified name of the new callee
@@ -120,7 +128,14 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
-  // Text edits of all changes of a unit, imports included.
+  // Where in `root` the text that `spell` gives was copied from, if it was.
+  virtual std::optional<ByteRange> copied_from(const Unit&, uint32_t /*function*/,
+                                               graph::ValueId /*value*/,
+                                               graph::ValueId /*root*/) const {
+    return std::nullopt;
+  }
+  // Text edits of all changes of a unit, imports included. A change inside an expression that
+  // another keeps is made there; one in a text that another takes away is not accepted.
   struct Realised {
     EditSet edits;
     std::vector<bool> accepted;      // by change

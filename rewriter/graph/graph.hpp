@@ -20,6 +20,13 @@ using StatementId = uint32_t;
 using DefinitionId = uint32_t;
 inline constexpr uint32_t kNone = UINT32_MAX;
 
+// The text of an opaque value that stands for its operand after a write through another name.
+inline constexpr std::string_view kStoredElsewhere = "stored to through another name";
+// How the texts of opaque values begin that stand for a name when a round of a loop begins, and
+// behind the loop.
+inline constexpr std::string_view kInLoop = "loop ";
+inline constexpr std::string_view kAfterLoop = "after the loop ";
+
 enum class Kind : uint8_t {
   parameter,  // text: its name
   literal,    // literal
@@ -47,9 +54,10 @@ struct Value {
   std::string text;
   Literal literal;
   std::vector<ValueId> operands;
-  std::vector<std::string> keywords;  // call: one an argument, "" for a positional one
-  bool inlined = false;               // stands in another function's text, seen through a call
-  int index = 0;  // of an element; of the overload that an op's arguments bound to
+  // call: one an argument, "" for a positional one; unknown: the qualified names that it may mean
+  std::vector<std::string> keywords;
+  bool inlined = false;  // stands in another function's text, seen through a call
+  int index = 0;         // of an element; of the overload that an op's arguments bound to
   int count = 0;
   ByteRange range;                // the expression in the source; empty for joins
   StatementId statement = kNone;  // in which it is computed

@@ -25,7 +25,10 @@ class Unifier {
     if (pv.kind == Kind::hole) {
       if (pv.text == "_") return true;
       auto [at, fresh] = b.holes.emplace(pv.text, s);
-      return fresh || subject_.same(at->second, s);
+      if (fresh || subject_.same(at->second, s)) return true;
+      if (!subject_.same(before_stores(at->second), before_stores(s))) return false;
+      b.stored_between = true;
+      return true;
     }
     auto named = seen_.find(p);
     if (named != seen_.end() && named->second != s && !subject_.same(named->second, s))
@@ -83,6 +86,13 @@ class Unifier {
     b.interior.insert(s);
     seen_[p] = s;
     return true;
+  }
+
+  ValueId before_stores(ValueId id) const {
+    while (subject_[id].kind == Kind::opaque && subject_[id].text == graph::kStoredElsewhere) {
+      id = subject_[id].operands[0];
+    }
+    return id;
   }
 
   // A parameter that was not passed equals its default.

@@ -14,6 +14,7 @@ namespace refit {
 struct Bindings {
   std::map<std::string, graph::ValueId, std::less<>> holes;
   std::set<graph::ValueId> interior;  // values that the pattern itself accounts for
+  bool stored_between = false;        // a hole met a value before and after a write to its storage
 };
 
 // Matches `pattern` rooted at `root` against `subject` at `at`. On success `bindings` holds the

@@ -89,6 +89,12 @@ bool number(const Where&, const SiteView& site, const Argument& a) {
   return v.kind == graph::Kind::attribute || v.kind == graph::Kind::symbol;
 }
 
+bool not_sequence(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return true;
+  graph::Kind kind = (*site.graph)[a.value].kind;
+  return kind != graph::Kind::tuple && kind != graph::Kind::list;
+}
+
 const std::map<std::string_view, Test>& tests() {
   static const std::map<std::string_view, Test> kTests = {{"is", is},
                                                           {"is_not", is_not},
@@ -101,7 +107,8 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"last_dim", last_dim},
                                                           {"inference_zero", inference_zero},
                                                           {"attribute", attribute},
-                                                          {"number", number}};
+                                                          {"number", number},
+                                                          {"not_sequence", not_sequence}};
   return kTests;
 }
 
@@ -115,6 +122,10 @@ bool holds(const Where& clause, const SiteView& site) {
   if (clause.kind == "not_within") {
     return std::none_of(clause.values.begin(), clause.values.end(),
                         [&](const Literal& name) { return site.within(name.text); });
+  }
+  if (clause.kind == "not_in_tree") {
+    return std::none_of(clause.values.begin(), clause.values.end(),
+                        [&](const Literal& text) { return site.in_tree(text.text); });
   }
   auto test = tests().find(clause.kind);
   if (test == tests().end()) return false;

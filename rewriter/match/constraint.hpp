@@ -20,9 +20,11 @@ struct Argument {
 struct SiteView {
   const graph::Graph* graph = nullptr;
   std::function<Argument(const std::string&)> argument;
-  std::function<bool(graph::ValueId)> simple;      // reading it twice costs and changes nothing
-  std::string module;                              // of the file that the site stands in
-  std::function<bool(const std::string&)> within;  // inside a `with` on a call of that name
+  std::function<bool(graph::ValueId)> simple;       // reading it twice costs and changes nothing
+  std::string module;                               // of the file that the site stands in
+  std::function<bool(const std::string&)> within;   // inside a `with` on a call of that name
+  std::function<std::string(graph::ValueId)> text;  // how the source writes a value
+  std::function<bool(const std::string&)> in_tree;  // some file of the run contains that text
 };
 
 // Whether the clause holds.

@@ -21,6 +21,12 @@ void SitePlanner::other_rank(const Where& clause, const SiteView& view, std::str
 }
 
 bool SitePlanner::simple_value(ValueId id) const {
+  const Value& display = g_[id];
+  if (display.kind == Kind::tuple && display.range.size() != 0) {
+    return std::all_of(display.operands.begin(), display.operands.end(), [&](ValueId part) {
+      return g_[part].kind != Kind::tuple && simple_value(part);
+    });
+  }
   for (int depth = 0; depth < 8; ++depth) {
     const Value& v = g_[id];
     if (v.kind == Kind::parameter || v.kind == Kind::literal || v.kind == Kind::symbol ||
@@ -39,6 +45,19 @@ bool SitePlanner::simple_value(ValueId id) const {
   }
   return false;
 }
+
+namespace {
+
+// A conversion of a literal is that literal: `float(1)` is 1.0.
+std::string folded(const std::string& text, const std::string& hole, std::string filled,
+                   const std::optional<Literal>& value) {
+  if (text != "float($" + hole + ")" || !value) return filled;
+  if (value->kind == Literal::Kind::integer) return std::to_string(value->integer) + ".0";
+  if (value->kind == Literal::Kind::real) return filled.substr(6, filled.size() - 7);
+  return filled;
+}
+
+}  // namespace
 
 PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site = new_site(rule, id);
@@ -74,6 +93,8 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   view.module = unit_.module;
   view.simple = [&](ValueId value) { return textually_simple(id, value); };
   view.within = [&](const std::string& name) { return within(id, name); };
+  view.text = [&](ValueId value) { return text_of_value(value); };
+  view.in_tree = [&](const std::string& word) { return planner_.words_.contains(word); };
   view.argument = [&](const std::string& name) {
     Argument a;
     size_t i = places(name);
@@ -85,7 +106,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   };
   for (const Where& clause : rule.rule->where) {
     if (!allowed(clause, view, site.finding.assumes)) {
-      refuse(site, clause.code, clause.says);
+      refuse(site, clause, view);
       return site;
     }
   }
@@ -93,10 +114,11 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   if (rewrite == nullptr) return site;
 
   Change change;
+  change.rule = rule.rule->id;
   change.function = function_;
   change.root = id;
   change.callee = rewrite->with.callee;
-  change.edit_call = true;
+  change.edit_call = v.text != "unpacked";
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
@@ -113,8 +135,8 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       site.finding.transposes_absorbed = absorption.transposes;
     } else {
       extra = layout.otherwise;
-      site.finding.message =
-          "layout kept: " + (known_rank ? absorption.why_not : "the operands' rank is not shown");
+      site.finding.layout_kept =
+          known_rank ? absorption.why_not : "the operands' rank is not shown";
     }
   }
   std::set<std::string> used;
@@ -159,8 +181,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
         argument.text = frontend_.literal(*given);
       } else {
         argument.kept = holes[0];
+        argument.fallback = same;
       }
     } else {
+      std::optional<ByteRange> copied;
       auto filled = frontend_.fill(
           text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
             size_t i = places(hole);
@@ -173,6 +197,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
               value = whole.operands[static_cast<size_t>(*part)];
               *part = -2;
             }
+            copied = frontend_.copied_from(unit_, function_, value, id);
             return frontend_.spell(unit_, function_, value, id, {});
           });
       if (!filled) {
@@ -181,6 +206,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
         return site;
       }
       argument.text = *filled;
+      if (holes.size() == 1) {
+        argument.text = folded(text, holes[0], *filled, literal_of(g_, g_.argument(id, holes[0])));
+      }
+      if (copied && text == "$" + holes[0]) argument.copies = {{0, *copied}};
       if (!holes.empty()) change.edit_call = false;
     }
     change.arguments.push_back(std::move(argument));
@@ -192,15 +221,20 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
     change.arguments.push_back(std::move(argument));
   }
   if (!change.edit_call) {
+    std::erase_if(change.arguments, [](const NewArgument& a) { return a.fallback; });
     for (NewArgument& a : change.arguments) {
       if (a.kept.empty()) continue;
-      auto text = frontend_.spell(unit_, function_, g_.argument(id, a.kept), id, {});
+      ValueId value = g_.argument(id, a.kept);
+      auto text = frontend_.spell(unit_, function_, value, id, {});
       if (!text) {
         refuse(site, "not-spellable",
                "an argument has no name here that the new call could use; give it one");
         return site;
       }
       a.text = *text;
+      if (auto copied = frontend_.copied_from(unit_, function_, value, id)) {
+        a.copies = {{0, *copied}};
+      }
       a.kept.clear();
     }
   }

@@ -77,12 +77,21 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
         compiled.choices[hole].push_back(std::move(*p));
       }
     }
-    if (rule.anchor) {
-      for (const Pattern& pattern : rule.anchor->patterns) {
+    for (const Anchor& anchor : rule.anchors) {
+      CompiledAnchor made;
+      made.source = &anchor;
+      for (const Pattern& pattern : anchor.patterns) {
         auto p = compile_pattern(pattern, language);
         if (!p) return tl::unexpected(p.error());
-        compiled.anchors.push_back(std::move(*p));
+        made.patterns.push_back(std::move(*p));
       }
+      for (const std::string& name : anchor.operation) {
+        made.operation.insert(rules.catalogue().find(name));
+      }
+      for (const std::string& name : anchor.fed_by) {
+        made.fed_by.insert(rules.catalogue().find(name));
+      }
+      compiled.anchors.push_back(std::move(made));
     }
     for (const Rewrite& rewrite : rule.rewrites) {
       auto t = language.rewrite_template(rewrite.with);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,12 @@ struct CompiledPattern {
   const Pattern* source = nullptr;
 };
 
+struct CompiledAnchor {
+  const Anchor* source = nullptr;
+  std::vector<CompiledPattern> patterns;
+  std::set<const Operation*> operation, fed_by;
+};
+
 struct CompiledRewrite {
   const Rewrite* source = nullptr;
   Template with;
@@ -27,7 +34,7 @@ struct CompiledRule {
   std::vector<const Operation*> callees;
   std::vector<CompiledPattern> patterns;
   std::map<std::string, std::vector<CompiledPattern>> choices;
-  std::vector<CompiledPattern> anchors;
+  std::vector<CompiledAnchor> anchors;
   std::vector<CompiledRewrite> rewrites;
 };
 

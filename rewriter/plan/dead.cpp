@@ -29,8 +29,10 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
     for (ValueId id : g.statements[s].uses) reach(id);
     // A statement that stays runs, also where nobody reads what it defines.
     for (graph::DefinitionId d : g.statements[s].definitions) {
-      if (!g.definitions[d].join && !g.live()[g.definitions[d].value])
-        reach(g.definitions[d].value);
+      ValueId defined = g.definitions[d].value;
+      bool only_known =
+          g[defined].kind == Kind::opaque && g[defined].text.starts_with(graph::kAfterLoop);
+      if (!g.definitions[d].join && !g.live()[defined] && !only_known) reach(defined);
     }
   }
   for (ValueId id : g.sinks) reach(id);

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <thread>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/aliases.hpp"
 #include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/project/prefilter.hpp"
@@ -23,6 +25,8 @@ namespace refit {
 namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
+constexpr int kRounds = 4;       // times that a new text may be planned again
+constexpr int kAliasRounds = 4;  // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 struct CallSite {  // a call to something that the project defines
@@ -33,11 +37,13 @@ struct CallSite {  // a call to something that the project defines
 };
 
 struct FileState {
-  bool scanned = false, parsed = false, relevant = false;
+  bool scanned = false, parsed = false, relevant = false, aliased = false;
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   bool unreadable_here = false;                // this build has no front end for it
+  std::vector<Alias> aliases;                  // that the file makes
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
+  std::vector<bool> words;  // of Run::tree_words
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
@@ -48,6 +54,7 @@ struct FileState {
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
+  std::vector<std::string> replaced;  // said where anything was changed
   bool trains = false, exports = false;
 };
 
@@ -70,8 +77,7 @@ class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
       const EngineOptions& options, Frontends& frontends)
-      : rules_(rules),
-        compiled_(compiled),
+      : compiled_(compiled),
         input_(input),
         options_(options),
         frontends_(frontends),
@@ -83,14 +89,27 @@ class Run {
     triggers.reserve(compiled_.rules.size() + 2);
     for (const CompiledRule& rule : compiled_.rules) triggers.push_back(triggers_of(rule));
     triggers.push_back({{".backward("}, {"optim", "Optimizer", "Trainer"}});
-    triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt"}});
+    triggers.push_back({{"torch.onnx.export", "onnx.export(", "tensorrt", "torch.jit.script(",
+                         "torch.jit.trace(", "torch.export.export("}});
+    size_t first_word = triggers.size();
+    for (const std::string& word : tree_words()) triggers.push_back({{word}});
     Prefilter prefilter(triggers);
     for (const CompiledRule& rule : compiled_.rules) {
       for (const Operation* op : rule.callees) {
         if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
       }
     }
-    each([&](size_t i) { scan(i, prefilter); }, nullptr);
+    each([&](size_t i) { scan(i, prefilter, first_word); }, nullptr);
+    follow_aliases();
+    std::set<std::string, std::less<>> words;
+    std::vector<std::string> asked = tree_words();
+    for (size_t w = 0; w < asked.size(); ++w) {
+      bool met = std::any_of(states_.begin(), states_.end(), [&](const FileState& state) {
+        return w < state.words.size() && state.words[w];
+      });
+      if (met) words.insert(asked[w]);
+    }
+    planner_.set_words(std::move(words));
     std::map<std::string, std::string, std::less<>> patched;
     for (const FileState& state : states_)
       patched.insert(state.patched.begin(), state.patched.end());
@@ -135,7 +154,77 @@ class Run {
     return std::nullopt;
   }
 
-  void scan(size_t i, const Prefilter& prefilter) {
+  // Looks at files that know a callee by another name only.
+  void follow_aliases() {
+    std::map<std::string, std::set<std::string>> names;  // alias -> last parts of callees
+    std::set<std::string> modules;
+    auto add = [&](size_t i) {
+      for (const Alias& alias : states_[i].aliases) names[alias.name].insert(alias.callee);
+      modules.insert(last_module(input_.files[i].relative));
+    };
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (!states_[i].aliases.empty()) add(i);
+    }
+    for (int round = 0; round < kAliasRounds && !names.empty(); ++round) {
+      std::set<std::string> words;
+      std::vector<std::string> alternatives, mentions;
+      for (const auto& [name, callees] : names) {
+        words.insert(name);
+        alternatives.push_back(name);
+      }
+      for (const std::string& module : modules) {
+        for (std::string& text : mentions_of(module)) mentions.push_back(std::move(text));
+      }
+      Prefilter prefilter({{alternatives, mentions}});
+      std::vector<char> handing_on(states_.size(), 0);
+      auto look = [&](size_t i) {
+        FileState& state = states_[i];
+        if (!state.scanned || state.aliased || !state.problems.empty()) return;
+        auto bytes = read(i);
+        if (!bytes || !prefilter.scan(*bytes)[0]) return;
+        state.aliased = state.relevant = true;
+        for (size_t r = 0; r < compiled_.rules.size(); ++r) {
+          for (const Operation* op : compiled_.rules[r].callees) {
+            std::string last = op->id.substr(op->id.rfind('.') + 1);
+            for (const auto& [name, callees] : names) {
+              if (callees.contains(last)) state.enabled[r] = true;
+            }
+          }
+        }
+        for (Alias& alias : aliases_in(*bytes, words)) {
+          for (const std::string& callee : names.at(alias.callee)) {
+            state.aliases.push_back({alias.name, callee});
+          }
+        }
+        handing_on[i] = hands_on(input_.files[i].relative, *bytes) || !state.aliases.empty();
+      };
+      each(look, nullptr);
+      size_t before = names.size() + modules.size();
+      for (size_t i = 0; i < states_.size(); ++i) {
+        if (handing_on[i] != 0) add(i);
+      }
+      if (names.size() + modules.size() == before) break;
+    }
+  }
+
+  // The texts that clauses of the rules ask of the whole run.
+  std::vector<std::string> tree_words() const {
+    std::set<std::string> words;
+    auto collect = [&](const std::vector<Where>& clauses) {
+      for (const Where& clause : clauses) {
+        if (clause.kind != "not_in_tree") continue;
+        for (const Literal& text : clause.values) words.insert(text.text);
+      }
+    };
+    for (const CompiledRule& rule : compiled_.rules) {
+      collect(rule.rule->where);
+      for (const Pattern& pattern : rule.rule->match.patterns) collect(pattern.where);
+      for (const Rewrite& rewrite : rule.rule->rewrites) collect(rewrite.where);
+    }
+    return {words.begin(), words.end()};
+  }
+
+  void scan(size_t i, const Prefilter& prefilter, size_t first_word) {
     FileState& state = states_[i];
     auto bytes = read(i);
     if (!bytes) return;
@@ -148,32 +237,31 @@ class Run {
     size_t n = compiled_.rules.size();
     state.trains = hits[n];
     state.exports = hits[n + 1];
+    state.words.assign(hits.begin() + static_cast<std::ptrdiff_t>(first_word), hits.end());
     state.enabled.assign(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(n));
     state.relevant =
         state.language != nullptr &&
         std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
-    if (state.relevant) find_patches(*bytes, input_.files[i].relative, state);
-  }
-
-  // `F.scaled_dot_product_attention = mine`: from then on the name means something else.
-  void find_patches(std::string_view bytes, const std::string& name, FileState& state) const {
-    for (const std::string& callee : callee_names_) {
-      std::string dotted = "." + callee;
-      for (size_t at = bytes.find(dotted); at != std::string_view::npos;
-           at = bytes.find(dotted, at + 1)) {
-        size_t after = bytes.find_first_not_of(" \t", at + dotted.size());
-        if (after == std::string_view::npos || bytes[after] != '=' ||
-            (after + 1 < bytes.size() && bytes[after + 1] == '=')) {
-          continue;
-        }
-        auto line =
-            std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-        state.patched.emplace(callee, fmt::format("{}:{}", name, line + 1));
+    if (!state.relevant) return;
+    for (const Replacement& r : replacements_in(*bytes, callee_names_)) {
+      std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
+      if (r.lasting) {
+        state.patched.emplace(r.callee, place);
+      } else {
+        state.replaced.push_back(fmt::format(
+            "{} replaces `{}` for a while; calls that were rewritten do not go through it", place,
+            r.callee));
       }
     }
+    state.aliases = aliases_in(*bytes, callee_names_);
   }
 
   void file(size_t i) {
+    if (!options_.explain.empty() && input_.files[i].relative == options_.explain) {
+      FileState& state = states_[i];  // whatever the prefilter thinks of it
+      state.relevant = state.scanned;
+      state.enabled.assign(compiled_.rules.size(), true);
+    }
     if (!states_[i].relevant) return;
     auto bytes = read(i);
     if (bytes) plan(i, *bytes);
@@ -220,6 +308,9 @@ class Run {
     auto unit = load(i, bytes);
     if (!unit) return;
     UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
+    if (name == options_.explain) {
+      near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
+    }
     if (!unit->syntax_errors.empty()) {
       leave_broken(i, *unit, plan);
       return;
@@ -301,13 +392,11 @@ class Run {
       withhold("the edits of its sites do not fit together: " + realised.error().message);
       return;
     }
-    bool dropped = false;
     for (size_t c = 0; c < sites.size(); ++c) {
       if (realised->accepted[c]) {
         sites[c]->finding.after = realised->after[c];
         continue;
       }
-      dropped = dropped || realised->codes[c] == "overlap";
       sites[c]->rewritten = false;
       sites[c]->finding.outcome = Outcome::refused;
       sites[c]->finding.code = realised->codes[c];
@@ -324,11 +413,17 @@ class Run {
       withhold("self-check: " + encoded.error().message);
       return;
     }
-    if (!dropped && !settled(i, *encoded)) {
+    Further further = settle(i, unit, realised->edits, *encoded);
+    if (!further.settled) {
       if (retry(i, unit, changes, sites, bytes)) return;
       withhold("self-check: planning the new text again is not empty, so the result is not final");
       return;
     }
+    for (Finding& f : further.findings) {
+      f.file = name;
+      state.findings.push_back(std::move(f));
+    }
+    if (!further.bytes.empty()) encoded = std::move(further.bytes);
     if (*encoded == bytes) return;
     state.changed = FileResult{name, bytes, std::move(*encoded)};
   }
@@ -372,6 +467,62 @@ class Run {
     if (kept.size() == changes.size()) return false;
     if (!kept.empty()) realise(i, unit, kept, kept_sites, bytes);
     return true;
+  }
+
+  // What a rewrite leaves may be a site of its own, a clamp behind a maximum that went: the new
+  // text is planned until nothing changes, and what is found on the way has its place in the old
+  // one.
+  struct Further {
+    bool settled = false;
+    std::string bytes;  // the final content, where it is another than that given
+    std::vector<Finding> findings;
+  };
+  Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes) {
+    Further out;
+    std::vector<EditSet> made{edits};
+    std::string now = bytes;
+    for (int round = 0; round <= kRounds; ++round) {
+      auto source = Source::decode(input_.files[i].relative, now);
+      if (!source) return out;
+      auto next = frontend(i)->load(std::move(*source), input_.files[i].relative);
+      if (!next) return out;
+      UnitPlan again = planner_.plan(**next, *frontend(i), states_[i].enabled);
+      std::vector<Change> changes;
+      std::vector<PlannedSite*> sites;
+      for (PlannedSite& site : again.sites) {
+        if (!site.rewritten) continue;
+        changes.push_back(site.change);
+        sites.push_back(&site);
+      }
+      auto realised = frontend(i)->realise(**next, changes);
+      if (!realised) return out;
+      bool any = false;
+      for (size_t c = 0; c < sites.size(); ++c) {
+        if (!realised->accepted[c]) continue;
+        any = true;
+        Finding f = sites[c]->finding;
+        f.after = realised->after[c];
+        uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
+        for (const EditSet& before : std::views::reverse(made)) {
+          begin = before.original(begin);
+          end = before.original(end);
+        }
+        f.line = unit.source().position(begin).line;
+        f.column = unit.source().position(begin).column;
+        f.end_line = unit.source().position(std::max(begin, end)).line;
+        out.findings.push_back(std::move(f));
+      }
+      if (!any) {
+        out.settled = true;
+        return out;
+      }
+      std::string text = realised->edits.apply((*next)->source().text());
+      auto encoded = unit.source().encode(text);
+      if (frontend(i)->verify(unit, text) || !encoded) return out;
+      now = out.bytes = std::move(*encoded);
+      made.push_back(std::move(realised->edits));
+    }
+    return out;
   }
 
   // Migrating the result again would change nothing.
@@ -455,10 +606,11 @@ class Run {
       names.push_back(qualified.substr(qualified.rfind('.') + 1));
     }
     for (const CompiledRule& rule : compiled_.rules) {
-      if (!rule.rule->anchor) continue;
-      for (std::string glob : rule.rule->anchor->names) {
-        std::erase(glob, '*');  // one star at an end: the rest is what the name contains
-        names.push_back(std::move(glob));
+      for (const Anchor& anchor : rule.rule->anchors) {
+        for (std::string glob : anchor.names) {
+          std::erase(glob, '*');  // one star at an end: the rest is what the name contains
+          names.push_back(std::move(glob));
+        }
       }
     }
     std::sort(names.begin(), names.end());
@@ -504,13 +656,14 @@ class Run {
   void name_anchor(CallSite& call) const {
     std::string last = call.callee.substr(call.callee.rfind('.') + 1);
     for (const CompiledRule& rule : compiled_.rules) {
-      if (!rule.rule->anchor) continue;
-      for (const std::string& glob : rule.rule->anchor->names) {
-        if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
-        call.rule = rule.rule->id;
-        call.code = rule.rule->anchor->code;
-        call.says = rule.rule->anchor->says;
-        return;
+      for (const Anchor& anchor : rule.rule->anchors) {
+        for (const std::string& glob : anchor.names) {
+          if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
+          call.rule = rule.rule->id;
+          call.code = anchor.code;
+          call.says = anchor.says;
+          return;
+        }
       }
     }
   }
@@ -518,6 +671,7 @@ class Run {
   RunResult collect() {
     RunResult out;
     out.files_seen = states_.size();
+    out.near = std::move(near_);
     std::vector<std::string> training, exporting, unread;
     for (size_t i = 0; i < states_.size(); ++i) {
       FileState& state = states_[i];
@@ -544,6 +698,9 @@ class Run {
           frontends_.why_not(Language::cpp)));
     }
     if (!out.changed.empty()) {
+      for (const FileState& state : states_) {
+        out.notes.insert(out.notes.end(), state.replaced.begin(), state.replaced.end());
+      }
       for (const std::string& f : training) {
         out.notes.push_back("training-code: " + f +
                             " trains; what was migrated runs at inference only");
@@ -556,7 +713,6 @@ class Run {
     return out;
   }
 
-  const RuleSet& rules_;
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
@@ -564,6 +720,7 @@ class Run {
   Planner planner_;
   std::vector<FileState> states_;
   std::set<std::string> callee_names_;
+  std::vector<NearMiss> near_;  // of the one file that is asked about
 };
 
 }  // namespace

@@ -14,11 +14,13 @@ namespace refit {
 
 struct EngineOptions {
   Target target = Target::cuda;
-  bool strict = false;                // refuse whatever needs an assumption
-  std::set<std::string> assume;       // --assume NAME
-  unsigned jobs = 0;                  // 0: as many as the machine has cores
-  std::string isomorphisms;           // file of spellings that mean the same
-  std::string cpp_catalogue;          // folder of what is known of C++ libraries
+  bool strict = false;           // refuse whatever needs an assumption
+  std::set<std::string> assume;  // --assume NAME
+  unsigned jobs = 0;             // 0: as many as the machine has cores
+  std::string explain;           // a file of the input whose line `explain_line` is asked about:
+  uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
+  std::string isomorphisms;      // file of spellings that mean the same
+  std::string cpp_catalogue;     // folder of what is known of C++ libraries
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 

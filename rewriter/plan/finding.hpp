@@ -21,8 +21,10 @@ struct Finding {
   std::vector<std::string> assumes;
   std::string code;                  // refused: the reason code; rewritten: empty
   std::string message;               // refused: why, and what would make the site migratable
+  std::string clause;                // refused by a clause: what it asks for, and what stands there
   std::string before, after;         // the site's text; after is empty when refused
   std::optional<bool> absorbed;      // attention: transposes absorbed; nullopt where not attention
+  std::string layout_kept;           // attention: why transposes were not absorbed; else empty
   uint32_t transposes_absorbed = 0;  // how many transposes the rewrite of this site removed
 };
 
@@ -47,11 +49,20 @@ struct FileResult {
   std::optional<std::string> new_bytes;  // the whole new content, in the file's own encoding
 };
 
+// What a line that is no site comes nearest to.
+struct NearMiss {
+  std::string rule;
+  uint32_t line = 0;
+  int agreeing = 0, parts = 0;  // of the pattern
+  std::string message;          // the part that differs
+};
+
 struct RunResult {
   std::vector<Finding> findings;  // by file, line, column
   std::vector<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;  // e.g. training-code warnings; one sentence each
+  std::vector<NearMiss> near;      // nearest first; only where EngineOptions::explain asks for them
   uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
 };
 

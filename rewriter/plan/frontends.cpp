@@ -25,7 +25,8 @@ Frontends::~Frontends() = default;
 Frontend* Frontends::of(Language language) {
   if (language == Language::python) return python_.get();
   std::call_once(cpp_once_, [this] {
-    auto made = cpp::load_frontend({input_.root, options_.cpp_catalogue}, catalogue_, isomorphisms_);
+    auto made =
+        cpp::load_frontend({input_.root, options_.cpp_catalogue}, catalogue_, isomorphisms_);
     if (made) {
       cpp_ = std::move(*made);
     } else {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rewriter/match/describe.hpp"
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout.hpp"
 
@@ -28,6 +29,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
     if (!live[id] || v.inlined) continue;
+    if (v.kind == Kind::symbol || v.kind == Kind::call) handed_on(id, enabled, out);
     for (size_t rule : planner_.rules_.pattern_rules) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
@@ -70,6 +72,30 @@ PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   return site;
 }
 
+// The rule that names this operation as a callee and may match here.
+const CompiledRule* SitePlanner::rule_of(const Operation* op,
+                                         const std::vector<bool>& enabled) const {
+  auto found = op == nullptr || op->is_class ? planner_.rules_.by_callee.end()
+                                             : planner_.rules_.by_callee.find(op);
+  if (found == planner_.rules_.by_callee.end()) return nullptr;
+  for (size_t rule : found->second) {
+    if (enabled[rule] && !defined_here(planner_.rules_.rules[rule])) {
+      return &planner_.rules_.rules[rule];
+    }
+  }
+  return nullptr;
+}
+
+void SitePlanner::unresolved_at(ValueId id, const CompiledRule& rule, const std::string& name,
+                                std::string why, std::vector<PlannedSite>& out) {
+  if (g_[id].range.size() == 0) return;
+  PlannedSite site = new_site(rule, id);
+  site.finding.callee = name;
+  site.interior = {id};
+  refuse(site, "unresolved-callee", std::move(why));
+  out.push_back(std::move(site));
+}
+
 void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
                              std::vector<PlannedSite>& out) {
   const Value& callee = g_[g_[id].operands[0]];
@@ -80,22 +106,82 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
     why = "what stands before the dot is not shown to be a module";
   } else if (callee.kind == Kind::unknown && !callee.literal.text.empty()) {
     why = callee.literal.text;
+    for (const std::string& name : callee.keywords) {
+      if (const CompiledRule* rule = rule_of(catalogue_->find(name), enabled)) {
+        std::string choice;
+        for (const std::string& other : callee.keywords) {
+          choice += (choice.empty() ? "" : " or ") + other;
+        }
+        unresolved_at(id, *rule, name,
+                      "it may be " + choice +
+                          ", which one is decided at run time; call each where " + "it is chosen",
+                      out);
+        return;
+      }
+    }
+  } else if (callee.kind == Kind::phi) {
+    std::vector<ValueId> work{g_[id].operands[0]};
+    for (int step = 0; step < 64 && !work.empty(); ++step) {
+      const Value& v = g_[work.back()];
+      work.pop_back();
+      if (v.kind == Kind::phi) work.insert(work.end(), {v.operands[2], v.operands[1]});
+      if (v.kind != Kind::symbol) continue;
+      if (const CompiledRule* rule = rule_of(catalogue_->find(v.text), enabled)) {
+        unresolved_at(id, *rule, v.text,
+                      "which function it is differs from branch to branch; call each where it is "
+                      "chosen",
+                      out);
+        return;
+      }
+    }
+    return;
   } else {
     return;
   }
   for (const auto& [op, rules] : planner_.rules_.by_callee) {
     if (op->id.substr(op->id.rfind('.') + 1) != callee.text || op->is_class) continue;
     for (size_t rule : rules) {
-      if (!enabled[rule] || g_[id].range.size() == 0) continue;
-      PlannedSite site = new_site(planner_.rules_.rules[rule], id);
-      site.finding.callee = callee.text;
-      site.interior = {id};
-      refuse(site, "unresolved-callee",
-             "the name is that of a known function, but which one it is is not shown: " + why);
-      out.push_back(std::move(site));
+      if (!enabled[rule]) continue;
+      unresolved_at(
+          id, planner_.rules_.rules[rule], callee.text,
+          "the name is that of a known function, but which one it is is not shown: " + why, out);
       return;
     }
   }
+}
+
+// A known function that is handed on instead of called: `partial(sdpa, scale=s)`, `self.f = sdpa`.
+void SitePlanner::handed_on(ValueId id, const std::vector<bool>& enabled,
+                            std::vector<PlannedSite>& out) {
+  const Value& v = g_[id];
+  if (v.kind == Kind::call) {  // getattr(F, "scaled_dot_product_attention")
+    const Value& callee = g_[v.operands[0]];
+    if (callee.kind != Kind::unknown || callee.text != "getattr" || v.operands.size() < 3) return;
+    const Value &module = g_[v.operands[1]], &name = g_[v.operands[2]];
+    if (module.kind != Kind::symbol || name.kind != Kind::literal) return;
+    std::string full = module.text + "." + name.literal.text;
+    if (const CompiledRule* rule = rule_of(catalogue_->find(full), enabled)) {
+      unresolved_at(id, *rule, full, "it is looked up by its name; write the name out", out);
+    }
+    return;
+  }
+  if (v.kind != Kind::symbol) return;
+  const CompiledRule* rule = rule_of(catalogue_->find(v.text), enabled);
+  if (rule == nullptr) return;
+  bool handed = g_.used_by_statement(id);
+  for (ValueId user : g_.users(id)) {
+    const Value& u = g_[user];
+    bool container = u.kind == Kind::tuple || u.kind == Kind::list ||
+                     (u.kind == Kind::opaque && (u.text == "dictionary" || u.text == "set"));
+    bool argument = u.kind == Kind::call &&
+                    std::find(u.operands.begin() + 1, u.operands.end(), id) != u.operands.end();
+    handed = handed || container || argument;
+  }
+  if (!handed) return;
+  unresolved_at(id, *rule, v.text,
+                "it is handed on as a value, and where that is called is not shown; call it there "
+                "by its name",
+                out);
 }
 
 void SitePlanner::refuse(PlannedSite& site, std::string code, std::string why) {
@@ -104,6 +190,12 @@ void SitePlanner::refuse(PlannedSite& site, std::string code, std::string why) {
   site.finding.code = std::move(code);
   site.finding.message = std::move(why);
   site.finding.assumes.clear();
+}
+
+void SitePlanner::refuse(PlannedSite& site, const Where& clause, const SiteView& view) {
+  std::string says = clause.says.empty() ? "a clause of the rule does not hold" : clause.says;
+  refuse(site, clause.code.empty() ? "where" : clause.code, std::move(says));
+  site.finding.clause = describe(clause, view);
 }
 
 bool SitePlanner::allowed(const Where& clause, const SiteView& view,
@@ -122,6 +214,7 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
                                            PlannedSite& site) const {
   std::string code = "no-counterpart";
   std::string why = "the target has nothing that computes this";
+  std::string clause_text;
   for (const CompiledRewrite& rewrite : rule.rewrites) {
     const auto& targets = rewrite.source->targets;
     if (!targets.empty() &&
@@ -137,6 +230,7 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
         code = clause.code;
         why = clause.says;
         if (clause.kind == "rank") other_rank(clause, view, code, why);
+        clause_text = describe(clause, view);
       }
       break;
     }
@@ -155,6 +249,7 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
     return &rewrite;
   }
   refuse(site, code, why);
+  site.finding.clause = clause_text;
   return nullptr;
 }
 
@@ -171,27 +266,115 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
   const auto& live = g_.live();
   for (size_t index : planner_.rules_.pattern_rules) {
     const CompiledRule& rule = planner_.rules_.rules[index];
-    if (!enabled[index] || !rule.rule->anchor) continue;
-    for (ValueId id = 0; id < g_.values.size(); ++id) {
-      if (!live[id] || g_[id].inlined || taken.contains(id)) continue;
-      for (const CompiledPattern& anchor : rule.anchors) {
-        const Value& want = anchor.graph[anchor.root];
-        if (want.kind != g_[id].kind || want.op != g_[id].op) continue;
-        Bindings bindings;
-        if (!match_value(anchor.graph, anchor.root, g_, id, bindings)) continue;
+    if (!enabled[index]) continue;
+    std::set<ValueId> explained = taken;
+    for (const CompiledAnchor& anchor : rule.anchors) {
+      // From the last value back, so that of two that meet it the one around the other speaks.
+      for (auto id = static_cast<ValueId>(g_.values.size()); id-- > 0;) {
+        if (!live[id] || g_[id].inlined || explained.contains(id)) continue;
+        std::set<ValueId> interior{id};
+        if (!meets(anchor, id, explained, interior)) continue;
         PlannedSite site = new_site(rule, id);
+        if (site.range.size() == 0) continue;
+        explained.insert(interior.begin(), interior.end());
         site.interior = {id};
-        if (site.range.size() == 0) break;
-        refuse(site, rule.rule->anchor->code, rule.rule->anchor->says);
+        refuse(site, anchor.source->code, anchor.source->says);
+        if (auto near = nearest(rule, readers(id))) site.finding.clause = difference(*near);
         bool known = std::any_of(out.begin(), out.end(), [&](const PlannedSite& other) {
           return !other.rewritten && other.range == site.range &&
                  other.finding.code == site.finding.code;
         });
         if (!known) out.push_back(std::move(site));
-        break;
       }
     }
   }
+}
+
+bool SitePlanner::meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken,
+                        std::set<ValueId>& interior) const {
+  if (!anchor.operation.empty()) return fed(anchor, id, taken);
+  for (const CompiledPattern& pattern : anchor.patterns) {
+    const Value& want = pattern.graph[pattern.root];
+    if (want.kind != g_[id].kind || want.op != g_[id].op) continue;
+    Bindings bindings;
+    if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
+    bool explained = std::any_of(bindings.interior.begin(), bindings.interior.end(),
+                                 [&](ValueId part) { return taken.contains(part); });
+    if (explained) continue;
+    SiteView view = region_view(id, bindings);
+    std::vector<std::string> assumes;
+    bool all = std::all_of(pattern.source->where.begin(), pattern.source->where.end(),
+                           [&](const Where& clause) { return allowed(clause, view, assumes); });
+    if (!all) continue;
+    interior = std::move(bindings.interior);
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+constexpr size_t kFeedBound = 48;  // values that are looked at behind an anchor's operand
+
+// What a value has its numbers from where its shape does not change on the way.
+std::vector<ValueId> sources(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  switch (v.kind) {
+    case Kind::phi:
+      return {v.operands[1], v.operands[2]};
+    case Kind::attribute:
+    case Kind::index:
+    case Kind::element:
+    case Kind::update:
+      return {v.operands[0]};
+    case Kind::opaque:
+      return v.text == graph::kStoredElsewhere ? v.operands : std::vector<ValueId>{};
+    case Kind::call:  // a method
+      if (g[v.operands[0]].kind == Kind::attribute) return {g[v.operands[0]].operands[0]};
+      return {};
+    case Kind::op:
+      if (v.operands.empty()) return {};
+      if (v.op->axes == AxisKind::elementwise) return v.operands;
+      if (v.op->axes == AxisKind::cast || v.op->axes == AxisKind::contiguous || v.op->view ||
+          v.op->in_place || v.op->axes == AxisKind::last_dim) {
+        return {v.operands[0]};
+      }
+      return {};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+// Whether an operation of the anchor takes, at whatever remove, what one of `fed_by` gives.
+bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
+                      const std::set<ValueId>& taken) const {
+  const Value& v = g_[id];
+  ValueId first = kNone;
+  if (v.kind == Kind::op && anchor.operation.contains(v.op) && !v.op->is_class) {
+    first = v.operands.empty() ? kNone : v.operands[0];
+  } else if (v.kind == Kind::call && v.operands.size() > 1) {
+    const Value& module = g_[v.operands[0]];  // an instance of a class, called at once
+    if (module.kind == Kind::op && anchor.operation.contains(module.op)) first = v.operands[1];
+  }
+  if (first == kNone) return false;
+  std::vector<ValueId> work{first};
+  std::set<ValueId> seen;
+  while (!work.empty() && seen.size() < kFeedBound) {
+    ValueId at = work.back();
+    work.pop_back();
+    if (at == kNone || !seen.insert(at).second || taken.contains(at)) continue;
+    if (g_[at].kind == Kind::op && anchor.fed_by.contains(g_[at].op)) return true;
+    if (g_[at].kind == Kind::opaque && g_[at].text == graph::kStoredElsewhere) {
+      for (ValueId user : g_.users(g_[at].operands[0])) {
+        const Value& u = g_[user];
+        if (u.kind == Kind::op && u.op->in_place && anchor.fed_by.contains(u.op)) return true;
+      }
+    }
+    for (ValueId source : sources(g_, at)) work.push_back(source);
+  }
+  return false;
 }
 
 UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,

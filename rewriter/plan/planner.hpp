@@ -36,14 +36,20 @@ class Planner {
   void set_patched(std::map<std::string, std::string, std::less<>> patched) {
     patched_ = std::move(patched);
   }
+  // The texts that `not_in_tree` clauses ask for and that some file contains.
+  void set_words(std::set<std::string, std::less<>> words) { words_ = std::move(words); }
   // `frontend`: that of the unit's language. `enabled`: by rule, whether the prefilter lets it
   // match in this file.
   UnitPlan plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled) const;
+  // The patterns that something on a line comes nearest to, nearest first.
+  std::vector<NearMiss> near_misses(const Unit& unit, const Frontend& frontend,
+                                    uint32_t line) const;
 
  private:
   friend class SitePlanner;
   const CompiledRules& rules_;
   std::map<std::string, std::string, std::less<>> patched_;
+  std::set<std::string, std::less<>> words_;
   const Catalogue* catalogue_;
   const EngineOptions& options_;
 };

@@ -11,6 +11,26 @@
 
 namespace refit {
 
+SiteView SitePlanner::region_view(ValueId root, const Bindings& bindings) const {
+  SiteView view;
+  view.graph = &g_;
+  view.module = unit_.module;
+  view.simple = [this, root](ValueId value) { return textually_simple(root, value); };
+  view.within = [this, root](const std::string& name) { return within(root, name); };
+  view.text = [this](ValueId value) { return text_of_value(value); };
+  view.in_tree = [this](const std::string& word) { return planner_.words_.contains(word); };
+  view.argument = [&bindings](const std::string& name) {
+    Argument a;
+    auto found = bindings.holes.find(name);
+    if (found != bindings.holes.end()) {
+      a.known = true;
+      a.value = found->second;
+    }
+    return a;
+  };
+  return view;
+}
+
 std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, ValueId id) {
   std::optional<PlannedSite> best;
   for (const CompiledPattern& pattern : rule.patterns) {
@@ -21,6 +41,7 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
     std::map<std::string, std::string> set = pattern.source->set;
     Change change;
+    change.rule = rule.rule->id;
     change.function = function_;
     change.root = id;
     PlannedSite site = new_site(rule, id);
@@ -87,24 +108,11 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
                                 const Bindings& bindings,
                                 const std::map<std::string, std::string>& set, Change& change,
                                 PlannedSite& site) {
-  SiteView view;
-  view.graph = &g_;
-  view.module = unit_.module;
-  view.simple = [&](ValueId value) { return textually_simple(change.root, value); };
-  view.within = [&](const std::string& name) { return within(change.root, name); };
-  view.argument = [&](const std::string& name) {
-    Argument a;
-    auto found = bindings.holes.find(name);
-    if (found != bindings.holes.end()) {
-      a.known = true;
-      a.value = found->second;
-    }
-    return a;
-  };
+  SiteView view = region_view(change.root, bindings);
   for (const auto* clauses : {&rule.rule->where, &pattern.source->where}) {
     for (const Where& clause : *clauses) {
       if (!allowed(clause, view, site.finding.assumes)) {
-        refuse(site, clause.code.empty() ? "where" : clause.code, clause.says);
+        refuse(site, clause, view);
         return;
       }
     }
@@ -119,7 +127,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       if (found != bindings.holes.end()) kept.push_back(found->second);
     }
   }
-  if (std::string why = disturbed(site, kept); !why.empty()) {
+  std::string why = disturbed(site, kept);
+  if (bindings.stored_between) why = "a write between its parts changes what they read";
+  if (!why.empty()) {
     refuse(site, "effect-between", why);
     return;
   }
@@ -135,7 +145,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   drop_parents_of_restated(change, dead);
   change.dead.assign(dead.begin(), dead.end());
   if (still_read(site, change, kept, gone, dead)) {
-    refuse(site, "shared-value",
+    refuse(site, rule.rule->shared,
            "a part of it is read elsewhere too, so it would be computed twice; let the other "
            "reader compute its own");
     return;
@@ -150,6 +160,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     NewArgument argument;
     argument.keyword = keyword;
     bool missing = false;
+    std::optional<ByteRange> copied;
     auto filled =
         frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
           auto given = set.find(hole);
@@ -159,6 +170,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
             missing = true;
             return std::nullopt;
           }
+          copied = frontend_.copied_from(unit_, function_, found->second, change.root);
           return frontend_.spell(unit_, function_, found->second, change.root, dead);
         });
     if (!filled && missing) {  // this alternative of the pattern has no such part
@@ -171,6 +183,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       return;
     }
     argument.text = *filled;
+    if (copied && holes_in(text).size() == 1 && text == "$" + holes_in(text)[0]) {
+      argument.copies = {{0, *copied}};
+    }
     if (skipped && argument.keyword.empty())
       argument.keyword = target_name(change.callee, position);
     // What the callee takes anyway need not be said.

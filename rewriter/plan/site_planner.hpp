@@ -2,12 +2,14 @@
 // region_site.cpp plans recognised computations.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "rewriter/graph/compare.hpp"
 #include "rewriter/graph/unify.hpp"
 #include "rewriter/match/constraint.hpp"
 #include "rewriter/plan/planner.hpp"
@@ -35,8 +37,29 @@ class SitePlanner {
   PlannedSite new_site(const CompiledRule& rule, ValueId id);
   // A call by a rule's name whose callee the code does not show.
   void unresolved(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
+  void unresolved_at(ValueId id, const CompiledRule& rule, const std::string& name, std::string why,
+                     std::vector<PlannedSite>& out);
+  void handed_on(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
+  const CompiledRule* rule_of(const Operation* op, const std::vector<bool>& enabled) const;
 
   static void refuse(PlannedSite& site, std::string code, std::string why);
+  static void refuse(PlannedSite& site, const Where& clause, const SiteView& view);
+
+  // The pattern of a rule that one of `roots` comes nearest to.
+  struct Near {
+    const CompiledRule* rule;
+    const CompiledPattern* pattern;
+    ValueId root;
+    Comparison comparison;
+  };
+  friend class Planner;
+  std::optional<Near> nearest(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
+  std::string difference(const Near& near) const;
+  // A value and what is computed from it within a few steps.
+  std::vector<ValueId> readers(ValueId id) const;
+  // A value's text and line, or how the graph has it.
+  std::string text_of_value(ValueId id) const;
+  std::string graph_text(ValueId id) const;
   // Whether a clause lets the site through, by evidence or by a stated assumption.
   bool allowed(const Where& clause, const SiteView& view, std::vector<std::string>& assumes) const;
 
@@ -95,6 +118,11 @@ class SitePlanner {
   // Something between the parts of the computation that may change what they read.
   std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
+  SiteView region_view(ValueId root, const Bindings& bindings) const;
+  // Whether a value meets an anchor by parts that nothing else explains; `interior` is set to them.
+  bool meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken,
+             std::set<ValueId>& interior) const;
+  bool fed(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken) const;
   void anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                std::vector<PlannedSite>& out);
 

@@ -31,9 +31,11 @@ Json site(const Finding& finding) {
       {"assumes", finding.assumes},
       {"code", finding.code},
       {"message", finding.message},
+      {"clause", finding.clause},
       {"before", finding.before},
       {"after", finding.after},
       {"absorbed", or_null(finding.absorbed)},
+      {"layout_kept", finding.layout_kept},
   };
 }
 

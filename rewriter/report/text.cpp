@@ -24,8 +24,9 @@ std::string place(const Finding& finding) {
 }
 
 std::string refused_line(const Finding& finding, bool colour) {
-  return fmt::format("{}: {} [{}] {}: {}\n", place(finding), paint("refused", kYellow, colour),
-                     finding.rule, finding.code, printable(finding.message));
+  std::string clause = finding.clause.empty() ? "" : fmt::format(" ({})", finding.clause);
+  return fmt::format("{}: {} [{}] {}: {}{}\n", place(finding), paint("refused", kYellow, colour),
+                     finding.rule, finding.code, printable(finding.message), printable(clause));
 }
 
 std::string rewritten_line(const Finding& finding, bool colour) {
@@ -35,6 +36,9 @@ std::string rewritten_line(const Finding& finding, bool colour) {
   if (!finding.assumes.empty()) {
     line += fmt::format(" (assumes {})",
                         printable(fmt::format("{}", fmt::join(finding.assumes, "; "))));
+  }
+  if (!finding.layout_kept.empty()) {
+    line += fmt::format(" (layout kept: {})", printable(finding.layout_kept));
   }
   return line + "\n";
 }
@@ -106,6 +110,33 @@ std::string findings_text(const RunResult& result, const FindingsStyle& style) {
     text += fmt::format("{}: {} [{}] {} through this definition\n", printable(definition.first),
                         paint("rewritten", kGreen, style.colour), definition.second,
                         count_of(count, "call"));
+  }
+  return text;
+}
+
+std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line) {
+  std::string text;
+  const auto say = [&](std::string_view what, std::string_view how) {
+    if (!how.empty()) text += fmt::format("  {}: {}\n", what, printable(how));
+  };
+  for (const Finding& finding : result.findings) {
+    if (finding.file != file || line < finding.line || line > finding.end_line) continue;
+    const bool refused = finding.outcome == Outcome::refused;
+    text += fmt::format("{}: {} [{}] {}\n", place(finding), refused ? "refused" : "rewritten",
+                        finding.rule, refused ? finding.code : printable(finding.callee));
+    say("why", finding.message);
+    say("clause", finding.clause);
+    if (finding.through) say("through", *finding.through);
+    for (const std::string& assumption : finding.assumes) say("assumes", assumption);
+    if (finding.absorbed.value_or(false)) say("layout", "the transposes around it are absorbed");
+    say("layout kept", finding.layout_kept);
+    if (!refused && !finding.through) say("becomes", finding.after);
+  }
+  if (!text.empty()) return text;
+  text = fmt::format("{}:{}: no rule has a site here\n", printable(file), line);
+  for (const NearMiss& near : result.near) {
+    text += fmt::format("  nearest [{}] {} of {} parts, line {}: {}\n", near.rule, near.agreeing,
+                        near.parts, near.line, printable(near.message));
   }
   return text;
 }

@@ -22,6 +22,9 @@ struct FindingsStyle {
 // One line a site, by place; calls rewritten through a definition are one line a definition.
 std::string findings_text(const RunResult& result, const FindingsStyle& style);
 
+// What became of the sites on a line and why, or what the line comes nearest to.
+std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line);
+
 // One line a problem ("error: FILE: …"), one a note ("note: …").
 std::string problems_text(const RunResult& result, bool colour);
 std::string notes_text(const RunResult& result);

@@ -32,9 +32,11 @@ struct RuleLocation {
 //   literal      the argument is written as a literal
 //   last_dim     the argument denotes the last dimension
 //   attribute    the argument is an attribute of an object (a module's parameter)
-//   number       the argument is a number: a literal, an attribute, a parameter that defaults to
-//   one not_within   the site does not stand inside a `with` on a call of one of `values`
+//   number       the argument is a number: a literal, an attribute, a parameter that defaults to one
+//   not_sequence the argument is not written as a tuple or a list
+//   not_within   the site does not stand inside a `with` on a call of one of `values`
 //   unread       of the results, only the one numbered `number` is read
+//   not_in_tree  no file of the run contains one of the texts `values`
 struct Where {
   std::string kind;
   std::vector<std::string> of;
@@ -62,12 +64,15 @@ struct Match {
   std::map<std::string, std::vector<Pattern>> choices;
 };
 
-// The telltale that is weaker than the pattern: each value that meets it is reported.
+// A telltale that is weaker than the patterns: a value that meets it, and that no pattern of the
+// rule explains, is reported as refused. Of several anchors the first that is met speaks.
 struct Anchor {
   // Globs of function names: a call of a function of the project named so is reported too.
   std::vector<std::string> names;
   std::vector<Pattern> patterns;
-  std::string code = "no-pattern";  // refusal code where no pattern matched
+  // Or an operation whose first operand comes, through what keeps its shape, from one of `fed_by`.
+  std::vector<std::string> operation, fed_by;
+  std::string code = "no-pattern";  // refusal code
   std::string says;
 };
 
@@ -101,7 +106,9 @@ struct Rule {
   std::string subject;     // attention | rotary | norm | softmax | ...: groups the summary
   bool attention = false;  // findings carry `absorbed`
   Match match;
-  std::optional<Anchor> anchor;
+  std::vector<Anchor> anchors;
+  // Code of the refusal of a computation some part of which is read elsewhere too.
+  std::string shared = "shared-value";
   std::vector<Where> where;
   std::optional<Layout> layout;
   std::vector<Rewrite> rewrites;

@@ -60,6 +60,17 @@ std::vector<std::string> RuleReader::read_callees(const YAML::Node& node, std::s
   return names;
 }
 
+std::vector<std::string> RuleReader::read_operations(const YAML::Node& node, std::string_view key) {
+  std::vector<std::string> names = file_.texts(node, key);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (catalogue_.find(names[i]) != nullptr) continue;
+    const YAML::Node item = node.IsSequence() && i < node.size() ? node[i] : node;
+    file_.report(item, "unknown operation `" + names[i] + "`: the catalogue has no such name" +
+                           did_you_mean(catalogue_.nearest(names[i])));
+  }
+  return names;
+}
+
 void RuleReader::check_argument(const YAML::Node& node, const std::string& name) {
   if (callees_.empty()) return;
   std::vector<std::string> known;

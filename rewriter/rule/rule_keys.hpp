@@ -9,17 +9,17 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 12> kRuleKeys{
-    "id",    "summary", "subject", "attention", "match",    "anchor",
-    "where", "layout",  "rewrite", "rewrites",  "triggers", "tests"};
+inline constexpr std::array<std::string_view, 14> kRuleKeys{
+    "id",    "summary", "subject", "attention", "match",    "anchor",   "anchors",
+    "where", "shared",  "layout",  "rewrite",   "rewrites", "triggers", "tests"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};
 
 inline constexpr std::array<std::string_view, 3> kPatternKeys{"code", "set", "where"};
 
-inline constexpr std::array<std::string_view, 5> kAnchorKeys{"pattern", "patterns", "names", "code",
-                                                             "says"};
+inline constexpr std::array<std::string_view, 7> kAnchorKeys{
+    "pattern", "patterns", "names", "operation", "fed_by", "code", "says"};
 
 inline constexpr std::array<std::string_view, 4> kLayoutKeys{"operands", "result", "target",
                                                              "otherwise"};
@@ -41,6 +41,7 @@ enum class WhereForm {
   qualified,  // a qualified name or a list of them
   package,    // a package's name
   result,     // {except}: the number of a result, from 0
+  words,      // a text or a list of texts
 };
 
 struct WhereKind {
@@ -48,7 +49,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 15> kWhereKinds{{
+inline constexpr std::array<WhereKind, 17> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -61,9 +62,11 @@ inline constexpr std::array<WhereKind, 15> kWhereKinds{{
     {"last_dim", WhereForm::names},
     {"attribute", WhereForm::names},
     {"number", WhereForm::names},
+    {"not_sequence", WhereForm::names},
     {"not_within", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
+    {"not_in_tree", WhereForm::words},
 }};
 
 inline constexpr std::array<std::string_view, 3> kWhereValuesKeys{"of", "value", "values"};

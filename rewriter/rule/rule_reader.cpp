@@ -72,6 +72,16 @@ std::optional<Rule> RuleReader::read(const YAML::Node& node) {
   }
   if (const YAML::Node* match = keys->require("match")) read_match(*match, rule);
   if (const YAML::Node* anchor = keys->find("anchor")) read_anchor(*anchor, rule);
+  if (const YAML::Node* anchors = keys->find("anchors")) {
+    if (keys->find("anchor")) {
+      file_.report(keys->key_node("anchors"), "expected `anchor` or `anchors`, found both");
+    } else if (!anchors->IsSequence() || anchors->size() == 0) {
+      file_.report(*anchors, "expected a list of anchors for `anchors`");
+    } else {
+      for (const YAML::Node& anchor : *anchors) read_anchor(anchor, rule);
+    }
+  }
+  if (const YAML::Node* shared = keys->find("shared")) rule.shared = read_code(*shared, "shared");
   if (const YAML::Node* where = keys->find("where")) rule.where = read_where(*where, true);
   if (const YAML::Node* layout = keys->find("layout")) read_layout(*layout, rule);
   read_rewrites(*keys, rule);
@@ -120,7 +130,20 @@ void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
   auto keys = file_.mapping(node, "`anchor`", kAnchorKeys);
   if (!keys) return;
   Anchor anchor;
-  anchor.patterns = read_pattern_keys(*keys, true);
+  const YAML::Node* operation = keys->find("operation");
+  const YAML::Node* fed_by = keys->find("fed_by");
+  if ((operation == nullptr) != (fed_by == nullptr)) {
+    file_.report(node, "expected `operation` and `fed_by` together in an anchor");
+  }
+  if (operation && fed_by) {
+    anchor.operation = read_operations(*operation, "operation");
+    anchor.fed_by = read_operations(*fed_by, "fed_by");
+    if (keys->find("pattern") || keys->find("patterns")) {
+      file_.report(node, "expected a pattern or `operation` in an anchor, found both");
+    }
+  } else {
+    anchor.patterns = read_pattern_keys(*keys, !operation && !fed_by);
+  }
   if (const YAML::Node* names = keys->find("names")) anchor.names = file_.texts(*names, "names");
   if (const YAML::Node* code = keys->find("code")) {
     anchor.code = read_code(*code, "code");
@@ -128,7 +151,7 @@ void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
   if (const YAML::Node* says = keys->require("says")) {
     anchor.says = file_.text(*says, "says").value_or("");
   }
-  rule.anchor = std::move(anchor);
+  rule.anchors.push_back(std::move(anchor));
 }
 
 std::vector<Pattern> RuleReader::read_pattern_keys(const YamlFile::Mapping& keys, bool required) {
@@ -291,6 +314,14 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
       for (const std::string& text : file_.texts(node, name)) {
         Literal literal;
         literal.kind = Literal::Kind::symbol;
+        literal.text = text;
+        where.values.push_back(std::move(literal));
+      }
+      return;
+    case WhereForm::words:
+      for (const std::string& text : file_.texts(node, name)) {
+        Literal literal;
+        literal.kind = Literal::Kind::string;
         literal.text = text;
         where.values.push_back(std::move(literal));
       }

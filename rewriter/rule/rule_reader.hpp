@@ -24,6 +24,8 @@ class RuleReader {
   std::string read_code(const YAML::Node& node, std::string_view what);
   void read_match(const YAML::Node& node, Rule& rule);
   std::vector<std::string> read_callees(const YAML::Node& node, std::string_view key);
+  // Names of operations that the catalogue has.
+  std::vector<std::string> read_operations(const YAML::Node& node, std::string_view key);
   void read_anchor(const YAML::Node& node, Rule& rule);
   std::vector<Pattern> read_patterns(const YAML::Node& node, std::string_view what,
                                      bool code_required);

@@ -23,6 +23,11 @@ bool clash(const Edit& a, const Edit& b) {
   return a.range.overlaps(b.range);
 }
 
+bool lies_inside(const Edit& edit, ByteRange range) {
+  if (edit.range.size() != 0) return range.contains(edit.range);
+  return range.begin < edit.range.begin && edit.range.begin < range.end;
+}
+
 // The edit of `edits` that clashes with `edit`, or the end. Only neighbours can: those from the
 // last that begins before `edit` to the last that begins before its end.
 std::vector<Edit>::const_iterator find_clash(const std::vector<Edit>& edits, const Edit& edit) {
@@ -81,6 +86,46 @@ std::string EditSet::apply(std::string_view text) const {
     at = end;
   }
   result.append(text.substr(at));
+  return result;
+}
+
+uint32_t EditSet::original(uint32_t offset) const {
+  std::size_t before = 0, after = 0;  // how far the text is the same on both sides
+  for (const Edit& edit : edits_) {
+    const std::size_t same = edit.range.begin - before;
+    if (after + same > offset) break;
+    before += same;
+    after += same;
+    if (after + edit.replacement.size() > offset) return static_cast<uint32_t>(before);
+    after += edit.replacement.size();
+    before = edit.range.end;
+  }
+  return static_cast<uint32_t>(before + (offset - after));
+}
+
+std::vector<Edit> EditSet::inside(ByteRange range) const {
+  auto at =
+      std::lower_bound(edits_.begin(), edits_.end(), Edit{{range.begin, range.begin}, ""}, before);
+  std::vector<Edit> found;
+  for (; at != edits_.end() && at->range.begin < range.end; ++at) {
+    if (lies_inside(*at, range)) found.push_back(*at);
+  }
+  return found;
+}
+
+void EditSet::erase_inside(ByteRange range) {
+  std::erase_if(edits_, [&](const Edit& edit) { return lies_inside(edit, range); });
+}
+
+std::string EditSet::apply_inside(std::string_view text, ByteRange range) const {
+  std::string result;
+  std::size_t at = range.begin;
+  for (const Edit& edit : inside(range)) {
+    result.append(text.substr(at, edit.range.begin - at));
+    result.append(edit.replacement);
+    at = edit.range.end;
+  }
+  result.append(text.substr(at, range.end - at));
   return result;
 }
 

@@ -28,6 +28,13 @@ class EditSet {
   bool empty() const { return edits_.empty(); }
   const std::vector<Edit>& edits() const { return edits_; }  // by ascending offset
   std::string apply(std::string_view text) const;
+  // The offset before the edits of an offset after them; what was put in has that of its place.
+  uint32_t original(uint32_t offset) const;
+  // The edits of what lies inside a range; an insertion at either end of it is outside.
+  std::vector<Edit> inside(ByteRange range) const;
+  void erase_inside(ByteRange range);
+  // A range of the text with the edits of what lies inside it.
+  std::string apply_inside(std::string_view text, ByteRange range) const;
 
  private:
   std::vector<Edit> edits_;

@@ -13,8 +13,12 @@ from devtool import bench, build, debian, lint, public, sources, testing, tree, 
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
-EVERYTHING = {"REFIT_BUILD_TESTS": "ON", "REFIT_BUILD_BENCH": "ON"}
-GROUPS = ["build", "test", "bench", "lint"]
+EVERYTHING = {
+    "REFIT_BUILD_TESTS": "ON",
+    "REFIT_BUILD_BENCH": "ON",
+    "REFIT_BUILD_CPP_FRONTEND": "ON",
+}
+GROUPS = ["build", "cpp", "test", "bench", "lint"]
 
 
 def _build_tool() -> None:
@@ -32,6 +36,7 @@ def setup(arguments: list[str]) -> int:
         sources.ensure()
         venv.ensure_test_packages()
         public.ensure()
+        build.use({"REFIT_BUILD_CPP_FRONTEND": "ON"})
     return 0
 
 

@@ -73,6 +73,12 @@ def configure(options: dict[str, str]) -> None:
     )
 
 
+def use(options: dict[str, str]) -> None:
+    """Gives an existing build folder options for what set-up has installed since."""
+    if _cache():
+        configure(options)
+
+
 def compile_targets(targets: list[str]) -> None:
     """Runs Ninja. Says nothing when there is nothing to do, so that `migrate` starts at once."""
     ninja = ["ninja", "-C", str(tree.BUILD)]

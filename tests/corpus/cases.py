@@ -122,6 +122,6 @@ def site_of_report(site: dict, expected: dict) -> dict:
     if site["assumes"]:
         found["assumes"] = site["assumes"]
     if "calls" in expected:
-        called = re.search(r"([\w.]+)\(", site["after"])
+        called = re.search(r"([\w.:]+)\(", site["after"])
         found["calls"] = called[1] if called else ""
     return found

@@ -71,11 +71,11 @@ const Row kBranches[] = {
 const Row kOpaque[] = {
     {"for_changes_what_it_binds", "def f(a, n):\n  for i in range(n):\n    a = a + i\n  return a\n",
      "opaque:after the loop a(operator.add(opaque:loop a(call ?range(n), a), opaque:item(call "
-     "?range(n))))"},
+     "?range(n))), opaque:loop a(call ?range(n), a))"},
     {"for_leaves_the_rest", "def f(a, n):\n  b = a + 1\n  for i in n:\n    a = i\n  return b\n",
      "operator.add(a, 1)"},
     {"while", "def f(a):\n  while a:\n    a = a - 1\n  return a\n",
-     "opaque:after the loop a(operator.sub(opaque:loop a(a, a), 1))"},
+     "opaque:after the loop a(operator.sub(opaque:loop a(a, a), 1), opaque:loop a(a, a))"},
     {"comprehension", "def f(x):\n  return [y + 1 for y in x]\n",
      "opaque:comprehension(x, operator.add(opaque:item(x), 1))"},
     {"comprehension_shadows", "def f(x, y):\n  z = [y for y in x]\n  return y\n", "y"},

@@ -59,7 +59,7 @@ const Row kShadowing[] = {
      "call ?rsqrt(a)"},
     {"local_in_a_loop",
      "from torch import rsqrt\ndef f(a, x):\n  for rsqrt in x:\n    pass\n  return rsqrt(a)\n",
-     "call opaque:after the loop rsqrt(opaque:item(x))(a)"},
+     "call opaque:after the loop rsqrt(opaque:item(x), opaque:loop rsqrt(x))(a)"},
     {"own_function", "def rsqrt(a):\n  return a\ndef f(a):\n  return rsqrt(a)\n",
      "call m.rsqrt(a)"},
     {"redefined",

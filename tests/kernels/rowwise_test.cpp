@@ -230,22 +230,30 @@ void check_softmax(const cpu::Launchers& launchers, Random& random) {
   p.clamp_min = -1.5F;
   p.has_clamp_max = random.flip();
   p.clamp_max = 0.5F;
+  p.scale = random.flip() ? 1.0F : static_cast<float>(random.normal());
+  p.has_bias = random.flip();
+  Rows bias(random.float_type(), 3, 5, width, random, true, random.pick(0, 2));
+  p.bias = bias.operand;
   ASSERT_EQ(launchers.softmax(p), LaunchStatus::kOk);
+  const auto value = [&](std::int64_t a, std::int64_t b, std::int64_t i) {
+    const double scaled = x.get(a, b, i) * static_cast<double>(p.scale);
+    return p.has_bias ? scaled + bias.get(a, b, i) : scaled;
+  };
   double global = -INFINITY;
   for (std::int64_t a = 0; a < 3; ++a) {
     for (std::int64_t b = 0; b < 5; ++b) {
-      for (std::int64_t i = 0; i < width; ++i) global = std::max(global, x.get(a, b, i));
+      for (std::int64_t i = 0; i < width; ++i) global = std::max(global, value(a, b, i));
     }
   }
   for (std::int64_t a = 0; a < 3; ++a) {
     for (std::int64_t b = 0; b < 5; ++b) {
       double largest = -INFINITY, total = 0.0;
-      for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, x.get(a, b, i));
+      for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, value(a, b, i));
       for (std::int64_t i = 0; i < width; ++i) {
-        total += std::exp(guarded(p, x.get(a, b, i), largest, global, mask.get(a, b, i)));
+        total += std::exp(guarded(p, value(a, b, i), largest, global, mask.get(a, b, i)));
       }
       for (std::int64_t i = 0; i < width; ++i) {
-        const double score = guarded(p, x.get(a, b, i), largest, global, mask.get(a, b, i));
+        const double score = guarded(p, value(a, b, i), largest, global, mask.get(a, b, i));
         const double wanted = std::exp(score) / total;
         ASSERT_NEAR(y.get(a, b, i), wanted, 0.51 * ulp(wanted, y.operand.type) + 3e-6 * wanted)
             << "width " << width << " column " << i;

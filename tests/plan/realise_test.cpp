@@ -150,6 +150,41 @@ const Row kImports[] = {
 
 INSTANTIATE_TEST_SUITE_P(Realise, Imports, testing::ValuesIn(kImports), RowName());
 
+TEST(Realise, OneCallInsideAnother) {
+  EXPECT_EQ(realised("import torch.nn.functional as F\n\n\n"
+                     "def f(q):\n"
+                     "    return F.scaled_dot_product_attention(\n"
+                     "        F.scaled_dot_product_attention(q, q, q, dropout_p=0.0), q, q\n"
+                     "    )\n"),
+            "import mindiesd\n\n\n"
+            "def f(q):\n"
+            "    return mindiesd.attention_forward(\n"
+            "        mindiesd.attention_forward(q, q, q, head_first=True), q, q, head_first=True\n"
+            "    )\n");
+}
+
+TEST(Realise, OneCallInWhatAnotherDropsGoesWithIt) {
+  EXPECT_EQ(realised("import torch.nn.functional as F\n\n\n"
+                     "def f(q):\n    return F.scaled_dot_product_attention(q, q, q, "
+                     "scale=F.scaled_dot_product_attention(q, q, q))\n"),
+            "not accepted");
+}
+
+TEST(Realise, NamesWithoutAReaderGo) {
+  EXPECT_EQ(realised("import torch.nn.functional as F\n\n\n"
+                     "def f(q, p):\n"
+                     "    function = F.scaled_dot_product_attention\n"
+                     "    rate = p\n"
+                     "    kept = p\n"
+                     "    function(q, q, q, dropout_p=rate, scale=kept)\n"
+                     "    return function(q, q, q), kept\n"),
+            "import mindiesd\n\n\n"
+            "def f(q, p):\n"
+            "    kept = p\n"
+            "    mindiesd.attention_forward(q, q, q, head_first=True)\n"
+            "    return mindiesd.attention_forward(q, q, q, head_first=True), kept\n");
+}
+
 TEST(Realise, TakenNameIsNotAccepted) {
   EXPECT_EQ(realised("import torch.nn.functional as F\n\nmindiesd = 1\n\n\n"
                      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q)\n"),

@@ -19,7 +19,7 @@ BINARIES = Path(os.environ.get("REFIT_BINARY", ROOT / "build" / "bin" / "refit")
 # The fields of a site, which other tools read: adding is free, renaming and removing is not.
 SITE_FIELDS = [
     "file", "line", "column", "end_line", "rule", "callee", "outcome", "through", "assumes",
-    "code", "message", "before", "after", "absorbed",
+    "code", "message", "clause", "before", "after", "absorbed", "layout_kept",
 ]  # fmt: skip
 
 

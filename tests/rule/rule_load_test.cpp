@@ -90,12 +90,16 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.match.choices.at("weight")[0].code, "$given.float()");
   EXPECT_EQ(pattern.match.choices.at("weight")[2].code, "");
   EXPECT_EQ(pattern.match.choices.at("weight")[2].set.at("given"), "None");
-  ASSERT_TRUE(pattern.anchor);
-  const Anchor anchor = pattern.anchor.value_or(Anchor{});
-  EXPECT_EQ(anchor.patterns.at(0).code, "return torch.rsqrt($any)");
-  EXPECT_EQ(anchor.code, "no-pattern");
-  EXPECT_EQ(pattern.where[0].kind, "unread");
-  EXPECT_EQ(pattern.where[0].number, 0);
+  ASSERT_EQ(pattern.anchors.size(), 2u);
+  EXPECT_EQ(pattern.anchors[0].patterns.at(0).code, "return torch.rsqrt($any)");
+  EXPECT_EQ(pattern.anchors[0].code, "no-pattern");
+  EXPECT_EQ(pattern.anchors[1].operation.at(0), "torch.softmax");
+  EXPECT_EQ(pattern.anchors[1].fed_by.at(1), "torch.amax");
+  EXPECT_EQ(pattern.shared, "norm-shared");
+  EXPECT_EQ(pattern.where[0].kind, "not_in_tree");
+  EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast(");
+  EXPECT_EQ(pattern.where[1].kind, "unread");
+  EXPECT_EQ(pattern.where[1].number, 0);
   ASSERT_EQ(pattern.rewrites.size(), 1u);
   EXPECT_TRUE(pattern.rewrites[0].targets.empty());
 }

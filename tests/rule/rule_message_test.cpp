@@ -63,7 +63,7 @@ TEST(RuleMessages, OfFiles) {
       {0, "rules:\n  - 3\n",
        "r.yaml:2:5: expected a rule (a mapping with the keys id, summary, subject, attention, "
        "match, "
-       "anchor, where, layout, rewrite, rewrites, triggers, tests), found `3`"},
+       "anchor, anchors, where, shared, layout, rewrite, rewrites, triggers, tests), found `3`"},
       {0, "rules: [{id: a, summary: s, subject: t, match: {pattern: x}, rewrite: y}]\nid: a\n",
        "r.yaml:2:1: unknown key `id`; the keys of a file of rules are rules"},
       {0, "id: a\n  b: c\n", "r.yaml:2:4: not valid YAML: illegal map value"},
@@ -79,7 +79,7 @@ TEST(RuleMessages, OfKeys) {
       {2, "sumary: s", "r.yaml:2:1: unknown key `sumary`; did you mean `summary`?"},
       {6, "colour: red",
        "r.yaml:6:1: unknown key `colour`; the keys of a rule are id, summary, subject, attention, "
-       "match, anchor, where, layout, rewrite, rewrites, triggers, tests"},
+       "match, anchor, anchors, where, shared, layout, rewrite, rewrites, triggers, tests"},
       {1, "", "r.yaml:2:1: a rule needs the key `id`"},
       {2, "", "r.yaml:1:1: a rule needs the key `summary`"},
       {3, "", "r.yaml:1:1: a rule needs the key `subject`"},
@@ -156,6 +156,14 @@ TEST(RuleMessages, OfMatch) {
       {4, "match: {pattern: return $x, choices: {a: b}}",
        "r.yaml:4:42: expected a list of patterns for `choices`"},
       {6, "anchor: {pattern: return $x}", "r.yaml:6:9: `anchor` needs the key `says`"},
+      {6, "anchors: []", "r.yaml:6:10: expected a list of anchors for `anchors`"},
+      {6, "anchor: {operation: torch.softmax, says: why}",
+       "r.yaml:6:9: expected `operation` and `fed_by` together in an anchor"},
+      {6, "anchor: {operation: torch.softmx, fed_by: torch.amax, says: why}",
+       "r.yaml:6:21: unknown operation `torch.softmx`: the catalogue has no such name; did you "
+       "mean `torch.softmax`?"},
+      {6, "shared: Mine",
+       "r.yaml:6:9: expected small letters, digits and hyphens for `shared`, found `Mine`"},
       {6, "anchor: {says: why}", "r.yaml:6:9: expected `pattern` or `patterns`, found neither"},
       {6, "anchor: {patern: return $x, says: why}",
        "r.yaml:6:10: unknown key `patern`; did you mean `pattern`?"},
@@ -170,7 +178,7 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:9: a clause of `where` needs a kind, such as `is` or `absent`\n"
        "r.yaml:6:10: unknown key `zeros`; the keys of a clause of `where` are is, is_not, rank, "
        "dtype, inference_zero, absent, present, simple, literal, last_dim, attribute, "
-       "number, not_within, outside, unread, code, says, or_assume"},
+       "number, not_sequence, not_within, outside, unread, not_in_tree, code, says, or_assume"},
       {6, "where: [{absent: scale, present: scale, code: c, says: s}]",
        "r.yaml:6:25: expected one kind in a clause, found `absent` and `present`"},
       {6, "where: [{absent: scale, says: s}]",

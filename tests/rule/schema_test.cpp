@@ -71,6 +71,7 @@ TEST(Schema, HasTheKindsOfClause) {
         expected = "#/$defs/names";
         break;
       case WhereForm::qualified:
+      case WhereForm::words:
         expected = "#/$defs/texts";
         break;
       case WhereForm::package:

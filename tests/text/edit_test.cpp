@@ -100,5 +100,29 @@ TEST(EditSet, AgreesWithThePlainDefinition) {
   EXPECT_GT(refused, 3000u);
 }
 
+TEST(EditSet, EditsInsideARange) {
+  EditSet set;
+  ASSERT_TRUE(set.add({{2, 4}, "XY"}));
+  ASSERT_TRUE(set.add({{4, 4}, "+"}));
+  ASSERT_TRUE(set.add({{6, 6}, "-"}));
+  ASSERT_TRUE(set.add({{7, 9}, ""}));
+  EXPECT_EQ(set.inside({2, 6}).size(), 2u) << "an insertion at the end is outside";
+  EXPECT_EQ(set.apply_inside("0123456789", {2, 6}), "XY+45");
+  EXPECT_EQ(set.apply_inside("0123456789", {3, 8}), "3+45-67") << "what reaches out is left";
+  set.erase_inside({2, 6});
+  EXPECT_EQ(set.apply("0123456789"), "012345-69");
+}
+
+TEST(EditSet, OffsetsBeforeTheEdits) {
+  EditSet set;
+  ASSERT_TRUE(set.add({{2, 4}, "WXYZ"}));
+  ASSERT_TRUE(set.add({{6, 6}, "++"}));
+  ASSERT_TRUE(set.add({{7, 9}, ""}));
+  ASSERT_EQ(set.apply("0123456789"), "01WXYZ45++69");
+  const uint32_t before[] = {0, 1, 2, 2, 2, 2, 4, 5, 6, 6, 6, 9, 10};
+  for (uint32_t after = 0; after < 13; ++after)
+    EXPECT_EQ(set.original(after), before[after]) << after;
+}
+
 }  // namespace
 }  // namespace refit

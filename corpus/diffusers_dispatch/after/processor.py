@@ -22,7 +22,13 @@ class Processor:
         return hidden.flatten(2, 3)
 
     def causal(self, query, key, value):
-        return mindiesd.ext.attention_forward(query, key, value, is_causal=True, scale=0.5)
+        return mindiesd.ext.attention_forward(
+            query,
+            key,
+            value,
+            is_causal=True,
+            scale=0.5,
+        )
 
     def with_options(self, query, key, value, options):
         return dispatch_attention_fn(query, key, value, attention_kwargs=options)

@@ -17,11 +17,23 @@ def positional(q, k, v, p, scale):
 
 
 def causal(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, is_causal=True, causal_alignment="bottom_right")
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        is_causal=True,
+        causal_alignment="bottom_right",
+    )
 
 
 def capped(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, softcap=50.0, causal_alignment="bottom_right")
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        softcap=50.0,
+        causal_alignment="bottom_right",
+    )
 
 
 def off(q, k, v):

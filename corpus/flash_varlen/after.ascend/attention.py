@@ -19,7 +19,15 @@ def causal(q, k, v, cu, longest):
 
 
 def positional(q, k, v, cu, longest, scale, causal):
-    return mindiesd.attention_forward_varlen(q, k, v, cu, cu, softmax_scale=scale, causal=causal)
+    return mindiesd.attention_forward_varlen(
+        q,
+        k,
+        v,
+        cu,
+        cu,
+        softmax_scale=scale,
+        causal=causal,
+    )
 
 
 def windowed(q, k, v, cu, longest, window):

@@ -9,7 +9,11 @@ class Block(nn.Module):
         self.norm1 = mindiesd.ext.RMSNorm(width, eps=eps)
         self.norm2 = mindiesd.ext.RMSNorm(width)
         self.norm3 = mindiesd.ext.RMSNorm(width, eps=1e-6, elementwise_affine=False)
-        self.norm4 = mindiesd.ext.RMSNorm(normalized_shape=(width,), eps=1e-6, elementwise_affine=True)
+        self.norm4 = mindiesd.ext.RMSNorm(
+            normalized_shape=(width,),
+            eps=1e-6,
+            elementwise_affine=True,
+        )
         self.norm5 = mindiesd.ext.RMSNorm(width, eps=1e-6, dtype=torch.float32)
 
     def forward(self, x):

@@ -19,5 +19,10 @@ def attend(x, query, key, value, heads):
 def attend_float(query, key, value):
     query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     batch, heads, length, head_dim = query.shape
-    out = mindiesd.ext.attention_forward(query.float(), key.float(), value.float(), head_first=True)
+    out = mindiesd.ext.attention_forward(
+        query.float(),
+        key.float(),
+        value.float(),
+        head_first=True,
+    )
     return out.transpose(1, 2).reshape(batch, length, heads * head_dim).to(torch.float32)

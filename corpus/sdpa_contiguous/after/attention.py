@@ -14,5 +14,10 @@ def attend_in_place(q, k, v):
     batch, length, heads, _ = q.shape
     q = q.transpose(1, 2).contiguous()
     q.mul_(0.5)
-    out = mindiesd.ext.attention_forward(q, k.transpose(1, 2), v.transpose(1, 2), head_first=True)
+    out = mindiesd.ext.attention_forward(
+        q,
+        k.transpose(1, 2),
+        v.transpose(1, 2),
+        head_first=True,
+    )
     return out.transpose(1, 2)

@@ -21,7 +21,7 @@ class Block:
         q = q.view(2, -1, 4, 16)
         k = k.view(2, -1, 4, 16)
         v = v.view(2, -1, 4, 16)
-        x = mindiesd.attention_forward(q, k, v, scale=float(1))
+        x = mindiesd.attention_forward(q, k, v, scale=1.0)
         return x.flatten(2)
 
     def grouped(self, q, k, v):

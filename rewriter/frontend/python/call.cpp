@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/text_edit.hpp"
 
 namespace refit::python {
 
@@ -101,8 +102,11 @@ void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
   if (c.kind != Kind::symbol) return;
   size_t dot = c.text.rfind('.');
   while (dot != std::string::npos) {
-    if (context_.project.has_module(c.text.substr(0, dot))) {
-      unit_.project_calls.push_back({index_, value, c.text, kNone});
+    std::string module = c.text.substr(0, dot);
+    if (context_.project.has_module(module)) {
+      // One name for a module, whichever folder its importers begin at.
+      std::string own = context_.project.module_of(context_.project.file_of(module), nullptr);
+      unit_.project_calls.push_back({index_, value, own + c.text.substr(dot), kNone});
       return;
     }
     if (dot == 0) return;
@@ -241,6 +245,39 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   return result;
 }
 
+// `**options` where options is a dictionary written out once and read nowhere else.
+bool FunctionLowering::unpack_literal(TSNode splat, std::vector<Argument>& arguments) {
+  auto inner = children_of(splat);
+  if (index_ == 0 || inner.size() != 1 || !is(inner[0], "identifier")) return false;
+  auto name = name_ids_.find(text(inner[0]));
+  if (name == name_ids_.end() || env_[name->second] == kNone) return false;
+  const graph::Definition& d = g().definitions[env_[name->second]];
+  const Value& value = g()[d.value];
+  if (d.previous != kNone || value.kind != Kind::opaque || value.syntax == kNone) return false;
+  TSNode dictionary = unit_.nodes[value.syntax];
+  if (!is(dictionary, "dictionary")) return false;
+  ByteRange whole = unit_.functions[index_].range;
+  size_t reads = 0;
+  for (const NameRead& read :
+       names_read(ts_node_descendant_for_byte_range(unit_.tree.root(), whole.begin, whole.end),
+                  unit_.text())) {
+    reads += read.name == text(inner[0]);
+  }
+  auto pairs = children_of(dictionary);
+  if (reads != 1 || value.operands.size() != 2 * pairs.size()) return false;
+  std::vector<Argument> unpacked;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Literal& key = g()[value.operands[2 * i]].literal;
+    if (!is(pairs[i], "pair") || g()[value.operands[2 * i]].kind != Kind::literal ||
+        key.kind != Literal::Kind::string) {
+      return false;
+    }
+    unpacked.push_back({key.text, value.operands[2 * i + 1], 0, splat});
+  }
+  arguments.insert(arguments.end(), unpacked.begin(), unpacked.end());
+  return true;
+}
+
 ValueId FunctionLowering::call(TSNode node) {
   TSNode function = without_parentheses(field(node, "function"));
   ValueId receiver = kNone;
@@ -260,6 +297,8 @@ ValueId FunctionLowering::call(TSNode node) {
   if (op == nullptr && g()[callee].kind == Kind::symbol) {
     op = context_.catalogue.find(g()[callee].text);
   }
+  Value v;
+  v.op = op;
   std::vector<Argument> arguments;
   TSNode list = field(node, "arguments");
   if (is(list, "generator_expression")) {
@@ -271,14 +310,16 @@ ValueId FunctionLowering::call(TSNode node) {
             {std::string(text(field(a, "name"))), expression(field(a, "value")), 0, a});
       } else if (is(a, "dictionary_splat")) {
         auto inner = children_of(a);
+        if (op != nullptr && unpack_literal(a, arguments)) {
+          v.text = "unpacked";
+          continue;
+        }
         arguments.push_back({"", inner.empty() ? kNone : expression(inner.front()), 2, a});
       } else {
         arguments.push_back({"", expression(a), is(a, "list_splat") ? 1 : 0, a});
       }
     }
   }
-  Value v;
-  v.op = op;
   if (op != nullptr) {
     std::string why;
     auto operands = bind_arguments(op->parameters, receiver, arguments, &why);

@@ -1,5 +1,6 @@
 // Loops, try, with and match: what they may change becomes opaque, by name and no further.
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/text_edit.hpp"
 
 namespace refit::python {
 
@@ -7,6 +8,7 @@ using graph::Kind;
 using graph::kNone;
 using graph::StatementKind;
 using graph::Value;
+using graph::ValueId;
 
 void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
                                     const std::string& why, const std::vector<ValueId>& reads) {
@@ -31,7 +33,15 @@ void FunctionLowering::loop(TSNode node) {
   use(head);
   auto names = bound_names(node, unit_.text());
   begin_branch();
+  auto first_value = static_cast<ValueId>(g().values.size());
+  size_t first_statement = g().statements.size();
+  std::map<std::string, ValueId> before;  // what a name means when a round begins
   opaque_names(names, "loop", {head});
+  for (const std::string& name : names) {
+    DefinitionId now = scope_->locals.contains(name) ? env_[name_id(name)] : kNone;
+    if (now != kNone) before[name] = g().definitions[now].value;
+  }
+  loops_.push_back({&names, {}});
   if (is(node, "for_statement")) {
     Value item;
     item.kind = Kind::opaque;
@@ -40,20 +50,54 @@ void FunctionLowering::loop(TSNode node) {
     item.statement = id;
     assign(field(node, "left"), g().add(std::move(item)));
   }
-  // What the body leaves in a name comes round again, so the loop needs it.
   block_number_ = 0;
   block(field(node, "body"));
-  for (const std::string& name : names) {
-    if (!scope_->locals.contains(name)) continue;
-    DefinitionId now = env_[name_id(name)];
-    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+  leave_round();
+  // What a round leaves in a name comes round again where the next one reads it.
+  std::set<ValueId> read;
+  if (is(node, "while_statement")) {  // asked again before each round
+    for (const NameRead& asked : names_read(field(node, "condition"), unit_.text())) {
+      auto found = before.find(std::string(asked.name));
+      if (found != before.end()) read.insert(found->second);
+    }
   }
-  opaque_names(names, "after the loop", {});
+  for (ValueId v = first_value; v < g().values.size(); ++v) {
+    read.insert(g()[v].operands.begin(), g()[v].operands.end());
+  }
+  for (size_t s = first_statement; s < g().statements.size(); ++s) {
+    read.insert(g().statements[s].uses.begin(), g().statements[s].uses.end());
+  }
+  for (const auto& [name, value] : before) {
+    const auto& left = loops_.back().left[name];
+    if (read.contains(value)) {
+      auto& uses = g().statements[id].uses;
+      uses.insert(uses.end(), left.begin(), left.end());
+    }
+    // Behind the loop it is what some round left, or what it was.
+    Value after;
+    after.kind = Kind::opaque;
+    after.text = std::string(graph::kAfterLoop) + name;
+    after.operands.assign(left.begin(), left.end());
+    after.operands.push_back(value);
+    after.statement = current_;
+    bind(name, g().add(std::move(after)));
+  }
+  loops_.pop_back();
   block_number_ = 1;
   for (TSNode alternative : fields_of(node, "alternative")) block(field(alternative, "body"));
   end_branch();
   block_number_ = outer_block;
   close(id);
+}
+
+// A round ends here: what its names mean now may be read by the next, or behind the loop.
+void FunctionLowering::leave_round() {
+  if (loops_.empty()) return;
+  for (const std::string& name : *loops_.back().names) {
+    if (!scope_->locals.contains(name)) continue;
+    DefinitionId now = env_[name_id(name)];
+    if (now != kNone) loops_.back().left[name].insert(g().definitions[now].value);
+  }
 }
 
 bool FunctionLowering::try_statement(TSNode node) {

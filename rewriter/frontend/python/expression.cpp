@@ -333,6 +333,27 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
   return std::nullopt;
 }
 
+// What a name of the module may mean where it does not mean one thing.
+std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
+  std::vector<std::string> out;
+  const auto& module_names = unit_.names.names.bindings;
+  auto found = module_names.find(name);
+  if (found == module_names.end()) return out;
+  for (const Binding& b : found->second) {
+    std::optional<std::string> one;
+    if (b.kind == Binding::Kind::import) one = context_.project.resolve(b.qualified);
+    if (b.kind == Binding::Kind::assignment && !b.qualified.empty()) {
+      std::string head = b.qualified.substr(0, b.qualified.find('.'));
+      auto base = head == name ? module_names.end() : module_names.find(head);
+      if (base == module_names.end()) continue;
+      one = context_.project.meaning(base->second, nullptr);
+      if (one) one = context_.project.resolve(*one + b.qualified.substr(head.size()));
+    }
+    if (one) out.push_back(std::move(*one));
+  }
+  return out;
+}
+
 ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
   for (const auto& overlay : std::views::reverse(overlays_)) {
     auto found = overlay.find(name);
@@ -374,7 +395,10 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
   } else {
     v.kind = Kind::unknown;
     v.text = name;
-    if (!why.empty()) v.literal.text = why;
+    if (!why.empty()) {
+      v.literal.text = why;
+      v.keywords = candidates(name);
+    }
   }
   ValueId id = add(std::move(v), node);
   outer_[std::string(name)] = id;

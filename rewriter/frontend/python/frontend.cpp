@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+
+#include "rewriter/frontend/python/removal.hpp"
 
 namespace refit::python {
 
@@ -144,31 +147,155 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   return out;
 }
 
+namespace {
+
+// The edits of all changes of one unit, put together from the innermost outwards.
+class Assembly {
+ public:
+  Assembly(const PythonUnit& unit, const Catalogue& catalogue, const std::vector<Change>& changes,
+           Frontend::Realised& out)
+      : unit_(unit), catalogue_(catalogue), changes_(changes), out_(out) {
+    out_.accepted.assign(changes.size(), true);
+    out_.refused.resize(changes.size());
+    out_.codes.resize(changes.size());
+    out_.after.resize(changes.size());
+  }
+
+  std::set<std::string> run() {
+    std::vector<std::pair<uint32_t, size_t>> order;
+    for (size_t c = 0; c < changes_.size(); ++c) order.emplace_back(site(c).size(), c);
+    std::sort(order.begin(), order.end());
+    std::vector<Spelling> spellings(changes_.size());
+    for (size_t c = 0; c < changes_.size(); ++c) {
+      auto spelling = spell_symbol(unit_, changes_[c].function, changes_[c].callee);
+      if (spelling) {
+        spellings[c] = *spelling;
+      } else {
+        refuse(c, "name-taken", spelling.error().message);
+      }
+    }
+    // Whatever is refused takes its edits with it, so the rest is put together again.
+    while (!attempt(order, spellings)) {
+    }
+    std::set<std::string> modules;
+    for (size_t c = 0; c < changes_.size(); ++c) {
+      if (out_.accepted[c] && !spellings[c].import.empty()) modules.insert(spellings[c].import);
+      if (!out_.accepted[c]) out_.after[c].clear();
+    }
+    return modules;
+  }
+
+ private:
+  ByteRange site(size_t c) const {
+    const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+    const graph::Value& root = g[changes_[c].root];
+    if (root.range.size() != 0 || root.statement == kNone) return root.range;
+    return g.statements[root.statement].range;
+  }
+
+  bool refuse(size_t c, std::string code, std::string why) {
+    out_.accepted[c] = false;
+    out_.codes[c] = std::move(code);
+    out_.refused[c] = Error{std::move(why)};
+    return false;
+  }
+
+  // The larger of two changes that cannot both be made is the one that is.
+  bool yields(size_t smaller, size_t larger) {
+    return refuse(
+        smaller, "overlap",
+        fmt::format("it goes with the text that {} takes away at line {}", changes_[larger].rule,
+                    unit_.source().position(site(larger).begin).line));
+  }
+
+  using Key = std::pair<uint32_t, uint32_t>;
+  static Key key(const Edit& e) { return {e.range.begin, e.range.end}; }
+
+  bool attempt(const std::vector<std::pair<uint32_t, size_t>>& order,
+               const std::vector<Spelling>& spellings) {
+    EditSet all;
+    std::map<Key, size_t> owners;
+    std::map<uint32_t, Doomed> doomed;
+    std::map<Key, size_t> doomed_by;
+    for (const auto& [size, c] : order) {
+      if (!out_.accepted[c]) continue;
+      auto made = change_edits(unit_, changes_[c], catalogue_, spellings[c].text, all);
+      if (!made) return refuse(c, "not-editable", made.error().message);
+      for (const Edit& e : all.inside(made->replaced)) {
+        bool carried = std::any_of(made->copied.begin(), made->copied.end(),
+                                   [&](ByteRange r) { return r.contains(e.range); });
+        if (!carried) return yields(owners.at(key(e)), c);
+      }
+      if (made->replaced.size() != 0) all.erase_inside(made->replaced);
+      for (const Edit& e : made->edits.edits()) {
+        if (all.add(e)) {
+          owners.emplace(key(e), c);
+          continue;
+        }
+        for (const Edit& other : all.edits()) {
+          if (other.range.overlaps(e.range) || other.range.begin == e.range.begin) {
+            return yields(owners.at(key(other)), c);
+          }
+        }
+        return refuse(c, "overlap", "its edit would change text that another rewrite changes");
+      }
+      out_.after[c] = made->after;
+      const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+      Doomed& here = doomed[changes_[c].function];
+      here.rewritten.insert(made->rewritten.begin(), made->rewritten.end());
+      for (graph::StatementId s : made->dead) {
+        here.dead.insert(s);
+        doomed_by.emplace(Key{g.statements[s].range.begin, g.statements[s].range.end}, c);
+      }
+    }
+    for (const auto& [range, by] : doomed_by) {
+      ByteRange statement{range.first, range.second};
+      for (const Edit& e : all.inside(statement)) {
+        size_t owner = owners.at(key(e));
+        if (owner != by) return yields(owner, by);
+      }
+    }
+    EditSet removals;
+    for (auto& [function, those] : doomed) {
+      add_orphans(unit_, function, all, those);
+      auto removed = remove_statements(unit_, function, those, all);
+      bool fits = removed.has_value() && removals.add_all(*removed).has_value();
+      if (fits) continue;
+      for (size_t c = changes_.size(); c-- > 0;) {
+        if (out_.accepted[c] && changes_[c].function == function && !changes_[c].dead.empty()) {
+          return refuse(c, "overlap", "the statements that go with it cannot be taken out");
+        }
+      }
+    }
+    auto added = all.add_all(removals);
+    if (!added) {
+      for (const Edit& e : removals.edits()) {
+        for (const Edit& other : all.edits()) {
+          auto owner = owners.find(key(other));
+          if (other.range.overlaps(e.range) && owner != owners.end()) {
+            return refuse(owner->second, "overlap",
+                          "its edit would change text that another rewrite takes away");
+          }
+        }
+      }
+    }
+    out_.edits = std::move(all);
+    return true;
+  }
+
+  const PythonUnit& unit_;
+  const Catalogue& catalogue_;
+  const std::vector<Change>& changes_;
+  Frontend::Realised& out_;
+};
+
+}  // namespace
+
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
   Realised out;
-  std::set<std::string> modules;
-  for (const Change& change : changes) {
-    auto spelling = spell_symbol(unit, change.function, change.callee);
-    std::string after;
-    if (!spelling) {
-      out.accepted.push_back(false);
-      out.refused.push_back(spelling.error());
-      out.codes.emplace_back("name-taken");
-      out.after.emplace_back();
-      continue;
-    }
-    auto edits = change_edits(unit, change, catalogue_, spelling->text, &after);
-    bool ok = edits.has_value() && out.edits.add_all(*edits).has_value();
-    out.refused.push_back(edits ? Error{"its edit would change text that another rewrite changes; "
-                                        "run again after this one"}
-                                : edits.error());
-    out.codes.emplace_back(edits ? "overlap" : "not-editable");
-    out.accepted.push_back(ok);
-    out.after.push_back(ok ? after : "");
-    if (ok && !spelling->import.empty()) modules.insert(spelling->import);
-  }
+  std::set<std::string> modules = Assembly(unit, catalogue_, changes, out).run();
   EditSet imports;
   add_imports(unit, modules, imports);
   EditSet removals;

@@ -23,6 +23,8 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
                                    graph::ValueId root,
                                    const std::set<graph::StatementId>& dead) const override;
+  std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
+                                       graph::ValueId root) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
   Project& project() { return project_; }
@@ -50,12 +52,17 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
 // add_imports; notes say which had to stay.
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
                     const EditSet& added, EditSet& removals, std::vector<std::string>& notes);
-// One change's edits.
-Expected<EditSet> change_edits(const PythonUnit& unit, const Change& change,
-                               const Catalogue& catalogue, const std::string& callee_text,
-                               std::string* after);
-// Removes a statement with its line, and a blank line below where two would meet; where one of
-// `insertions` takes the line's place nothing meets.
-Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions);
+// One change's edits; `inner` are those of the changes inside it, which go into what it writes.
+struct ChangeEdits {
+  EditSet edits;
+  std::set<graph::StatementId> dead;       // statements that go with it
+  std::set<graph::StatementId> rewritten;  // statements that it writes anew
+  ByteRange replaced;                      // a text that was written anew, and of it
+  std::vector<ByteRange> copied;           // what was carried over
+  std::string after;
+};
+Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
+                                   const Catalogue& catalogue, const std::string& callee_text,
+                                   const EditSet& inner);
 
 }  // namespace refit::python

@@ -6,24 +6,12 @@
 #include <map>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/removal.hpp"
+#include "rewriter/frontend/python/text_edit.hpp"
 
 namespace refit::python {
 
 namespace {
-
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    bool left = at == 0 || !word_char(text[at - 1]);
-    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
-    if (left && right) return true;
-  }
-  return false;
-}
 
 // Every read of a name in the file, by name: identifiers outside import statements, and words in
 // strings (annotations, __all__).
@@ -35,6 +23,12 @@ struct Reads {
 
 Reads collect(const PythonUnit& unit) {
   Reads out;
+  for (const NameRead& read : names_read(unit.tree.root(), unit.text())) {
+    auto found = out.names.find(read.name);
+    if (found == out.names.end())
+      found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
+    found->second.push_back(read.range);
+  }
   std::vector<TSNode> work{unit.tree.root()};
   while (!work.empty()) {
     TSNode node = work.back();
@@ -44,21 +38,33 @@ Reads collect(const PythonUnit& unit) {
       out.imports.push_back(node);
       continue;
     }
-    if (type == "identifier") {
-      out.names[std::string(text_of(unit.text(), node))].push_back(range_of(node));
-      continue;
-    }
     if (type == "string_content") out.strings.push_back(text_of(unit.text(), node));
-    if (type == "attribute") {
-      work.push_back(field(node, "object"));
-      continue;
-    }
-    if (type == "keyword_argument") {
-      work.push_back(field(node, "value"));
-      continue;
-    }
     for (TSNode child : children_of(node)) work.push_back(child);
   }
+  return out;
+}
+
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
+// definition, one before anything else.
+std::string apart(std::string_view text, uint32_t at, const std::string& nl) {
+  size_t blanks = 0;
+  while (at < text.size()) {
+    ByteRange line = line_of(text, at);
+    if (!blank(text.substr(line.begin, line.size()))) break;
+    ++blanks;
+    at = line.end;
+  }
+  if (at >= text.size()) return "";
+  std::string_view next = text.substr(at);
+  bool definition = next.starts_with("def ") || next.starts_with("class ") ||
+                    next.starts_with("async ") || next.starts_with("@");
+  std::string out;
+  for (size_t have = blanks; have < (definition ? 2 : 1); ++have) out += nl;
   return out;
 }
 
@@ -166,7 +172,7 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
         }
         if (at > 0) line = nl + line;
       }
-      if (at < text.size() && text[at] != '\n' && text[at] != '\r') line += nl;
+      line += apart(text, at, nl);
       (void)edits.add({{at, at}, line});
       continue;
     }

@@ -64,7 +64,8 @@ void FunctionLowering::run(TSNode definition) {
       value.literal.kind = Literal::Kind::real;
     }
     TSNode annotation = field(parameter, "type");
-    if (present(annotation) && (text(annotation) == "float" || text(annotation) == "int")) {
+    if (present(annotation) && !(present(fallback) && is(fallback, "none")) &&
+        (text(annotation) == "float" || text(annotation) == "int")) {
       value.literal.kind = Literal::Kind::real;
     }
     bind(text(name), add(std::move(value), name));
@@ -265,6 +266,10 @@ bool FunctionLowering::simple(TSNode node) {
     close(id);
     return true;
   }
+  if (type == "break_statement" || type == "continue_statement") leave_round();
+  if (type == "print_statement" || type == "exec_statement") {  // Python 2
+    unit_.syntax_errors.push_back(range_of(node));
+  }
   StatementKind kind = type == "return_statement" ? StatementKind::give : StatementKind::other;
   auto id = open(node, kind);
   for (TSNode child : children_of(node)) {
@@ -398,6 +403,39 @@ void FunctionLowering::define_function(TSNode node) {
   close(id);
 }
 
+// The statements of a class body, those of its conditions and loops included, in source order.
+std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
+  std::vector<TSNode> out, work;
+  auto push = [&work](const std::vector<TSNode>& nodes) {
+    work.insert(work.end(), nodes.rbegin(), nodes.rend());
+  };
+  push(statements_of(body));
+  while (!work.empty()) {
+    TSNode at = work.back();
+    work.pop_back();
+    std::string_view type = type_of(at);
+    if (type == "block") {
+      push(statements_of(at));
+    } else if (type == "if_statement" || type == "for_statement" || type == "while_statement" ||
+               type == "try_statement" || type == "with_statement" || type == "match_statement" ||
+               type.ends_with("_clause")) {
+      std::vector<TSNode> inner;
+      for (TSNode child : children_of(at)) {
+        std::string_view t = type_of(child);
+        if (t == "block" || t.ends_with("_clause")) inner.push_back(child);
+      }
+      push(inner);
+      for (std::string_view part : {"condition", "right"}) {
+        TSNode asked = field(at, part);
+        if (present(asked)) use(expression(asked));
+      }
+    } else {
+      out.push_back(at);
+    }
+  }
+  return out;
+}
+
 void FunctionLowering::define_class(TSNode node) {
   auto id = open(node, StatementKind::other);
   TSNode bases = field(node, "superclasses");
@@ -409,11 +447,10 @@ void FunctionLowering::define_class(TSNode node) {
   std::string name(text(field(node, "name")));
   const std::string outer = unit_.functions[index_].qualified;
   // The class body runs here; its names are attributes, not variables of this function.
-  std::vector<TSNode> work{field(node, "body")};
   std::string saved = unit_.functions[index_].qualified;
   unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
   overlays_.emplace_back();
-  for (TSNode child : statements_of(field(node, "body"))) {
+  for (TSNode child : class_statements(field(node, "body"))) {
     TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
     if (is(inner, "function_definition")) {
       for (TSNode parameter : children_of(field(inner, "parameters"))) {

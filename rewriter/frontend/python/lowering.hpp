@@ -43,6 +43,7 @@ class FunctionLowering {
   bool simple(TSNode node);
   bool if_statement(TSNode node);
   void loop(TSNode node);
+  void leave_round();
   bool try_statement(TSNode node);
   bool with_statement(TSNode node);
   void match_statement(TSNode node);
@@ -50,6 +51,7 @@ class FunctionLowering {
   void define_function(TSNode node);
   std::vector<std::string> decorators(TSNode node);
   void define_class(TSNode node);
+  std::vector<TSNode> class_statements(TSNode body);
   void assign(TSNode target, ValueId value);
   void assignment(TSNode node);
   void augmented(TSNode node);
@@ -103,7 +105,9 @@ class FunctionLowering {
                                                      ValueId receiver,
                                                      std::vector<Argument>& arguments,
                                                      std::string* why);
+  bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
+  std::vector<std::string> candidates(std::string_view name);
   bool may_alias(ValueId a, ValueId b) const;
   std::vector<ValueId> roots(ValueId id) const;
   bool fresh(ValueId id) const;
@@ -126,6 +130,11 @@ class FunctionLowering {
   uint32_t index_;
   std::shared_ptr<Scope> scope_;
   uint32_t clock_ = 0;
+  struct Loop {
+    const std::set<std::string, std::less<>>* names;  // that it binds
+    std::map<std::string, std::set<ValueId>> left;    // what a round may leave in them
+  };
+  std::vector<Loop> loops_;  // around the statement being lowered
   int depth_ = 0;
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;

@@ -235,6 +235,15 @@ std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t func
   return Speller(unit, unit.functions[function], root, dead).spell(value);
 }
 
+std::optional<ByteRange> PythonFrontend::copied_from(const Unit& unit, uint32_t function,
+                                                     ValueId value, ValueId root) const {
+  const Graph& g = unit.functions[function].graph;
+  if (value == kNone || g[value].range.size() == 0) return std::nullopt;
+  ByteRange whole = g[root].range, part = g[value].range;
+  bool inside = whole.contains(part) && part.size() < whole.size();
+  return inside ? std::optional<ByteRange>(part) : std::nullopt;
+}
+
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
                                 const std::string& qualified) {
   // A function, and those around it, may own the name that the spelling begins with.

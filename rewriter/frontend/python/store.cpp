@@ -250,7 +250,7 @@ void FunctionLowering::forget_aliases(ValueId stored, std::string_view except) {
     if (value != stored && !may_alias(value, stored)) continue;
     Value changed;
     changed.kind = Kind::opaque;
-    changed.text = "stored to through another name";
+    changed.text = graph::kStoredElsewhere;
     changed.operands = {value};
     changed.statement = current_;
     std::string text = g().names[name];

@@ -66,6 +66,15 @@ def finite_number(name, value):
     return value
 
 
+def promoted(dtype, *tensors):
+    """The type of an expression of a ``dtype`` tensor and these; 0-dimensional ones do not widen.
+    (torch.result_type says the same, but torch.compile cannot trace it.)"""
+    for tensor in tensors:
+        if tensor is not None and tensor.dim() > 0:
+            dtype = torch.promote_types(dtype, tensor.dtype)
+    return dtype
+
+
 # Whether torch's autocast has a rule for its own operator, by type of device: asked of torch once,
 # since its lists differ between devices and versions.
 _CASTS = {

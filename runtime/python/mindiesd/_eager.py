@@ -1,10 +1,10 @@
 """Repeats calls without repeating their checks. Entry points: ``eager``, ``forget``.
 
 A public function runs in Python the first time that a signature is seen: operator, scalars, and of the
-tensors the types, devices, sizes and strides. What it then handed to the library is kept, and the next
+tensors the types, devices, sizes and strides, and the state of autocast. What it then handed to the library is kept, and the next
 call with that signature is made by ``libmindiesd_python.so`` alone: results allocated, addresses put
 in, launched (``runtime/src/python/replay.cpp``). It steps aside for whatever a direct call would get
-past: dispatch and function modes, autocast, torch.compile and tracing, functorch, a running profiler,
+past: dispatch and function modes, torch.compile and tracing, functorch, a running profiler,
 gradients, subclasses of Tensor; then the torch operators of ``_ops`` run. Without that library every
 call runs in Python.
 """
@@ -48,7 +48,6 @@ def _load():
             (
                 internals._len_torch_dispatch_stack,
                 internals._len_torch_function_stack,
-                internals._is_any_autocast_enabled,
                 internals._get_tracing_state,
                 internals._autograd._profiler_enabled,
                 internals._functorch.peek_interpreter_stack,
@@ -57,6 +56,9 @@ def _load():
             torch.get_num_threads,
             getattr(internals, "_cuda_getCurrentRawStream", torch.get_num_threads),
             _library.address(_library.set_num_threads),
+            internals._is_any_autocast_enabled,
+            torch.is_autocast_enabled,
+            torch.get_autocast_dtype,
         )
     except (OSError, AttributeError, TypeError) as error:
         logger.warning("calls are not repeated from C, since %s does not fit: %s", path, error)

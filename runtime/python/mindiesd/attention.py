@@ -52,6 +52,7 @@ def attention_forward(
     )  # fmt: skip
 
 
+@eager
 def attention_forward_varlen(
     q,
     k,

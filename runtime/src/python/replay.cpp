@@ -2,13 +2,13 @@
 // mindiesd_python_functions.
 //
 // The package checks a call in Python once for each signature: an operator, its scalars, and of its
-// tensors the types, devices, sizes and strides, and which of them are one; all of that makes up a
-// key. What the call then
-// hands to the C interface, and which results it allocates, is kept as a recipe. A later call with
-// the same key allocates its results, puts its own addresses into the recipe's argument struct, and
-// launches; what depends on addresses (overlap, alignment) the C interface checks each time.
-// Whatever is out of the ordinary (modes, autocast, tracing, gradients, subclasses) is left to
-// Python: replay then returns NotImplemented, and None where the signature is unknown.
+// tensors the types, devices, sizes and strides, and which of them are one, and autocast's state;
+// all of that makes up a key. What the call then hands to the C interface, and which results it
+// allocates, is kept as a recipe. A later call with the same key allocates its results, puts its
+// own addresses into the recipe's argument struct, and launches; what depends on addresses
+// (overlap, alignment) the C interface checks each time. Whatever is out of the ordinary (modes,
+// autocast, tracing, gradients, subclasses) is left to Python: replay then returns NotImplemented,
+// and None where the signature is unknown.
 
 #include <cstring>
 #include <memory>
@@ -33,6 +33,7 @@ struct Torch {
   // decides.
   std::vector<Ref> conditions;
   Ref grad_enabled, requires_grad_name, num_threads;
+  Ref any_autocast, autocast_enabled, autocast_dtype, device_names[2];
   void (*set_num_threads)(std::int32_t) = nullptr;
 };
 Torch* g_torch = nullptr;
@@ -131,9 +132,27 @@ bool add(PyObject* object, Arguments* call) {
   return room;
 }
 
+// Where autocast is on anywhere: whether it is, and to which type, on the devices that have
+// kernels. An operand that has that type already is handed on as it is, so such calls repeat too.
+bool add_autocast(Arguments* call) {
+  const Ref any(PyObject_CallNoArgs(g_torch->any_autocast.get()));
+  if (any && any.get() == &_Py_FalseStruct) return true;
+  for (const Ref& device : g_torch->device_names) {
+    const Ref on(
+        PyObject_CallFunctionObjArgs(g_torch->autocast_enabled.get(), device.get(), nullptr));
+    const Ref type(
+        PyObject_CallFunctionObjArgs(g_torch->autocast_dtype.get(), device.get(), nullptr));
+    if (!on || !type || !add_scalar(on.get(), call) || !add_scalar(type.get(), call)) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return true;
+}
+
 // The key of a call; false: it holds something that has none.
 bool read_call(PyObject* operation, PyObject* args, PyObject* keywords, Arguments* call) {
-  if (!add_scalar(operation, call)) return false;
+  if (!add_scalar(operation, call) || !add_autocast(call)) return false;
   const Py_ssize_t count = PyTuple_Size(args);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!add(PyTuple_GetItem(args, i), call)) return false;
@@ -433,9 +452,10 @@ PyObject* forget(PyObject*, PyObject* const*, Py_ssize_t) {
 }
 
 // connect(tensor, parameter, dtype, base, exchange table or None, conditions, is_grad_enabled,
-// get_num_threads, raw stream function, address of mindiesd_set_num_threads)
+// get_num_threads, raw stream function, address of mindiesd_set_num_threads,
+// _is_any_autocast_enabled, is_autocast_enabled, get_autocast_dtype)
 PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 10) return fail("connect takes ten arguments");
+  if (count != 13) return fail("connect takes thirteen arguments");
   auto torch = std::make_unique<Torch>();
   torch->tensor_type = Ref::to(args[0]);
   torch->parameter_type = Ref::to(args[1]);
@@ -449,6 +469,11 @@ PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
   torch->num_threads = Ref::to(args[7]);
   torch->reader.set_stream_function(args[8]);
   torch->set_num_threads = reinterpret_cast<void (*)(std::int32_t)>(PyLong_AsVoidPtr(args[9]));
+  torch->any_autocast = Ref::to(args[10]);
+  torch->autocast_enabled = Ref::to(args[11]);
+  torch->autocast_dtype = Ref::to(args[12]);
+  torch->device_names[0] = Ref(PyUnicode_InternFromString("cpu"));
+  torch->device_names[1] = Ref(PyUnicode_InternFromString("cuda"));
   torch->requires_grad_name = Ref(PyUnicode_InternFromString("requires_grad"));
   if (PyErr_Occurred() != nullptr) return nullptr;
   // Both live until the process ends: threads may be inside when the interpreter goes down.

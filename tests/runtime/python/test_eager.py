@@ -50,6 +50,12 @@ CALLS = {
             q, k, v, head_first=True, is_causal=True, window_size=(3, None)
         ),
     ),
+    "packed sequences": (
+        lambda: [*torch.randn(9, 3, 4, 16).unbind(1), torch.tensor([0, 2, 9], dtype=torch.int32)],
+        lambda q, k, v, starts: mindiesd.attention_forward_varlen(
+            q, k, v, starts, starts, causal=True
+        ),
+    ),
     "rotary": (
         lambda: [torch.randn(2, 7, 4, 16), table(7, 1, 16), table(7, 1, 16)],
         ext.rotary_position_embedding,
@@ -211,6 +217,19 @@ def test_numbers_in_tensors_are_read_each_time():
         torch.testing.assert_close(found, wanted)
 
 
+def test_starts_of_sequences_are_read_each_time(in_python):
+    q = torch.randn(9, 4, 16)
+    for starts in ([0, 4, 9], [0, 1, 9], [0, 9, 9]):
+        tensor = torch.tensor(starts, dtype=torch.int32)
+        wanted = mindiesd.attention_forward_varlen(q, q, q, starts, starts)
+        found = mindiesd.attention_forward_varlen(q, q, q, tensor, tensor)
+        torch.testing.assert_close(found, wanted)
+    with pytest.raises(ParametersInvalid, match="entry 1 is 10"):
+        wrong = torch.tensor([0, 10, 9], dtype=torch.int32)
+        mindiesd.attention_forward_varlen(q, q, q, wrong, wrong)
+    assert len(in_python) == 3 + 1 + 1  # the lists, the first tensor, the refusal
+
+
 def test_slices_of_one_tensor(in_python):
     """Tables that lie in one tensor, brought into shape before the launch."""
     x = torch.randn(2, 7, 4, 16)
@@ -267,6 +286,23 @@ def test_autocast_gradients_and_devices_are_not_passed_by():
         assert mindiesd.attention_forward(q, q, q).is_inference()
     with torch.device("meta"):  # a function mode
         assert mindiesd.attention_forward(q, q, q).device.type == "cpu"
+
+
+def test_autocast_is_part_of_a_call(in_python):
+    """Operands of autocast's type repeat from C, others are cast in Python each time."""
+    q = torch.randn(2, 7, 4, 16)
+    half = q.bfloat16()
+    repeated(mindiesd.attention_forward, half, half, half)
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", dtype=dtype):
+            for operand in (half, q, half, q):
+                repeated(mindiesd.attention_forward, operand, operand, operand)
+                assert mindiesd.attention_forward(operand, operand, operand).dtype == dtype
+            with torch.autocast("cpu", enabled=False):
+                assert mindiesd.attention_forward(q, q, q).dtype == torch.float32
+    # half in half; in bfloat16: half once, q each time; in float16: all; q without autocast once.
+    assert len(in_python) == 1 + (1 + 6) + 12 + 1
+    assert mindiesd.attention_forward(half, half, half).dtype == torch.bfloat16
 
 
 def test_lazy_values_subclasses_and_vmap():

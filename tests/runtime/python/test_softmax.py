@@ -45,6 +45,46 @@ def test_accuracy_over_many_rows(backend, dtype):
     assert_accurate(ext.softmax(x), F.softmax(x, -1), reference)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dim", [-1, 1])
+@pytest.mark.parametrize("bias", [None, (5, 17, 40), (1, 17, 1), (40,), ()])
+@pytest.mark.parametrize("scale", [None, 0.125, -2, 0.0])
+def test_scale_and_bias_come_first(backend, dtype, dim, bias, scale):
+    x = torch.randn(5, 17, 40).to(dtype)
+    added = None if bias is None else torch.randn(bias).to(dtype)
+
+    def original(x, added):
+        x = x if scale is None else x * scale
+        x = x if added is None else x + added
+        return written_out(x, dim, "row", -3.0, None)
+
+    result = ext.softmax(x, dim, scale=scale, bias=added, subtract="row", clamp_min=-3.0)
+    exact = original(x.double(), None if added is None else added.double())
+    assert_accurate(result, original(x, added), exact)
+
+
+def test_types_with_a_bias():
+    for dtype, bias in itertools.product(FLOATS, repeat=2):
+        x, b = torch.randn(3, 4).to(dtype), torch.randn(4).to(bias)
+        assert ext.softmax(x, bias=b).dtype == (x + b).dtype
+        assert ext.softmax(x, bias=b[0]).dtype == (x + b[0]).dtype
+
+
+@pytest.mark.parametrize(
+    "kwargs, text",
+    [
+        (dict(scale=float("nan")), "scale must be finite"),
+        (dict(scale="1"), "scale must be a number"),
+        (dict(bias=1.0), "bias must be a torch.Tensor"),
+        (dict(bias=torch.ones(5)), "bias must broadcast to input's shape"),
+        (dict(bias=torch.ones(4, dtype=torch.bool)), "bias must be a floating tensor"),
+    ],
+)
+def test_bad_scale_and_bias(kwargs, text):
+    with pytest.raises(ParametersInvalid, match=text):
+        ext.softmax(torch.randn(3, 4), **kwargs)
+
+
 MASKS = {
     "bool": (torch.rand(5, 17, 40) > 0.3, {}),
     "filled": (torch.rand(17, 40) > 0.3, {"mask_value": -10000}),

@@ -62,6 +62,35 @@ def test_compiles_under_autocast():
     assert attend(torch.randn(2, 7, 4, 16)).dtype == torch.bfloat16
 
 
+def fused_model(norm, activation, x, weight, table):
+    """The operators that fuse several steps, and those that write in place."""
+    q, k = ext.rotary_qk(x, x * 2, table, table, "rotated_interleaved")
+    q, k = ext.qk_norm_rotary(q, k, weight, None, torch.complex(table[..., ::2], table[..., ::2]))
+    q, k = ext.rotary_qk(q * 1, k * 1, table, table, inplace=True)
+    y = ext.rotary_matrix(q * 1, table.reshape(7, 1, 4, 2, 2).repeat(1, 1, 2, 1, 1), inplace=True)
+    total, y = ext.residual_norm(norm, x, y, weight, table, k)
+    total, y = ext.add_rms_norm(total, y, weight)
+    y = mindiesd.layernorm_scale_shift(norm, y, weight) + mindiesd.fast_layernorm(norm, total)
+    y = activation(ext.gated(y, total, "gelu-tanh"))
+    y = ext.softmax(ext.glu(torch.cat((y, x), -1), "silu", gate="first"), scale=0.5, bias=weight)
+    return ext.gelu(y, "fast"), k
+
+
+@pytest.mark.parametrize(
+    "compiler, batches",
+    [("eager", (2, 3, 5)), ("aot_eager", (2, 3, 5)), ("inductor", (2,))],
+)
+def test_fused_operators_compile_whole(compiler, batches):
+    torch._dynamo.reset()
+    norm, activation = torch.nn.LayerNorm(16), ext.GELU()
+    compiled = torch.compile(fused_model, fullgraph=True, backend=compiler)
+    for batch in batches:
+        inputs = arguments(batch)[:3]
+        torch.testing.assert_close(
+            compiled(norm, activation, *inputs), fused_model(norm, activation, *inputs)
+        )
+
+
 class Seen(TorchDispatchMode):
     def __init__(self):
         super().__init__()
@@ -87,6 +116,23 @@ def test_dispatch_modes_see_the_operators():
         "mindiesd::softmax",
     ]
     assert not any("scaled_dot_product" in name or "rsqrt" in name for name in seen.names)
+    with Seen() as seen:
+        fused_model(torch.nn.LayerNorm(16), ext.GELU(), *inputs[:3])
+    assert [name for name in seen.names if name.startswith("mindiesd::")] == [
+        "mindiesd::rotary_qk",
+        "mindiesd::rotary_qk",
+        "mindiesd::rotary_qk_",
+        "mindiesd::rotary_position_embedding_",
+        "mindiesd::residual_norm",
+        "mindiesd::residual_norm",
+        "mindiesd::norm_scale_shift",
+        "mindiesd::norm_scale_shift",
+        "mindiesd::activation",
+        "mindiesd::activation",
+        "mindiesd::activation",
+        "mindiesd::softmax",
+        "mindiesd::activation",
+    ]
     # A type without kernels is one operator all the same.
     with Seen() as seen:
         ext.attention_forward(*[torch.randn(1, 3, 2, 8, dtype=torch.float64)] * 3)
@@ -106,6 +152,14 @@ CALLS = {
     "rms_norm": lambda x: ext.rms_norm(x.transpose(0, 2), x[0, 0, 0]),
     "rms_norm input": lambda x: ext.rms_norm(x.transpose(0, 2), result_type="input"),
     "softmax": lambda x: ext.softmax(x.transpose(0, 2), 1),
+    "rotary qk": lambda x: ext.rotary_qk(x.transpose(1, 2), x[:, :4], x[0, 0, :1], x[0, 0, :1]),
+    "qk norm": lambda x: ext.qk_norm_rotary(
+        x, x[:, :, :1], None, x[0, 0, 0], x[0, 0, :1], x[0, 0, :1], result_type="float32"
+    ),
+    "layer norm": lambda x: ext.layer_norm(x.transpose(0, 2), 8),
+    "residual": lambda x: ext.add_rms_norm(x.transpose(0, 2), x.transpose(0, 2), x[0, 0, 0]),
+    "gelu": lambda x: ext.gelu(x.transpose(0, 2)[..., 1:]),
+    "gated": lambda x: ext.gated(x.transpose(0, 2), x.transpose(0, 2).float(), "silu"),
 }
 
 
@@ -116,7 +170,10 @@ def test_fake_results_describe_the_real_ones(backend, name, dtype):
     real = CALLS[name](x)
     with FakeTensorMode() as mode:
         fake = CALLS[name](mode.from_tensor(x))
-    assert (fake.shape, fake.stride(), fake.dtype) == (real.shape, real.stride(), real.dtype)
+    if not isinstance(real, tuple):
+        fake, real = (fake,), (real,)
+    for f, r in zip(fake, real, strict=True):
+        assert (f.shape, f.stride(), f.dtype) == (r.shape, r.stride(), r.dtype)
 
 
 def test_operators_pass_torchs_own_checks():
@@ -129,6 +186,12 @@ def test_operators_pass_torchs_own_checks():
         (_ops.rotary_position_embedding, (x, x, x, True, f32)),
         (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, True)),
         (_ops.softmax, (x, -1, 1.0, None, 0, None, None, None, 0.0, f32)),
+        (_ops.rotary_qk, (x, x * 2, None, None, x, x, True, 1, -2, 1e-6, f32, f32)),
+        (_ops.rotary_qk_, (x.clone(), x * 2, None, None, x, x, True, 0, -2, 1e-6)),
+        (_ops.rotary_position_embedding_, (x.clone(), x, x, True)),
+        (_ops.norm_scale_shift, (x, None, None, x, x, 1e-6, 0, f32)),
+        (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32)),
+        (_ops.activation, (x, x, 3, f32)),
     ):
         torch.library.opcheck(operator, args, test_utils=("test_schema", "test_faketensor"))
 
@@ -166,6 +229,15 @@ def test_inference_only():
         lambda: mindiesd.RMSNorm(8)(plain),
         lambda: mindiesd.layernorm_scale_shift(torch.nn.LayerNorm(8), plain, plain, plain),
         lambda: mindiesd.fast_layernorm(torch.nn.LayerNorm(8), plain),
+        lambda: ext.rotary_qk(plain, x, plain, plain)[1],
+        lambda: ext.qk_norm_rotary(plain, plain, weight, None, plain, plain)[0],
+        lambda: ext.residual_norm(torch.nn.LayerNorm(8), plain, plain)[1],
+        lambda: ext.add_rms_norm(plain, x)[0],
+        lambda: ext.layer_norm(x, 8),
+        lambda: ext.gelu(x),
+        lambda: ext.silu(x),
+        lambda: ext.gated(plain, x, "silu"),
+        lambda: ext.glu(x, "silu"),
     )
     with torch.enable_grad():
         for call in calls:

@@ -370,6 +370,7 @@ def _cu_seqlens(name, values, device):
     return values.to(device=device, dtype=torch.int32).contiguous()
 
 
+@eager
 def attention_forward_varlen(
     q,
     k,

@@ -13,6 +13,7 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    promoted,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -200,14 +201,6 @@ def rows_of(name, tensor, x):
     return tensor
 
 
-def _promoted(dtype, *tensors):
-    """The type of an expression of a ``dtype`` tensor and these; 0-dimensional ones do not widen."""
-    for tensor in tensors:
-        if tensor is not None and tensor.dim() > 0:
-            dtype = torch.promote_types(dtype, tensor.dtype)
-    return dtype
-
-
 @eager
 def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
@@ -220,7 +213,7 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     normed = x.dtype
     if x.dtype != torch.float64 and autocast_type(x, rule) is not None:
         normed = torch.float32
-    dtype = _promoted(normed, scale, shift)
+    dtype = promoted(normed, scale, shift)
     if x.is_nested:
         operands = (x, None, None, weight, bias, scale, shift)
         return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
@@ -306,14 +299,14 @@ def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promo
         rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
     )
     expect_inference(x, branch, gate, weight, bias, scale, shift)
-    sum_dtype = _promoted(x.dtype, branch, gate)
-    normed = _promoted(sum_dtype, weight) if promotes else sum_dtype
+    sum_dtype = promoted(x.dtype, branch, gate)
+    normed = promoted(sum_dtype, weight) if promotes else sum_dtype
     rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
     if not promotes and normed != torch.float64 and autocast_type(x, rule) is not None:
         normed = torch.float32
     return _ops.residual_norm(
         x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
-        _promoted(normed, scale, shift),
+        promoted(normed, scale, shift),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from .._checks import (
     expect_tensor,
     finite_number,
     number,
+    promoted,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -98,7 +99,7 @@ def softmax(
         dtype = input.dtype
         for added in (bias, mask):
             if added is not None and added.dtype != torch.bool:
-                dtype = torch.promote_types(dtype, torch.result_type(input, added))
+                dtype = promoted(dtype, added)
         if dtype != torch.float64 and autocast_type(input, "aten::softmax.int") is not None:
             dtype = torch.float32
     elif not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:

@@ -1,0 +1,15 @@
+import mindiesd.ext
+import torch
+
+
+class Norm(torch.nn.Module):
+    def __init__(self, width, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return mindiesd.ext.rms_norm(x, eps=self.eps, result_type="input")
+
+    def pinned(self, x):
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps)

@@ -1,0 +1,5 @@
+import torch
+
+
+def trace(model, example):
+    return torch.jit.trace(model, example)

@@ -1,0 +1,856 @@
+// Expressions of C++ to the value graph: names, calls by the catalogue's signatures, operators as
+// operations. Arguments are bound by the names of the parameters of what clang resolved the call
+// to.
+#include "rewriter/frontend/cpp/lowering.hpp"
+
+#include <algorithm>
+
+namespace refit::cpp {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kDepthBound = 200;         // nesting of expressions; deeper ones stay opaque
+constexpr unsigned kSeenStatements = 8;  // a helper longer than this is no mere spelling
+
+// What stands inside conversions that change no value.
+const clang::Expr* bare(const clang::Expr* node) {
+  for (;;) {
+    node = node->IgnoreParens();
+    if (const auto* cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(node)) {
+      node = cleanups->getSubExpr();
+    } else if (const auto* temporary = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(node)) {
+      node = temporary->getSubExpr();
+    } else if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(node)) {
+      node = bound->getSubExpr();
+    } else if (const auto* constant = llvm::dyn_cast<clang::ConstantExpr>(node)) {
+      node = constant->getSubExpr();
+    } else {
+      return node;
+    }
+  }
+}
+
+bool loses(clang::CastKind kind) {
+  return kind == clang::CK_FloatingToIntegral || kind == clang::CK_FloatingToBoolean ||
+         kind == clang::CK_IntegralToBoolean;
+}
+
+std::string_view operator_id(clang::OverloadedOperatorKind kind, unsigned operands) {
+  switch (kind) {
+    case clang::OO_Plus:
+      return operands == 2 ? "operator.add" : "operator.pos";
+    case clang::OO_Minus:
+      return operands == 2 ? "operator.sub" : "operator.neg";
+    case clang::OO_Star:
+      return operands == 2 ? "operator.mul" : "";
+    case clang::OO_Slash:
+      return "operator.truediv";
+    case clang::OO_Tilde:
+      return "operator.invert";
+    case clang::OO_Amp:
+      return operands == 2 ? "operator.and_" : "";
+    case clang::OO_Pipe:
+      return "operator.or_";
+    case clang::OO_Less:
+      return "operator.lt";
+    case clang::OO_LessEqual:
+      return "operator.le";
+    case clang::OO_Greater:
+      return "operator.gt";
+    case clang::OO_GreaterEqual:
+      return "operator.ge";
+    case clang::OO_EqualEqual:
+      return "operator.eq";
+    case clang::OO_ExclaimEqual:
+      return "operator.ne";
+    default:
+      return "";
+  }
+}
+
+std::string_view operator_id(clang::BinaryOperatorKind kind, bool floating) {
+  switch (kind) {
+    case clang::BO_Add:
+      return "operator.add";
+    case clang::BO_Sub:
+      return "operator.sub";
+    case clang::BO_Mul:
+      return "operator.mul";
+    case clang::BO_Div:
+      return floating ? "operator.truediv" : "";  // of integers it rounds towards zero
+    case clang::BO_LT:
+      return "operator.lt";
+    case clang::BO_LE:
+      return "operator.le";
+    case clang::BO_GT:
+      return "operator.gt";
+    case clang::BO_GE:
+      return "operator.ge";
+    case clang::BO_EQ:
+      return "operator.eq";
+    case clang::BO_NE:
+      return "operator.ne";
+    case clang::BO_LAnd:
+      return "operator.logical_and";
+    case clang::BO_LOr:
+      return "operator.logical_or";
+    default:
+      return "";
+  }
+}
+
+size_t parameter_of(const std::vector<Parameter>& parameters, const std::string& name) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    if (p.name == name || std::find(p.also.begin(), p.also.end(), name) != p.also.end()) return i;
+  }
+  // ATen calls the first tensor `self`, the Python API `input`.
+  return name == "self" && !parameters.empty() ? 0 : SIZE_MAX;
+}
+
+}  // namespace
+
+std::string Lowering::record_name(clang::QualType type) const {
+  const clang::CXXRecordDecl* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record == nullptr ? "" : record->getQualifiedNameAsString();
+}
+
+bool Lowering::is_tensor(clang::QualType type) const {
+  return knowledge_.names.tensor(record_name(type));
+}
+
+// Making and ending one does nothing but hold a value.
+bool Lowering::plain_value(clang::QualType type) const {
+  clang::QualType held = type.getNonReferenceType();
+  if (held->isArithmeticType() || held->isEnumeralType() || is_tensor(held)) return true;
+  std::string name = record_name(held);
+  if (name.empty()) return false;
+  if (name == "std::vector" || name == "std::tuple" || name == "std::pair" ||
+      name == "std::array" || name == "std::optional" || name == "std::string") {
+    return true;
+  }
+  return name.ends_with("ArrayRef") || name.ends_with("::IListRef") || name.ends_with("::TensorOptions") ||
+         name.ends_with("::Scalar") || name.ends_with("::Device");
+}
+
+ValueId Lowering::add(Value value, const clang::Expr* node) {
+  value.statement = current_;
+  std::string locked;
+  if (node != nullptr && seeing_ == 0) {
+    if (auto where = range(node->getSourceRange(), &locked)) {
+      value.range = *where;
+      value.syntax = 0;
+    }
+  }
+  value.inlined = seeing_ != 0;
+  ValueId id = g().add(std::move(value));
+  if (!locked.empty()) {
+    text().locked.emplace(id, locked);
+  } else if (in_template_) {
+    text().locked.emplace(id,
+                          "it stands in a template or among jumps, where one text may mean several "
+                          "things; write the function without");
+  }
+  knowledge_.isomorphisms.normalise(g(), id);
+  return id;
+}
+
+ValueId Lowering::literal(Literal value, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::literal;
+  v.literal = std::move(value);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::integer(int64_t value, const clang::Expr* node) {
+  Literal l;
+  l.kind = Literal::Kind::integer;
+  l.integer = value;
+  return literal(std::move(l), node);
+}
+
+ValueId Lowering::none(const clang::Expr* node) { return literal({}, node); }
+
+ValueId Lowering::symbol(std::string meaning, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::symbol;
+  v.text = std::move(meaning);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::opaque(std::string why, std::vector<ValueId> operands, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::opaque;
+  v.text = std::move(why);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::opaque_children(std::string why, const clang::Stmt* node) {
+  std::vector<ValueId> operands;
+  for (const clang::Stmt* child : node->children()) {
+    const auto* inside = llvm::dyn_cast_or_null<clang::Expr>(child);
+    if (inside != nullptr) operands.push_back(expression(inside));
+  }
+  return opaque(std::move(why), std::move(operands), llvm::dyn_cast<clang::Expr>(node));
+}
+
+ValueId Lowering::operation(std::string_view id, std::vector<ValueId> operands,
+                            const clang::Expr* node) {
+  const Operation* op = knowledge_.catalogue.find(id);
+  if (op == nullptr) return opaque(std::string(id), std::move(operands), node);
+  Value v;
+  v.kind = Kind::op;
+  v.op = op;
+  operands.resize(op->parameters.size(), kNone);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::self(const clang::Expr* node) {
+  if (self_ == kNone) {
+    Value v;
+    v.kind = Kind::parameter;
+    v.text = "this";
+    self_ = add(std::move(v), node);
+    g()[self_].range = {};
+  }
+  return self_;
+}
+
+ValueId Lowering::expression(const clang::Expr* node) {
+  if (node == nullptr) return kNone;
+  if (++depth_ > kDepthBound) {
+    --depth_;
+    impure_ = true;
+    return opaque("nested too deeply", {}, node);
+  }
+  ValueId id = inner(bare(node));
+  --depth_;
+  return id;
+}
+
+ValueId Lowering::inner(const clang::Expr* node) {
+  if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(node)) {
+    if (loses(cast->getCastKind())) return opaque_children("conversion", node);
+    return expression(cast->getSubExpr());
+  }
+  if (const auto* made = llvm::dyn_cast<clang::CXXFunctionalCastExpr>(node)) {
+    // `torch::Tensor(x)`, `IntArrayRef({…})`
+    if (made->getCastKind() == clang::CK_ConstructorConversion ||
+        made->getCastKind() == clang::CK_NoOp) {
+      return expression(made->getSubExpr());
+    }
+    return opaque_children("conversion", node);
+  }
+  if (llvm::isa<clang::CastExpr>(node)) return opaque_children("conversion", node);
+  if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(node)) {
+    return integer(number->getValue().getSExtValue(), node);
+  }
+  if (const auto* number = llvm::dyn_cast<clang::FloatingLiteral>(node)) {
+    Literal l;
+    l.kind = Literal::Kind::real;
+    l.real = number->getValueAsApproximateDouble();
+    return literal(std::move(l), node);
+  }
+  if (const auto* flag = llvm::dyn_cast<clang::CXXBoolLiteralExpr>(node)) {
+    Literal l;
+    l.kind = Literal::Kind::boolean;
+    l.boolean = flag->getValue();
+    return literal(std::move(l), node);
+  }
+  if (const auto* words = llvm::dyn_cast<clang::StringLiteral>(node)) {
+    if (!words->isOrdinary() && !words->isUTF8()) return opaque("string", {}, node);
+    Literal l;
+    l.kind = Literal::Kind::string;
+    l.text = words->getString().str();
+    return literal(std::move(l), node);
+  }
+  if (llvm::isa<clang::CXXNullPtrLiteralExpr>(node)) return none(node);
+  if (llvm::isa<clang::CXXThisExpr>(node)) return self(node);
+  if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(node))
+    return read(name->getDecl(), node);
+  if (const auto* part = llvm::dyn_cast<clang::MemberExpr>(node)) return member(part);
+  if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    return overloaded_operator(made);
+  }
+  if (const auto* made = llvm::dyn_cast<clang::CallExpr>(node)) return call(made);
+  if (const auto* list = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(node)) {
+    return expression(list->getSubExpr());
+  }
+  if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(node)) return members(list);
+  if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(node)) return construct(made);
+  if (const auto* both = llvm::dyn_cast<clang::BinaryOperator>(node)) return builtin_binary(both);
+  if (const auto* one = llvm::dyn_cast<clang::UnaryOperator>(node)) {
+    if (one->getOpcode() == clang::UO_Minus) {
+      ValueId operand = expression(one->getSubExpr());
+      Literal l = g()[operand].literal;
+      if (g()[operand].kind == Kind::literal) {
+        l.integer = -l.integer;
+        l.real = -l.real;
+        return literal(std::move(l), node);
+      }
+      return operation("operator.neg", {operand}, node);
+    }
+    if (one->getOpcode() == clang::UO_LNot) {
+      return operation("operator.not_", {expression(one->getSubExpr())}, node);
+    }
+    if (one->isIncrementDecrementOp()) {
+      impure_ = true;
+      const auto* name =
+          llvm::dyn_cast<clang::DeclRefExpr>(one->getSubExpr()->IgnoreParenImpCasts());
+      const auto* variable =
+          name == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+      if (variable != nullptr && name_ids_.contains(variable)) forget(variable, "it is counted");
+    }
+    return opaque_children("operator", node);
+  }
+  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(node)) {
+    Value v;
+    v.kind = Kind::phi;
+    v.operands = {expression(choice->getCond()), expression(choice->getTrueExpr()),
+                  expression(choice->getFalseExpr())};
+    return add(std::move(v), node);
+  }
+  if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(node)) {
+    std::vector<ValueId> held;
+    for (const clang::Expr* init : lambda->capture_inits()) {
+      if (init != nullptr) held.push_back(expression(init));
+    }
+    for (ValueId id : held) use(id);
+    return opaque("lambda", std::move(held), node);
+  }
+  impure_ = true;
+  if (const auto* broken = llvm::dyn_cast<clang::RecoveryExpr>(node)) return unresolved(broken);
+  return opaque_children(node->getStmtClassName(), node);
+}
+
+// What clang could not make sense of: a call by a known name is still a site.
+ValueId Lowering::unresolved(const clang::RecoveryExpr* node) {
+  Value v;
+  v.kind = Kind::call;
+  Value callee;
+  callee.kind = Kind::unknown;
+  callee.literal.text = "what is declared does not fit the call";
+  for (const clang::Expr* part : node->subExpressions()) {
+    const auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(bare(part));
+    const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(bare(part));
+    if (lookup != nullptr) {
+      callee.text = lookup->getName().getAsString();
+    } else if (name != nullptr && llvm::isa<clang::FunctionDecl>(name->getDecl())) {
+      callee.text = name->getDecl()->getNameAsString();
+    } else {
+      v.operands.push_back(expression(part));
+      v.keywords.emplace_back();
+    }
+  }
+  v.operands.insert(v.operands.begin(), add(std::move(callee), nullptr));
+  ValueId id = add(std::move(v), node);
+  use(id);
+  return id;
+}
+
+ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
+  if (auto seen = inlined_.find(decl); seen != inlined_.end()) return seen->second;
+  bool changes = changing_.contains(decl);
+  if (auto found = name_ids_.find(decl); found != name_ids_.end() && !changes) {
+    DefinitionId d = env_[found->second];
+    if (d != kNone) return g().definitions[d].value;
+  }
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+  bool local = llvm::isa<clang::BindingDecl>(decl) ||
+               (variable != nullptr && variable->isLocalVarDeclOrParm());
+  if (!local) {
+    if (record_name(decl->getType()) == "std::nullopt_t") return none(node);
+    std::string qualified = decl->getQualifiedNameAsString();
+    std::string meaning = knowledge_.names.meaning(qualified);
+    if (!meaning.empty()) return symbol(std::move(meaning), node);
+  }
+  Value v;
+  v.kind = Kind::unknown;
+  v.text = decl->getNameAsString();
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::member(const clang::MemberExpr* node) {
+  ValueId base = expression(node->getBase());
+  if (const auto* held = llvm::dyn_cast<clang::VarDecl>(node->getMemberDecl())) {
+    return read(held, node);  // a static member
+  }
+  Value v;
+  v.kind = Kind::attribute;
+  v.text = node->getMemberDecl()->getNameAsString();
+  v.operands = {base};
+  return add(std::move(v), node);
+}
+
+// `{a, b}`: a list, or the fields of an aggregate.
+ValueId Lowering::members(const clang::InitListExpr* node) {
+  const clang::InitListExpr* written = node;
+  if (const clang::InitListExpr* syntactic = node->getSyntacticForm()) written = syntactic;
+  if (node->getType()->isRecordType() && !node->getType()->isArrayType()) {
+    return opaque_children("aggregate", node);
+  }
+  if (written->getNumInits() == 1 && node->getType()->isArithmeticType()) {
+    return expression(written->getInit(0));
+  }
+  Value v;
+  v.kind = Kind::list;
+  for (const clang::Expr* item : node->inits()) v.operands.push_back(expression(item));
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
+  std::vector<const clang::Expr*> given;
+  for (const clang::Expr* argument : node->arguments()) {
+    if (!llvm::isa<clang::CXXDefaultArgExpr>(argument)) given.push_back(argument);
+  }
+  std::string name = record_name(node->getType());
+  bool several = name == "std::tuple" || name == "std::pair";
+  if (name.ends_with("indexing::TensorIndex") && given.size() == 1) {
+    const auto* words = llvm::dyn_cast<clang::StringLiteral>(bare(given.front())->IgnoreImplicit());
+    if (words == nullptr || words->getString() != "...") return expression(given.front());
+    Literal l;
+    l.kind = Literal::Kind::symbol;
+    l.text = "...";
+    return literal(std::move(l), node);
+  }
+  if (name.ends_with("indexing::Slice") && !node->getConstructor()->isCopyOrMoveConstructor()) {
+    Value v;
+    v.kind = Kind::slice;
+    for (const clang::Expr* argument : given) v.operands.push_back(expression(argument));
+    for (ValueId& bound : v.operands) {
+      if (g()[bound].kind == Kind::literal && g()[bound].literal.kind == Literal::Kind::none) {
+        bound = kNone;
+      }
+    }
+    v.operands.resize(3, kNone);
+    return add(std::move(v), node);
+  }
+  if (given.empty()) {
+    // An optional, or a list, that holds nothing.
+    if (name == "std::optional" || name.ends_with("optional") || name.ends_with("nullopt_t")) {
+      return none(node);
+    }
+    return opaque("made without a value", {}, node);
+  }
+  if (several && node->getConstructor()->getNumParams() == given.size() &&
+      !node->getConstructor()->isCopyOrMoveConstructor()) {
+    Value v;
+    v.kind = Kind::tuple;
+    for (const clang::Expr* argument : given) v.operands.push_back(expression(argument));
+    return add(std::move(v), node);
+  }
+  // A conversion, a copy or a move of what is given.
+  bool converts = node->getConstructor()->isCopyOrMoveConstructor() ||
+                  (plain_value(node->getType()) && !is_tensor(node->getType()));
+  converts = converts || name.ends_with("indexing::Slice");
+  if (given.size() == 1 && converts) return expression(given.front());
+  std::vector<ValueId> operands;
+  for (const clang::Expr* argument : given) operands.push_back(expression(argument));
+  if (!plain_value(node->getType())) impure_ = true;
+  return opaque("constructor", std::move(operands), node);
+}
+
+ValueId Lowering::subscript(ValueId base, ValueId index, const clang::Expr* node) {
+  const Value& b = g()[base];
+  const Value& i = g()[index];
+  bool fixed = i.kind == Kind::literal && i.literal.kind == Literal::Kind::integer;
+  if (fixed && i.literal.integer >= 0) {
+    auto n = static_cast<size_t>(i.literal.integer);
+    if ((b.kind == Kind::tuple || b.kind == Kind::list) && n < b.operands.size()) {
+      return b.operands[n];
+    }
+    if (b.kind == Kind::op && b.op->axes == AxisKind::split) {
+      // Python unpacks; where the number of parts is written, an element is the same.
+      ValueId parts = g().argument(base, "chunks");
+      if (parts != kNone && g()[parts].kind == Kind::literal &&
+          i.literal.integer < g()[parts].literal.integer) {
+        Value v;
+        v.kind = Kind::element;
+        v.index = static_cast<int>(n);
+        v.count = static_cast<int>(g()[parts].literal.integer);
+        v.operands = {base};
+        return add(std::move(v), node);
+      }
+    }
+  }
+  Value v;
+  v.kind = Kind::index;
+  v.operands = {base, index};
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
+  clang::OverloadedOperatorKind kind = node->getOperator();
+  std::vector<ValueId> operands;
+  bool tensors = false;
+  for (const clang::Expr* argument : node->arguments()) {
+    tensors = tensors || is_tensor(argument->getType());
+  }
+  if (kind == clang::OO_Call) {
+    // A module or a function object: what it does is its class's affair.
+    return unknown_call(node, expression(node->getArg(0)));
+  }
+  for (const clang::Expr* argument : node->arguments()) operands.push_back(expression(argument));
+  if (kind == clang::OO_Subscript && operands.size() == 2) {
+    return subscript(operands[0], operands[1], node);
+  }
+  if (kind == clang::OO_Arrow) return opaque("pointer", std::move(operands), node);
+  bool writes = kind == clang::OO_Equal || kind == clang::OO_PlusEqual ||
+                kind == clang::OO_MinusEqual || kind == clang::OO_StarEqual ||
+                kind == clang::OO_SlashEqual;
+  if (writes) {
+    impure_ = true;
+    for (ValueId id : operands) use(id);
+    const clang::Expr* target = node->getArg(0)->IgnoreParenImpCasts();
+    if (const auto* field = llvm::dyn_cast<clang::MemberExpr>(target)) {
+      g().stored_attributes.push_back(field->getMemberDecl()->getNameAsString());
+    }
+    bool rebinds = kind == clang::OO_Equal && llvm::isa<clang::MemberExpr>(target);
+    if (!rebinds) forget_tensors();
+    return opaque("store", std::move(operands), node);
+  }
+  // An operator that somebody else defined on tensors may be anything.
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
+  tensors =
+      tensors && callee != nullptr &&
+      (method != nullptr ? knowledge_.names.tensor(method->getParent()->getQualifiedNameAsString())
+                         : !knowledge_.names.meaning(callee->getQualifiedNameAsString()).empty());
+  std::string_view id = operator_id(kind, node->getNumArgs());
+  if (tensors && !id.empty()) return operation(id, std::move(operands), node);
+  // Of element types: a comparison of values.
+  if (!tensors && callee != nullptr &&
+      callee->getQualifiedNameAsString().starts_with("caffe2::operator") &&
+      (kind == clang::OO_EqualEqual || kind == clang::OO_ExclaimEqual)) {
+    return operation(id, std::move(operands), node);
+  }
+  impure_ = true;
+  for (ValueId operand : operands) use(operand);
+  return opaque("operator", std::move(operands), node);
+}
+
+ValueId Lowering::builtin_binary(const clang::BinaryOperator* node) {
+  if (node->isAssignmentOp()) {
+    impure_ = true;
+    ValueId value = expression(node->getRHS());
+    use(value);
+    const clang::Expr* target = node->getLHS()->IgnoreParenImpCasts();
+    if (const auto* field = llvm::dyn_cast<clang::MemberExpr>(target)) {
+      g().stored_attributes.push_back(field->getMemberDecl()->getNameAsString());
+    }
+    if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(target)) {
+      const auto* variable = llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+      if (variable != nullptr && name_ids_.contains(variable)) {
+        forget(variable, "it is assigned inside an expression");
+      }
+    }
+    return opaque("assignment", {value}, node);
+  }
+  ValueId a = expression(node->getLHS());
+  ValueId b = expression(node->getRHS());
+  std::string_view id = operator_id(node->getOpcode(), node->getType()->isFloatingType());
+  if (id.empty()) return opaque("operator", {a, b}, node);
+  return operation(id, {a, b}, node);
+}
+
+ValueId Lowering::call(const clang::CallExpr* node) {
+  if (node->isTypeDependent() || llvm::isa<clang::UnresolvedLookupExpr>(bare(node->getCallee()))) {
+    return dependent_call(node);
+  }
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
+    const clang::Expr* object = method->getImplicitObjectArgument();
+    if (object != nullptr && callee != nullptr && is_tensor(method->getObjectType())) {
+      std::string name = callee->getNameAsString();
+      std::string attribute = knowledge_.names.attribute(name);
+      if (!attribute.empty() && node->getNumArgs() == 0) {
+        Value v;
+        v.kind = Kind::attribute;
+        v.text = std::move(attribute);
+        v.operands = {expression(object)};
+        return add(std::move(v), node);
+      }
+      if (name == "index" && node->getNumArgs() == 1) {
+        ValueId base = expression(object);
+        ValueId at = expression(node->getArg(0));
+        if (g()[at].kind == Kind::list) {
+          std::vector<ValueId> items = g()[at].operands;
+          if (items.size() == 1) return subscript(base, items[0], node);
+          g()[at].kind = Kind::tuple;
+        }
+        return subscript(base, at, node);
+      }
+      const Operation* op = knowledge_.catalogue.method(name);
+      if (op != nullptr) {
+        if (auto known = known_call(node, op, object)) return *known;
+      }
+      ValueId id = unknown_call(node, expression(object));
+      if (name.ends_with("_")) forget_tensors();
+      return id;
+    }
+    ValueId object_value = object == nullptr ? kNone : expression(object);
+    Value name;
+    name.kind = Kind::attribute;
+    name.text = callee == nullptr ? "" : callee->getNameAsString();
+    if (object_value == kNone) {
+      name.kind = Kind::unknown;
+    } else {
+      name.operands = {object_value};
+    }
+    return unknown_call(node, add(std::move(name), nullptr));
+  }
+  if (callee == nullptr) return unknown_call(node, expression(node->getCallee()));
+  std::string qualified = callee->getQualifiedNameAsString();
+  if ((qualified == "std::move" || qualified == "std::forward") && node->getNumArgs() == 1) {
+    return expression(node->getArg(0));
+  }
+  if (qualified == "std::make_tuple" || qualified == "std::make_pair") {
+    Value v;
+    v.kind = Kind::tuple;
+    for (const clang::Expr* argument : node->arguments()) {
+      v.operands.push_back(expression(argument));
+    }
+    return add(std::move(v), node);
+  }
+  const Operation* op = knowledge_.catalogue.find(knowledge_.names.meaning(qualified));
+  if (op != nullptr) {
+    if (auto known = known_call(node, op, nullptr)) return *known;
+  } else if (auto seen = see_through(node, callee)) {
+    return *seen;
+  }
+  Value name;
+  name.kind = Kind::symbol;
+  name.text = dotted(qualified);
+  ValueId id = unknown_call(node, add(std::move(name), nullptr));
+  if (!sources_.isInSystemHeader(callee->getLocation()) && seeing_ == 0) {
+    unit_.project_calls.push_back({index_, id, dotted(qualified), kNone});
+  }
+  return id;
+}
+
+ValueId Lowering::unknown_call(const clang::CallExpr* node, ValueId callee) {
+  Value v;
+  v.kind = Kind::call;
+  v.operands.push_back(callee);
+  bool skip = llvm::isa<clang::CXXOperatorCallExpr>(node);  // its object is the callee
+  for (const clang::Expr* argument : node->arguments()) {
+    if (std::exchange(skip, false)) continue;
+    if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
+    v.operands.push_back(expression(argument));
+    v.keywords.emplace_back();
+  }
+  impure_ = true;
+  ValueId id = add(std::move(v), node);
+  use(id);  // it runs whether or not its result is read
+  return id;
+}
+
+// What is called depends on a template's parameter, or could not be found.
+ValueId Lowering::dependent_call(const clang::CallExpr* node) {
+  Value callee;
+  callee.kind = Kind::unknown;
+  const clang::Expr* name = bare(node->getCallee());
+  if (const auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(name)) {
+    callee.text = lookup->getName().getAsString();
+  } else if (const auto* dependent = llvm::dyn_cast<clang::DependentScopeDeclRefExpr>(name)) {
+    callee.text = dependent->getDeclName().getAsString();
+  } else if (const auto* part = llvm::dyn_cast<clang::CXXDependentScopeMemberExpr>(name)) {
+    callee.text = part->getMember().getAsString();
+  } else if (const auto* known = llvm::dyn_cast<clang::DeclRefExpr>(name->IgnoreImplicit())) {
+    callee.text = known->getDecl()->getNameAsString();
+  }
+  callee.literal.text =
+      in_template_ ? "its arguments depend on a parameter of a template" : "it does not resolve";
+  return unknown_call(node, add(std::move(callee), name));
+}
+
+std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
+                                            const clang::Expr* receiver) {
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  struct Given {
+    std::string name;
+    const clang::Expr* expression;
+    ValueId value;
+  };
+  std::vector<Given> given;
+  for (unsigned i = 0; i < node->getNumArgs(); ++i) {
+    const clang::Expr* argument = node->getArg(i);
+    if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
+    if (i >= callee->getNumParams()) return std::nullopt;
+    const auto* list = llvm::dyn_cast<clang::InitListExpr>(bare(argument->IgnoreImplicit()));
+    const clang::RecordDecl* record = list == nullptr || !list->getType()->isRecordType()
+                                          ? nullptr
+                                          : list->getType()->castAs<clang::RecordType>()->getDecl();
+    if (record == nullptr) {
+      given.push_back({callee->getParamDecl(i)->getNameAsString(), argument, kNone});
+      continue;
+    }
+    // The fields of an aggregate are arguments by name.
+    unsigned field = 0;
+    for (const clang::FieldDecl* decl : record->fields()) {
+      if (field >= list->getNumInits()) break;
+      const clang::Expr* init = list->getInit(field++);
+      if (init == nullptr || llvm::isa<clang::CXXDefaultInitExpr>(init) ||
+          llvm::isa<clang::ImplicitValueInitExpr>(init)) {
+        continue;
+      }
+      given.push_back({decl->getNameAsString(), init, kNone});
+    }
+  }
+  // Which signature: by the names alone, before anything is lowered.
+  for (size_t which = 0; which <= op->overloads.size(); ++which) {
+    const auto& parameters = which == 0 ? op->parameters : op->overloads[which - 1];
+    std::vector<size_t> places;
+    std::vector<bool> filled(parameters.size(), false);
+    if (receiver != nullptr && !parameters.empty()) filled[0] = true;
+    bool fits = !parameters.empty() || given.empty();
+    for (const Given& g : given) {
+      size_t at = parameter_of(parameters, g.name);
+      fits = fits && at != SIZE_MAX && !filled[at];
+      if (!fits) break;
+      filled[at] = true;
+      places.push_back(at);
+    }
+    for (size_t i = 0; i < parameters.size() && fits; ++i) {
+      const Parameter& p = parameters[i];
+      fits = filled[i] || p.default_value || p.variadic || p.variadic_keyword;
+    }
+    if (!fits) continue;
+    Value v;
+    v.kind = Kind::op;
+    v.op = op;
+    v.index = static_cast<int>(which);
+    v.operands.assign(parameters.size(), kNone);
+    if (receiver != nullptr) v.operands[0] = expression(receiver);
+    for (size_t i = 0; i < given.size(); ++i) {
+      ValueId value = expression(given[i].expression);
+      const Parameter& p = parameters[places[i]];
+      if (g()[value].kind == Kind::list) {
+        if (p.name == "dim" && g()[value].operands.size() == 1) {
+          value = g()[value].operands[0];  // ATen takes a list of axes where one will do
+        } else if (p.variadic) {
+          Value sizes = g()[value];
+          sizes.kind = Kind::tuple;
+          value = g().add(std::move(sizes));
+        }
+      } else if (p.variadic) {
+        // One size, or a sequence of them that is not written out.
+        Value sizes;
+        sizes.kind = Kind::tuple;
+        sizes.operands = {value};
+        sizes.statement = current_;
+        value = g().add(std::move(sizes));
+      }
+      v.operands[places[i]] = value;
+    }
+    if (!op->pure) impure_ = true;
+    bool in_place = op->in_place;
+    ValueId id = add(std::move(v), node);
+    if (seeing_ == 0) {
+      CallText call;
+      std::string locked;
+      if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
+      if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
+      if (auto where = range(node->getSourceRange())) call.close = where->end - 1;
+      for (size_t i = call.callee.end; i < call.close; ++i) {
+        if (unit_.text()[i] != '(') continue;
+        call.open = static_cast<uint32_t>(i);
+        break;
+      }
+      for (size_t i = 0; i < given.size(); ++i) {
+        auto where = range(given[i].expression->getSourceRange());
+        if (!where) locked = "an argument comes out of a macro; write it out";
+        call.arguments.push_back({places[i], where.value_or(ByteRange{})});
+      }
+      if (!locked.empty()) text().locked.emplace(id, locked);
+      text().calls.emplace(id, std::move(call));
+    }
+    if (!op->pure) use(id);
+    if (in_place) {
+      use(id);
+      forget_tensors();
+    }
+    return id;
+  }
+  return std::nullopt;
+}
+
+// The value that a call of a short pure function of this file gives.
+std::optional<ValueId> Lowering::see_through(const clang::CallExpr* node,
+                                             const clang::FunctionDecl* callee) {
+  const clang::FunctionDecl* definition = callee->getDefinition();
+  if (definition == nullptr || seeing_ > 1 || definition->isVariadic() ||
+      definition->getNumParams() != node->getNumArgs() || !is_tensor(definition->getReturnType())) {
+    return std::nullopt;
+  }
+  const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
+  if (body == nullptr || body->size() == 0 || body->size() > kSeenStatements) return std::nullopt;
+  const auto* back = llvm::dyn_cast<clang::ReturnStmt>(body->body_back());
+  if (back == nullptr || back->getRetValue() == nullptr) return std::nullopt;
+  std::vector<const clang::VarDecl*> locals;
+  for (const clang::Stmt* s : body->body()) {
+    if (s == back) break;
+    const auto* declared = llvm::dyn_cast<clang::DeclStmt>(s);
+    if (declared == nullptr || !declared->isSingleDecl()) return std::nullopt;
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
+    if (variable == nullptr || llvm::isa<clang::DecompositionDecl>(variable) ||
+        variable->getInit() == nullptr || !plain_value(variable->getType()) ||
+        (variable->getType()->isReferenceType() &&
+         !variable->getType().getNonReferenceType().isConstQualified())) {
+      return std::nullopt;
+    }
+    locals.push_back(variable);
+  }
+  // On trial: what turns out to have an effect is taken back.
+  size_t values = g().values.size();
+  size_t uses = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
+  size_t calls = unit_.project_calls.size(), definitions = g().definitions.size();
+  bool outer_impure = impure_;
+  auto outer_inlined = inlined_;
+  ValueId outer_self = self_;
+  std::map<const clang::ValueDecl*, ValueId> bound;
+  for (unsigned i = 0; i < node->getNumArgs(); ++i) {
+    bound[definition->getParamDecl(i)] = expression(node->getArg(i));
+  }
+  size_t inside = g().values.size();
+  inlined_ = std::move(bound);
+  impure_ = false;
+  ++seeing_;
+  for (const clang::VarDecl* local : locals) inlined_[local] = expression(local->getInit());
+  ValueId result = expression(back->getRetValue());
+  --seeing_;
+  inlined_ = std::move(outer_inlined);
+  size_t uses_now = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
+  bool ok = !impure_ && uses_now == uses && g().definitions.size() == definitions &&
+            result != kNone && result >= inside && g()[result].kind == Kind::op;
+  impure_ = impure_ || outer_impure;
+  if (!ok) {
+    if (g().definitions.size() != definitions) return std::nullopt;  // it stays as it was lowered
+    unit_.project_calls.resize(calls);
+    auto& used = current_ == kNone ? g().sinks : g().statements[current_].uses;
+    used.resize(uses);
+    g().values.resize(values);
+    text().calls.erase(text().calls.lower_bound(static_cast<ValueId>(values)), text().calls.end());
+    text().locked.erase(text().locked.lower_bound(static_cast<ValueId>(values)),
+                        text().locked.end());
+    impure_ = outer_impure;
+    self_ = outer_self;
+    return std::nullopt;
+  }
+  if (seeing_ == 0) {
+    g()[result].range = range_or_empty(node->getSourceRange());
+    g()[result].syntax = 0;
+    unit_.project_calls.push_back(
+        {index_, result, dotted(callee->getQualifiedNameAsString()), kNone});
+  }
+  return result;
+}
+
+}  // namespace refit::cpp

@@ -1,0 +1,334 @@
+// See removal.hpp.
+#include "rewriter/frontend/python/removal.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "rewriter/frontend/python/text_edit.hpp"
+
+namespace refit::python {
+
+using graph::Definition;
+using graph::DefinitionId;
+using graph::Graph;
+using graph::kNone;
+using graph::Statement;
+using graph::StatementId;
+using graph::StatementKind;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+TSNode node_of(const PythonUnit& unit, const Statement& statement) {
+  TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), statement.range.begin,
+                                                  statement.range.end);
+  // The smallest node of that range may be an only child.
+  while (present(ts_node_parent(node)) && range_of(ts_node_parent(node)) == statement.range &&
+         !is(ts_node_parent(node), "block") && !is(ts_node_parent(node), "module")) {
+    node = ts_node_parent(node);
+  }
+  return node;
+}
+
+// Whether nothing but what stands inside it sees the context that a `with` enters.
+bool harmless_with(const PythonUnit& unit, const Graph& g, const Statement& statement) {
+  if (statement.kind != StatementKind::other || !statement.definitions.empty()) return false;
+  if (!is(node_of(unit, statement), "with_statement")) return false;
+  return std::all_of(statement.uses.begin(), statement.uses.end(), [&](ValueId id) {
+    return id != kNone && g[id].kind == graph::Kind::op && g[id].op->pure;
+  });
+}
+
+// An `if` or `with` whose every statement goes has nothing to decide.
+bool add_hollow(const PythonUnit& unit, const Graph& g, Doomed& doomed) {
+  bool more = false;
+  for (StatementId s = static_cast<StatementId>(g.statements.size()); s-- > 0;) {
+    const Statement& statement = g.statements[s];
+    if (statement.children.empty() || doomed.dead.contains(s) || doomed.rewritten.contains(s)) {
+      continue;
+    }
+    bool hollow = std::all_of(statement.children.begin(), statement.children.end(),
+                              [&](StatementId child) { return doomed.dead.contains(child); });
+    bool branch = statement.kind == StatementKind::branch && statement.pure;
+    if (hollow && (branch || harmless_with(unit, g, statement))) {
+      doomed.dead.insert(s);
+      more = true;
+    }
+  }
+  return more;
+}
+
+// Names that were read in what goes, and that nothing reads any more.
+bool add_unread(const Function& function, const std::vector<NameRead>& reads, const EditSet& edits,
+                Doomed& doomed) {
+  const Graph& g = function.graph;
+  auto gone = [&](ByteRange r) {
+    for (StatementId s : doomed.dead) {
+      if (g.statements[s].range.contains(r)) return true;
+    }
+    for (const Edit& e : edits.edits()) {
+      if (e.range.begin > r.begin) break;
+      if (e.range.size() != 0 && e.range.contains(r)) return true;
+    }
+    return false;
+  };
+  std::map<std::string_view, std::pair<size_t, size_t>> counts;  // name -> reads, reads gone
+  for (const NameRead& read : reads) {
+    auto& [all, lost] = counts[read.name];
+    ++all;
+    lost += gone(read.range);
+  }
+  bool more = false;
+  for (const auto& [name, count] : counts) {
+    if (count.second == 0 || count.first != count.second) continue;
+    auto index = g.name_index(name);
+    if (!index) continue;
+    StatementId home = kNone;
+    bool one = true;
+    for (const Definition& d : g.definitions) {
+      if (d.name != *index) continue;
+      one = one && !d.join && home == kNone && d.statement != kNone &&
+            std::find(g.sinks.begin(), g.sinks.end(), d.value) == g.sinks.end();
+      home = d.statement;
+    }
+    if (!one || home == kNone || doomed.dead.contains(home) || doomed.rewritten.contains(home)) {
+      continue;
+    }
+    const Statement& s = g.statements[home];
+    if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) continue;
+    if (!edits.inside(s.range).empty()) continue;
+    bool written = std::any_of(edits.edits().begin(), edits.edits().end(), [&](const Edit& e) {
+      return function.range.contains(e.range) && has_word(e.replacement, name);
+    });
+    if (written) continue;
+    doomed.dead.insert(home);
+    more = true;
+  }
+  return more;
+}
+
+class Remover {
+ public:
+  Remover(const PythonUnit& unit, uint32_t function, const Doomed& doomed, const EditSet& others)
+      : unit_(unit),
+        g_(unit.functions[function].graph),
+        doomed_(doomed),
+        others_(others),
+        text_(unit.text()) {
+    for (StatementId s = 0; s < g_.statements.size(); ++s) {
+      const Statement& statement = g_.statements[s];
+      if (statement.range.size() != 0) blocks_[{statement.parent, statement.block}].push_back(s);
+    }
+  }
+
+  Expected<EditSet> run() {
+    std::vector<ByteRange> removed;
+    for (StatementId s : doomed_.dead) {
+      const Statement& statement = g_.statements[s];
+      if (statement.parent != kNone && doomed_.dead.contains(statement.parent)) continue;
+      if (doomed_.rewritten.contains(s)) continue;
+      const auto& block = blocks_[{statement.parent, statement.block}];
+      bool empty = statement.parent != kNone &&
+                   std::all_of(block.begin(), block.end(), [&](StatementId other) {
+                     return doomed_.dead.contains(other) && !doomed_.rewritten.contains(other);
+                   });
+      if (!empty) {
+        removed.push_back(statement.range);
+      } else if (s == block.front()) {
+        auto done = empty_block(statement, block, removed);
+        if (!done) return tl::unexpected(done.error());
+      }
+    }
+    std::sort(removed.begin(), removed.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    // Neighbours go as one, so that the blank lines between them go too.
+    for (size_t i = 0; i < removed.size();) {
+      ByteRange run = removed[i];
+      size_t j = i + 1;
+      while (j < removed.size() && removed[j].begin >= run.end &&
+             neighbours(text_.substr(run.end, removed[j].begin - run.end))) {
+        run.end = removed[j++].end;
+      }
+      auto done = edits_.add(remove_line(unit_, run, {}));
+      if (!done) return tl::unexpected(done.error());
+      i = j;
+    }
+    return std::move(edits_);
+  }
+
+ private:
+  static bool neighbours(std::string_view between) {
+    return between.find_first_not_of(" \t\f\r\n\\;") == std::string_view::npos;
+  }
+
+  // A block that nothing is left of: its clause goes where the language allows it.
+  Expected<void> empty_block(const Statement& first, const std::vector<StatementId>& block,
+                             std::vector<ByteRange>& removed) {
+    const Statement& parent = g_.statements[first.parent];
+    TSNode node = node_of(unit_, parent);
+    if (parent.kind == StatementKind::branch && parent.range.begin == range_of(node).begin) {
+      auto alternatives = fields_of(node, "alternative");
+      if (first.block == 1 && block.size() == 1 &&
+          text_.substr(first.range.begin).starts_with("elif")) {
+        removed.push_back(first.range);
+        return {};
+      }
+      if (alternatives.size() == 1 && is(alternatives[0], "else_clause")) {
+        if (first.block == 1) {
+          removed.push_back(range_of(alternatives[0]));
+          return {};
+        }
+        if (auto edit = negated(node, alternatives[0])) return add(*edit);
+      }
+    }
+    ByteRange all = first.range;
+    for (StatementId s : block) all.end = std::max(all.end, g_.statements[s].range.end);
+    std::string kept;
+    for (const std::string& comment : comments_in(unit_, all)) {
+      kept += comment + std::string(unit_.source().newline()) +
+              std::string(indentation(text_, all.begin));
+    }
+    return edits_.add({all, kept + "pass"});
+  }
+
+  Expected<void> add(const std::vector<Edit>& edits) {
+    for (const Edit& e : edits) {
+      auto done = edits_.add(e);
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  // `if c: <nothing> else: B` is `if not c: B`.
+  std::optional<std::vector<Edit>> negated(TSNode node, TSNode alternative) {
+    TSNode condition = field(node, "condition"), body = field(node, "consequence"),
+           other = field(alternative, "body");
+    if (!present(condition) || !present(body) || !present(other)) return std::nullopt;
+    ByteRange test = range_of(condition);
+    if (!others_.inside(test).empty()) return std::nullopt;
+    uint32_t from = ts_node_start_byte(body), to = ts_node_start_byte(other);
+    if (!begins_line(text_, from) || !begins_line(text_, to)) return std::nullopt;
+    std::string kept;
+    for (const std::string& comment : comments_in(unit_, {from, to})) {
+      kept +=
+          comment + std::string(unit_.source().newline()) + std::string(indentation(text_, from));
+    }
+    return std::vector<Edit>{{test, negation(condition)}, {{from, to}, kept}};
+  }
+
+  std::string negation(TSNode condition) const {
+    std::string text(text_of(text_, condition));
+    std::string_view type = type_of(condition);
+    if (type == "not_operator") {
+      return std::string(text_of(text_, field(condition, "argument")));
+    }
+    if (type == "comparison_operator") {
+      static const std::map<std::string_view, std::string_view> kOpposite = {
+          {"is", "is not"}, {"is not", "is"}, {"==", "!="},
+          {"!=", "=="},     {"in", "not in"}, {"not in", "in"}};
+      auto parts = children_of(condition);
+      auto operators = fields_of(condition, "operators");
+      if (parts.size() == 2 && !operators.empty()) {
+        ByteRange middle{ts_node_start_byte(operators.front()), ts_node_end_byte(operators.back())};
+        auto opposite = kOpposite.find(unit_.source().slice(middle));
+        if (opposite != kOpposite.end()) {
+          return std::string(text_of(text_, parts[0])) + " " + std::string(opposite->second) + " " +
+                 std::string(text_of(text_, parts[1]));
+        }
+      }
+    }
+    bool tight = type == "identifier" || type == "attribute" || type == "call" ||
+                 type == "subscript" || type == "parenthesized_expression";
+    return tight ? "not " + text : "not (" + text + ")";
+  }
+
+  const PythonUnit& unit_;
+  const Graph& g_;
+  const Doomed& doomed_;
+  const EditSet& others_;
+  std::string_view text_;
+  std::map<std::pair<StatementId, uint32_t>, std::vector<StatementId>> blocks_;
+  EditSet edits_;
+};
+
+}  // namespace
+
+void add_orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits, Doomed& doomed) {
+  const Function& f = unit.functions[function];
+  std::vector<NameRead> reads;
+  if (function != 0) {  // a module's names are its interface
+    TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), f.range.begin, f.range.end);
+    reads = names_read(node, unit.text());
+  }
+  while (add_hollow(unit, f.graph, doomed) ||
+         (function != 0 && add_unread(f, reads, edits, doomed))) {
+  }
+}
+
+Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function, const Doomed& doomed,
+                                    const EditSet& others) {
+  return Remover(unit, function, doomed, others).run();
+}
+
+Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions) {
+  std::string_view text = unit.text();
+  ByteRange first = line_of(text, statement.begin);
+  ByteRange last = line_of(text, statement.end);
+  std::string_view head = text.substr(first.begin, statement.begin - first.begin);
+  std::string_view tail = text.substr(statement.end, last.end - statement.end);
+  size_t hash = tail.find('#');
+  std::string_view code = hash == std::string_view::npos ? tail : tail.substr(0, hash);
+  bool ends = code.find_first_not_of(" \t\f\r\n\\;") == std::string_view::npos;
+  if (!blank(head) || !ends) {
+    // Shares its line: `a = 1; b = 2`.
+    uint32_t begin = statement.begin, end = statement.end;
+    while (end < last.end && (text[end] == ' ' || text[end] == ';')) ++end;
+    if (ends) {
+      end = statement.end;
+      while (begin > first.begin && (text[begin - 1] == ' ' || text[begin - 1] == ';')) --begin;
+    }
+    return {{begin, end}, ""};
+  }
+  std::string kept;
+  for (const std::string& comment : comments_in(unit, {first.begin, last.end})) {
+    if (pragma(comment)) continue;
+    kept += std::string(head) + comment + std::string(unit.source().newline());
+  }
+  ByteRange range{first.begin, last.end};
+  bool replaced =
+      std::any_of(insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
+        return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
+      });
+  if (!kept.empty() || range.begin == 0 || replaced) return {range, kept};
+  // Blank lines below that would meet those above, or stand at the start of a block, or between a
+  // comment and what it is about.
+  auto line_text = [&](ByteRange line) { return text.substr(line.begin, line.size()); };
+  size_t above = 0;
+  uint32_t at = range.begin;
+  for (; at > 0; ++above) {
+    ByteRange line = line_of(text, at - 1);
+    if (!blank(line_text(line))) break;
+    at = line.begin;
+  }
+  std::string_view before = at == 0 ? "" : line_text(line_of(text, at - 1));
+  while (!before.empty() && blank(before.substr(before.size() - 1))) before.remove_suffix(1);
+  size_t word = before.find_first_not_of(" \t");
+  bool opens = above == 0 && before.ends_with(':');
+  bool comment = above == 0 && word != std::string_view::npos && before[word] == '#';
+  std::vector<ByteRange> below;
+  for (uint32_t next = range.end; next < text.size();) {
+    ByteRange line = line_of(text, next);
+    if (!blank(line_text(line))) {
+      if (comment && indentation(text, next).size() < head.size()) comment = false;
+      break;
+    }
+    below.push_back(line);
+    next = line.end;
+  }
+  size_t drop = opens || comment ? below.size() : std::min(above, below.size());
+  if (drop > 0) range.end = below[drop - 1].end;
+  return {range, kept};
+}
+
+}  // namespace refit::python

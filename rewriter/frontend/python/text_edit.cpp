@@ -1,0 +1,138 @@
+// See text_edit.hpp.
+#include "rewriter/frontend/python/text_edit.hpp"
+
+#include <algorithm>
+
+namespace refit::python {
+
+namespace {
+
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos;
+}
+
+ByteRange line_of(std::string_view text, uint32_t at) {
+  // The second half of "\r\n" belongs to the line that the first half ends.
+  if (at > 0 && at < text.size() && text[at] == '\n' && text[at - 1] == '\r') --at;
+  size_t begin = at == 0 ? std::string_view::npos : text.find_last_of("\r\n", at - 1);
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  size_t end = text.find_first_of("\r\n", at);
+  if (end == std::string_view::npos) {
+    end = text.size();
+  } else {
+    end += text.substr(end).starts_with("\r\n") ? 2 : 1;
+  }
+  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
+
+std::string_view indentation(std::string_view text, uint32_t at) {
+  ByteRange line = line_of(text, at);
+  size_t end = line.begin;
+  while (end < text.size() && (text[end] == ' ' || text[end] == '\t' || text[end] == '\f')) ++end;
+  return text.substr(line.begin, end - line.begin);
+}
+
+bool begins_line(std::string_view text, uint32_t at) {
+  ByteRange line = line_of(text, at);
+  return blank(text.substr(line.begin, at - line.begin));
+}
+
+std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range) {
+  std::vector<std::string> out;
+  std::vector<TSNode> work{
+      ts_node_descendant_for_byte_range(unit.tree.root(), range.begin, range.end)};
+  std::vector<ByteRange> found;
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    ByteRange r = range_of(node);
+    if (!r.overlaps(range)) continue;
+    if (is(node, "comment")) {
+      if (range.contains(r)) found.push_back(r);
+      continue;
+    }
+    for (TSNode child : all_children_of(node)) work.push_back(child);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  for (ByteRange r : found) {
+    std::string_view comment = unit.source().slice(r);
+    while (!comment.empty() && (comment.back() == '\r' || comment.back() == ' ')) {
+      comment.remove_suffix(1);
+    }
+    out.emplace_back(comment);
+  }
+  return out;
+}
+
+size_t line_limit(std::string_view text) {
+  size_t longest = 0, run = 0;
+  for (char c : text) {
+    if (c == '\n') {
+      if (run <= 120) longest = std::max(longest, run);
+      run = 0;
+    } else {
+      ++run;
+    }
+  }
+  return std::clamp<size_t>(longest, 88, 120);
+}
+
+bool pragma(std::string_view comment) {
+  size_t word = comment.find_first_not_of("# \t");
+  if (word == std::string_view::npos) return false;
+  comment.remove_prefix(word);
+  return comment.starts_with("noqa") || comment.starts_with("type:") ||
+         comment.starts_with("pylint:") || comment.starts_with("isort:") ||
+         comment.starts_with("pyright:");
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    bool left = at == 0 || !word_char(text[at - 1]);
+    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
+    if (left && right) return true;
+  }
+  return false;
+}
+
+std::vector<NameRead> names_read(TSNode root, std::string_view source) {
+  std::vector<NameRead> out;
+  std::vector<TSNode> work{root};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") continue;
+    if (type == "identifier") {
+      out.push_back({text_of(source, node), range_of(node)});
+      continue;
+    }
+    if (type == "attribute") {
+      work.push_back(field(node, "object"));
+      continue;
+    }
+    if (type == "keyword_argument") {
+      work.push_back(field(node, "value"));
+      continue;
+    }
+    if (type == "assignment" && is(field(node, "left"), "identifier")) {
+      for (std::string_view part : {"type", "right"}) {
+        TSNode inner = field(node, part);
+        if (present(inner)) work.push_back(inner);
+      }
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+  return out;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,35 @@
+// Internal: what the makers of edits ask of a file's text: lines, indentation, comments.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/frontend/python/unit.hpp"
+
+namespace refit::python {
+
+// Nothing but white space and line continuations.
+bool blank(std::string_view text);
+// Offsets of the line that holds `at`: its first byte, and one past its line ending.
+ByteRange line_of(std::string_view text, uint32_t at);
+// The white space that begins the line of `at`.
+std::string_view indentation(std::string_view text, uint32_t at);
+// Whether only white space stands before `at` in its line.
+bool begins_line(std::string_view text, uint32_t at);
+// Comments inside a range, in order, each without its line ending.
+std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
+// The width that the file itself keeps to, within reason.
+size_t line_limit(std::string_view text);
+// A comment for a tool about the statement it stands beside; it goes with the statement.
+bool pragma(std::string_view comment);
+bool has_word(std::string_view text, std::string_view word);
+// The identifiers below a node that are read by name: no attribute names, no keywords, no targets
+// of assignments.
+struct NameRead {
+  std::string_view name;
+  ByteRange range;
+};
+std::vector<NameRead> names_read(TSNode root, std::string_view source);
+
+}  // namespace refit::python

@@ -1,0 +1,84 @@
+// See describe.hpp.
+#include "rewriter/match/describe.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "rewriter/match/facts.hpp"
+
+namespace refit {
+
+namespace {
+
+std::string quoted(const std::string& text) { return "`" + text + "`"; }
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+std::string spelt(const Literal& literal) {
+  if (literal.kind == Literal::Kind::none) return "None";
+  if (literal.kind == Literal::Kind::boolean) return literal.boolean ? "True" : "False";
+  return to_string(literal);
+}
+
+std::string values_of(const Where& clause) {
+  std::vector<std::string> out;
+  for (const Literal& value : clause.values) out.push_back(spelt(value));
+  return joined(out);
+}
+
+// What the clause says of the arguments `names`.
+std::string wanted(const Where& clause, const std::string& names) {
+  static const std::map<std::string_view, std::string_view> kPlain = {
+      {"inference_zero", "is zero at inference"},
+      {"absent", "is not passed"},
+      {"present", "is passed"},
+      {"simple", "is a name or an attribute"},
+      {"literal", "is written as a literal"},
+      {"last_dim", "is the last dimension"},
+      {"attribute", "is an attribute of an object"},
+      {"number", "is a number"}};
+  auto plain = kPlain.find(clause.kind);
+  if (plain != kPlain.end()) return names + " " + std::string(plain->second);
+  if (clause.kind == "is") return names + " is " + values_of(clause);
+  if (clause.kind == "is_not") return names + " is not " + values_of(clause);
+  if (clause.kind == "rank") return names + " has " + std::to_string(clause.number) + " dimensions";
+  if (clause.kind == "dtype") return names + " holds " + values_of(clause);
+  if (clause.kind == "not_within") return "no `with` on, nor decorator, " + values_of(clause);
+  if (clause.kind == "outside") return "the file is outside " + values_of(clause);
+  if (clause.kind == "not_in_tree") return "no file contains " + values_of(clause);
+  std::string out = clause.kind;
+  if (!names.empty()) out += " of " + names;
+  if (!clause.values.empty()) out += ": " + values_of(clause);
+  return out;
+}
+
+std::string found(const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) {
+    return a.default_value ? "it is not passed, and " + spelt(*a.default_value) + " is the default"
+                           : "it is not passed";
+  }
+  std::string text = site.text ? site.text(a.value) : "";
+  std::string rank;
+  if (auto r = rank_of(*site.graph, a.value)) rank = " of " + std::to_string(*r) + " dimensions";
+  return "found " + (text.empty() ? dump(*site.graph, a.value, 3) : text) + rank;
+}
+
+}  // namespace
+
+std::string describe(const Where& clause, const SiteView& site) {
+  for (const std::string& name : clause.of) {
+    Where one = clause;
+    one.of = {name};
+    if (holds(one, site)) continue;
+    return wanted(clause, quoted(name)) + "; " + found(site, site.argument(name));
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : clause.of) names.push_back(quoted(name));
+  return wanted(clause, joined(names));
+}
+
+}  // namespace refit

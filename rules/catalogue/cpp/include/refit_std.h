@@ -1,0 +1,352 @@
+// Declarations of the standard library, enough to resolve what libtorch code calls. refit reads a
+// source with these where no compile_commands.json says where the real headers are.
+#pragma once
+
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef unsigned long size_t;
+typedef long ptrdiff_t;
+
+namespace std {
+
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::int8_t;
+using ::ptrdiff_t;
+using ::size_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using nullptr_t = decltype(nullptr);
+
+template <typename T>
+class initializer_list {
+  const T* begin_;
+  size_t size_;
+
+ public:
+  constexpr initializer_list() noexcept;
+  constexpr size_t size() const noexcept;
+  constexpr const T* begin() const noexcept;
+  constexpr const T* end() const noexcept;
+};
+
+template <typename T>
+struct remove_reference {
+  using type = T;
+};
+template <typename T>
+struct remove_reference<T&> {
+  using type = T;
+};
+template <typename T>
+struct remove_reference<T&&> {
+  using type = T;
+};
+template <typename T>
+constexpr typename remove_reference<T>::type&& move(T&& value) noexcept;
+template <typename T>
+constexpr T&& forward(typename remove_reference<T>::type& value) noexcept;
+
+template <typename T>
+struct allocator {};
+
+template <typename T>
+class vector {
+ public:
+  using value_type = T;
+  vector();
+  explicit vector(size_t count);
+  vector(size_t count, const T& value);
+  vector(initializer_list<T> items);
+  vector(const vector&);
+  vector(vector&&) noexcept;
+  ~vector();
+  vector& operator=(const vector&);
+  vector& operator=(vector&&) noexcept;
+  T& operator[](size_t index);
+  const T& operator[](size_t index) const;
+  T& at(size_t index);
+  const T& at(size_t index) const;
+  T& front();
+  const T& front() const;
+  T& back();
+  const T& back() const;
+  T* data();
+  const T* data() const;
+  T* begin();
+  const T* begin() const;
+  T* end();
+  const T* end() const;
+  size_t size() const;
+  bool empty() const;
+  void push_back(const T& value);
+  template <typename... Arguments>
+  T& emplace_back(Arguments&&... arguments);
+  void pop_back();
+  void clear();
+  void reserve(size_t count);
+  void resize(size_t count);
+  void insert(const T* where, const T& value);
+};
+
+template <typename T, size_t N>
+struct array {
+  T items_[N];
+  T& operator[](size_t index);
+  const T& operator[](size_t index) const;
+  T* begin();
+  const T* begin() const;
+  T* end();
+  const T* end() const;
+  constexpr size_t size() const;
+};
+
+template <typename A, typename B>
+struct pair {
+  A first;
+  B second;
+  pair();
+  pair(const A& a, const B& b);
+};
+
+template <typename... Types>
+class tuple {
+ public:
+  tuple();
+  tuple(const Types&... items);
+  template <typename A, typename B>
+  tuple(const pair<A, B>& items);
+};
+
+template <typename T>
+struct tuple_size;
+template <typename T>
+struct tuple_size<const T> : tuple_size<T> {};
+template <typename... Types>
+struct tuple_size<tuple<Types...>> {
+  static constexpr size_t value = sizeof...(Types);
+};
+template <typename A, typename B>
+struct tuple_size<pair<A, B>> {
+  static constexpr size_t value = 2;
+};
+template <size_t I, typename T>
+struct tuple_element;
+template <size_t I, typename T>
+struct tuple_element<I, const T> {
+  using type = const typename tuple_element<I, T>::type;
+};
+template <typename First, typename... Rest>
+struct tuple_element<0, tuple<First, Rest...>> {
+  using type = First;
+};
+template <size_t I, typename First, typename... Rest>
+struct tuple_element<I, tuple<First, Rest...>> : tuple_element<I - 1, tuple<Rest...>> {};
+template <typename A, typename B>
+struct tuple_element<0, pair<A, B>> {
+  using type = A;
+};
+template <typename A, typename B>
+struct tuple_element<1, pair<A, B>> {
+  using type = B;
+};
+template <size_t I, typename T>
+typename tuple_element<I, T>::type& get(T& from);
+template <size_t I, typename T>
+const typename tuple_element<I, T>::type& get(const T& from);
+template <size_t I, typename... Types>
+typename tuple_element<I, tuple<Types...>>::type&& get(tuple<Types...>&& from);
+template <size_t I, typename A, typename B>
+typename tuple_element<I, pair<A, B>>::type&& get(pair<A, B>&& from);
+template <typename... Types>
+tuple<Types&...> tie(Types&... items);
+
+template <typename T>
+struct decay {
+  using type = T;
+};
+template <typename T>
+struct decay<T&> {
+  using type = T;
+};
+template <typename T>
+struct decay<const T&> {
+  using type = T;
+};
+template <typename... Types>
+tuple<typename decay<Types>::type...> make_tuple(Types&&... items);
+template <typename A, typename B>
+pair<typename decay<A>::type, typename decay<B>::type> make_pair(A&& a, B&& b);
+
+struct nullopt_t {
+  explicit constexpr nullopt_t(int) {}
+};
+inline constexpr nullopt_t nullopt{0};
+
+template <typename T>
+class optional {
+ public:
+  optional();
+  optional(nullopt_t);
+  optional(const T& value);
+  template <typename U>
+  optional(const optional<U>& other);
+  template <typename U>
+  optional(const U& value);
+  optional& operator=(nullopt_t);
+  bool has_value() const;
+  explicit operator bool() const;
+  T& value();
+  const T& value() const;
+  T value_or(T otherwise) const;
+  T& operator*();
+  const T& operator*() const;
+  T* operator->();
+  const T* operator->() const;
+};
+
+class string {
+ public:
+  string();
+  string(const char* text);
+  size_t size() const;
+  const char* c_str() const;
+};
+string operator+(const string& a, const string& b);
+bool operator==(const string& a, const string& b);
+bool operator!=(const string& a, const string& b);
+string to_string(int value);
+string to_string(long value);
+string to_string(double value);
+class string_view {
+ public:
+  constexpr string_view();
+  constexpr string_view(const char* text);
+  string_view(const string& text);
+};
+
+template <typename T>
+class shared_ptr {
+ public:
+  shared_ptr();
+  shared_ptr(nullptr_t);
+  T* get() const;
+  T& operator*() const;
+  T* operator->() const;
+  explicit operator bool() const;
+};
+template <typename T>
+class unique_ptr {
+ public:
+  unique_ptr();
+  unique_ptr(nullptr_t);
+  T* get() const;
+  T& operator*() const;
+  T* operator->() const;
+  explicit operator bool() const;
+};
+template <typename T, typename... Arguments>
+shared_ptr<T> make_shared(Arguments&&... arguments);
+template <typename T, typename... Arguments>
+unique_ptr<T> make_unique(Arguments&&... arguments);
+
+template <typename Signature>
+class function;
+template <typename Result, typename... Arguments>
+class function<Result(Arguments...)> {
+ public:
+  function();
+  template <typename Callable>
+  function(Callable callable);
+  Result operator()(Arguments... arguments) const;
+};
+
+template <typename K, typename V>
+class unordered_map {
+ public:
+  V& operator[](const K& key);
+  V& at(const K& key);
+  size_t count(const K& key) const;
+};
+template <typename K, typename V>
+class map {
+ public:
+  V& operator[](const K& key);
+  V& at(const K& key);
+  size_t count(const K& key) const;
+};
+
+class exception {
+ public:
+  virtual ~exception();
+  virtual const char* what() const noexcept;
+};
+class runtime_error : public exception {
+ public:
+  explicit runtime_error(const string& what);
+};
+class logic_error : public exception {
+ public:
+  explicit logic_error(const string& what);
+};
+class invalid_argument : public logic_error {
+ public:
+  using logic_error::logic_error;
+};
+class out_of_range : public logic_error {
+ public:
+  using logic_error::logic_error;
+};
+
+template <typename T>
+struct numeric_limits {
+  static constexpr T max() noexcept;
+  static constexpr T min() noexcept;
+  static constexpr T lowest() noexcept;
+  static constexpr T epsilon() noexcept;
+  static constexpr T infinity() noexcept;
+};
+
+double sqrt(double x);
+float sqrt(float x);
+double rsqrt(double x);
+double pow(double x, double y);
+double exp(double x);
+double log(double x);
+double log2(double x);
+double sin(double x);
+double cos(double x);
+double floor(double x);
+double ceil(double x);
+double abs(double x);
+long abs(long x);
+template <typename T>
+const T& max(const T& a, const T& b);
+template <typename T>
+const T& min(const T& a, const T& b);
+
+class ostream {
+ public:
+  ostream& operator<<(const char*);
+  ostream& operator<<(const string&);
+  ostream& operator<<(long);
+  ostream& operator<<(int);
+  ostream& operator<<(double);
+  ostream& operator<<(ostream& (*)(ostream&));
+};
+extern ostream cout, cerr;
+ostream& endl(ostream&);
+
+}  // namespace std
+
+double sqrt(double x);
+float sqrtf(float x);

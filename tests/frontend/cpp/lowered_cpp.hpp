@@ -1,0 +1,45 @@
+// C++ text lowered with the shipped catalogue, through the shared object as the tool loads it.
+// Entry point: LoweredCpp.
+#pragma once
+
+#include "rewriter/frontend/cpp/names.hpp"
+#include "rewriter/frontend/cpp/plugin.hpp"
+#include "rewriter/frontend/cpp/unit.hpp"
+#include "tests/frontend/lowered.hpp"
+
+namespace refit {
+
+inline Frontend& cpp_frontend() {
+  static const std::unique_ptr<Frontend> frontend =
+      must(cpp::load_frontend({".", std::string(REFIT_RULES_DIR) + "/catalogue/cpp"},
+                              Shipped::get().catalogue, Shipped::get().isomorphisms));
+  return *frontend;
+}
+
+// One file, torch's header included.
+class LoweredCpp {
+ public:
+  explicit LoweredCpp(const std::string& body) {
+    auto source = must(Source::decode("m.cpp", "#include <torch/torch.h>\n" + body));
+    loaded_ = must(cpp_frontend().load(std::move(source), "m.cpp"));
+    unit = static_cast<const cpp::CppUnit*>(loaded_.get());
+  }
+
+  // What the last function returns, its `return`s in source order.
+  std::string returned() const {
+    std::string out;
+    const graph::Graph& graph = unit->functions.back().graph;
+    for (graph::ValueId id : graph.results) {
+      if (!out.empty()) out += " | ";
+      out += dump(graph, id);
+    }
+    return out;
+  }
+
+  const cpp::CppUnit* unit;
+
+ private:
+  std::unique_ptr<Unit> loaded_;
+};
+
+}  // namespace refit

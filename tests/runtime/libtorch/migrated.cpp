@@ -1,0 +1,70 @@
+// corpus/cpp_libtorch as it was and as `refit migrate` left it, in one program: the same weights
+// and inputs must give the same outputs. Prints what differs; the exit status says whether anything
+// did.
+
+#define dit dit_before
+#include "before/src/attention.cpp"
+#undef dit
+#undef DIT_ROTARY_H_
+#define dit dit_after
+#include "after/src/attention.cpp"
+#undef dit
+
+#include <cstdio>
+
+namespace {
+
+int g_wrong = 0;
+
+void compare(const at::Tensor& found, const at::Tensor& wanted, const char* what,
+             double tolerance = 1e-5) {
+  if (found.scalar_type() == wanted.scalar_type() && found.sizes() == wanted.sizes() &&
+      wanted.abs().max().item<double>() > 0 &&
+      at::allclose(found, wanted, 10 * tolerance, tolerance)) {
+    return;
+  }
+  std::printf("%s differs\n", what);
+  ++g_wrong;
+}
+
+void of_type(at::ScalarType type) {
+  const auto x = torch::randn({2, 3, 5, 8}).to(type), cos = torch::randn({5, 8}).to(type);
+  const auto sin = torch::randn({5, 8});
+  // The original rounds each step to bfloat16.
+  const double tolerance = type == torch::kBFloat16 ? 4e-2 : 1e-5;
+  // A half-precision input beside a float32 table: the result is promoted.
+  compare(dit_after::apply_rotary(x, cos, sin), dit_before::apply_rotary(x, cos, sin), "rotation",
+          tolerance);
+  if (type != torch::kDouble) {
+    compare(dit_after::apply_rotary_precise(x, cos, sin).to(torch::kFloat),
+            dit_before::apply_rotary_precise(x, cos, sin).to(torch::kFloat), "precise rotation",
+            tolerance);
+  }
+  dit_before::RMSNormImpl before(8);
+  dit_after::RMSNormImpl after(8);
+  before.weight = after.weight = torch::randn({8});
+  if (type != torch::kDouble) compare(after.forward(x), before.forward(x), "norm", tolerance);
+}
+
+}  // namespace
+
+int main() {
+  const torch::NoGradGuard no_gradients;
+  torch::manual_seed(20);
+  for (at::ScalarType type : {torch::kFloat, torch::kBFloat16, torch::kDouble}) of_type(type);
+  dit_before::Attention before(32, 4);
+  dit_after::Attention after(32, 4);
+  const auto from = before.named_parameters();
+  for (auto& item : after.named_parameters()) {
+    item.value().copy_(from[item.key()].add(0.1 * torch::randn_like(from[item.key()])));
+    from[item.key()].copy_(item.value());
+  }
+  const auto hidden = torch::randn({2, 6, 32}), context = torch::randn({2, 9, 32});
+  const auto cos = torch::randn({6, 8}), sin = torch::randn({6, 8});
+  const auto mask = torch::rand({2, 1, 6, 9}) > 0.3;
+  compare(after.forward(hidden, cos, sin), before.forward(hidden, cos, sin), "self-attention");
+  compare(after.cross(hidden, context, mask), before.cross(hidden, context, mask),
+          "cross-attention");
+  if (g_wrong == 0) std::printf("all as expected\n");
+  return g_wrong;
+}

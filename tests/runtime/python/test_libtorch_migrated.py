@@ -1,0 +1,33 @@
+"""The C++ corpus before and after migration, compiled against the installed torch, and run."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import mindiesd
+import pytest
+import torch
+from torch.utils import cpp_extension
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_before_and_after_agree(tmp_path):
+    program = tmp_path / "program"
+    library = mindiesd.library_path.parent
+    torch_library = Path(torch.__file__).parent / "lib"
+    build = subprocess.run(
+        [
+            "c++", "-std=c++20", "-O0", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+            *(f"-isystem{path}" for path in cpp_extension.include_paths()),
+            f"-I{ROOT / 'runtime' / 'include'}", f"-I{ROOT / 'corpus' / 'cpp_libtorch'}",
+            ROOT / "tests" / "runtime" / "libtorch" / "migrated.cpp", "-o", program,
+            f"-L{library}", f"-L{torch_library}", "-lmindiesd", "-ltorch", "-ltorch_cpu", "-lc10",
+            f"-Wl,-rpath,{library}", f"-Wl,-rpath,{torch_library}",
+        ],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert build.returncode == 0, build.stderr
+    run = subprocess.run([program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "all as expected\n"), run.stdout + run.stderr
