@@ -213,7 +213,9 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   overlays_.emplace_back();
   outer_.clear();
   ValueId result = kNone;
+  ++trials_;
   bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  --trials_;
   scope_ = outer_scope;
   overlays_ = std::move(outer_overlays);
   outer_ = std::move(outer_names);

@@ -110,6 +110,10 @@ void FunctionLowering::use(ValueId id) {
 }
 
 void FunctionLowering::bind(std::string_view name, ValueId value) {
+  if (trials_ > 0) {  // a helper on trial may change no name of its caller
+    impure_ = true;
+    return;
+  }
   if (scope_->globals.contains(name) || scope_->nonlocals.contains(name)) {
     g().sinks.push_back(value);
     return;

@@ -140,6 +140,7 @@ class FunctionLowering {
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
   bool impure_ = false;                  // the statement being lowered has an effect
+  int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
   std::vector<Changes> frames_;
