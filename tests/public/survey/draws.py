@@ -41,6 +41,7 @@ INTEGERS = (
     (r"^height$|^width$|^H$|^W$|^w$", 4),
     (r"inner_dim|channels|^c$|^C$|embed_dim|hidden_size|^dim$|width|query_dim|norm_dim", CHANNELS),
 )
+NORMS = re.compile(r"norm|^ln_?\d?$|^ln_")
 MASKS = re.compile(r"mask|bias$|attn_bias|block_mask")
 TABLE_NAMES = re.compile(r"(^|_)(cos|sin|cosine|sine)(_|$)|freqs?_(cos|sin)|^(cos|sin)")
 FREQUENCIES = re.compile(r"freqs?|rope|rotary|pos_emb|^emb|pe$|position_emb|position_embeddings")
@@ -52,6 +53,13 @@ TENSORS = re.compile(
     r"|x_in|u|h|gate)$|states|query|key|value|hidden(?!_?(dim|size))|tensor"
     r"|^[qkvx]_|_[qkvx]$|embeds?$|^[qkvx]\d?$|latent"
 )
+
+
+class AnyNorm(torch.nn.LayerNorm):
+    """A layer norm over the last dimension, whatever its size."""
+
+    def forward(self, input):
+        return torch.nn.functional.layer_norm(input, input.shape[-1:], eps=self.eps)
 
 
 class Mock:
@@ -72,7 +80,9 @@ class Mock:
         if name.startswith("__"):
             raise AttributeError(name)
         value = self.KNOWN[name] if name in self.KNOWN else number(name)
-        if value is None and name not in self.KNOWN:
+        if value is None and name not in self.KNOWN and NORMS.search(name):
+            value = AnyNorm(1)
+        elif value is None and name not in self.KNOWN:
             value = False if FLAGS.search(name) else Mock()
         self.__dict__[name] = value
         return value

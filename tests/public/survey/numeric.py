@@ -21,7 +21,7 @@ import torch
 from survey import draws, emulated, extract, pairs, regions
 
 FACTOR = 1.25
-ACCEPTED = 3  # kinds of input compared for each pair of types,
+ACCEPTED = 2  # kinds of input compared for each pair of types,
 SEEDS = 2  # each with so many draws
 _KINDS = (("rms", "norm"), ("rotary", "rotary"), ("attention", "attention"), ("flash", "attention"))
 # What a region of each kind holds after migration.
@@ -38,7 +38,6 @@ TYPES = (
     (torch.float32, torch.float32),
     (torch.bfloat16, torch.bfloat16),
     (torch.bfloat16, torch.float32),
-    (torch.float16, torch.float32),
 )
 
 
@@ -201,8 +200,10 @@ class Runner:
         # The published functions take 4 dimensions; that there are 4 is shown outside the region.
         text = "".join(ast.unparse(statement) for statement in region.after)
         published = "mindiesd.attention_forward(" in text or "mindiesd.rotary_" in text
+        old = "".join(ast.unparse(statement) for statement in region.before)
+        shapes = any(word in old for word in ("view(", "reshape(", "unflatten(", "rearrange("))
         rules = Rules(
-            ranks=frozenset({4}) if published and len(region.after) == 1 else None,
+            ranks=frozenset({4}) if published and (len(region.after) == 1 or not shapes) else None,
             averages=case.kind == "attention",
             preserving=case.kind == "rotary",
             numbers=case.owner.endswith("__init__"),
@@ -318,8 +319,10 @@ def _compare(fitting, types_, prepare, call, rules) -> int:
             after = _after(call, functions[1], values)
         _judge(before, after, exact, values, rules, pool)
         compared += 1
+    # Attention is two sums of products, one inside the other.
+    units = 4 if rules.averages else 2
     for (kind, dtype), (was, now, shown) in pool.items():
-        if not now <= max(FACTOR * was, 2 * torch.finfo(dtype).eps):
+        if not now <= max(FACTOR * was, units * torch.finfo(dtype).eps):
             raise Difference(
                 f"{kind} error {now:.3g} where the original's is {was:.3g} ({dtype}); {shown}"
             )

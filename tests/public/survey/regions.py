@@ -133,8 +133,18 @@ def _region(before, after, function) -> Region:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         and n.lineno > last and id(n) not in skipped
     }  # fmt: skip
-    writes = sorted(_names(before, ast.Store) & _names(after, ast.Store) & later)
+    both = _names(before, ast.Store) & _names(after, ast.Store) & later
+    writes = sorted(name for name in both if not _bound_anew(name, last, function))
     return Region(before, after, tuple(reads), (*writes, RESULT))
+
+
+def _bound_anew(name: str, line: int, function) -> bool:
+    """Whether the first statement after `line` that has the name only gives it another value."""
+    found = [
+        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > line
+    ]
+    first = min(n.lineno for n in found)
+    return all(isinstance(n.ctx, ast.Store) for n in found if n.lineno == first)
 
 
 class _Returns(ast.NodeTransformer):
