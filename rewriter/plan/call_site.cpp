@@ -145,7 +145,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   }
   for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
     if (v.operands[i] == kNone || used.contains(parameters[i].name)) continue;
-    if (without_effect(v.operands[i])) continue;
+    if (without_effect(v.operands[i], id)) continue;
     refuse(site, "argument-effect",
            fmt::format("the argument `{}` has no counterpart, and evaluating it may have an "
                        "effect; compute it before the call",
@@ -276,7 +276,7 @@ std::string SitePlanner::target_name(const std::string& callee, size_t position)
   return target->parameters[position].name;
 }
 
-bool SitePlanner::without_effect(ValueId id) const {
+bool SitePlanner::without_effect(ValueId id, ValueId root) const {
   std::vector<ValueId> work{id};
   std::set<ValueId> seen;
   while (!work.empty()) {
@@ -285,7 +285,7 @@ bool SitePlanner::without_effect(ValueId id) const {
     if (at == kNone || !seen.insert(at).second) continue;
     const Value& v = g_[at];
     // What a name stands for was evaluated before.
-    if (at != id && v.statement != g_[id].statement) continue;
+    if (v.statement != g_[root].statement) continue;
     if (v.kind == Kind::call || (v.kind == Kind::op && !v.op->pure)) return false;
     if (v.kind == Kind::opaque && v.text != "string" && v.text != "dictionary" &&
         v.range.size() != 0) {

@@ -84,8 +84,8 @@ class SitePlanner {
   // The name of the new callee's parameter at a position.
   std::string target_name(const std::string& callee, size_t position) const;
 
-  // Whether evaluating it does nothing but give a value.
-  bool without_effect(ValueId id) const;
+  // Whether evaluating an operand of `root` does nothing but give a value.
+  bool without_effect(ValueId id, ValueId root) const;
 
   const Operation* target_operation(const std::string& callee) const;
   static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,

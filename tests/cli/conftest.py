@@ -1,6 +1,7 @@
 """The built refit as a function, and a tree to run it in."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,32 @@ def refit(binary) -> Callable[..., Done]:
     def run(*arguments: str | Path, **options) -> Done:
         done = subprocess.run(
             [binary, *arguments], capture_output=True, check=False, timeout=120, **options
+        )
+        return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def open_refit(binary, tmp_path_factory) -> Callable[..., Done]:
+    """The same tool where every user may reach it, which a checkout below /root is not."""
+    folder = tmp_path_factory.mktemp("reachable")
+    (folder / "bin").mkdir()
+    program = Path(shutil.copy2(binary, folder / "bin" / "refit"))
+    shutil.copytree(ROOT / "rules", folder / "share" / "refit" / "rules")
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(path.stat().st_mode | (0o755 if path.is_dir() or path == program else 0o644))
+    for path in list(folder.parents)[:-2]:
+        path.chmod(path.stat().st_mode | 0o711)
+
+    def run(*arguments: str | Path, **options) -> Done:
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            check=False,
+            timeout=120,
+            cwd=folder,
+            **options,
         )
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 

@@ -192,12 +192,12 @@ def nobody(tree) -> dict:
     return {"user": 65534, "group": 65534, "extra_groups": []}
 
 
-def test_a_file_that_cannot_be_written(refit, tree, source):
+def test_a_file_that_cannot_be_written(open_refit, tree, source):
     (tree / "locked.py").write_bytes(source())
     (tree / "good.py").write_bytes(source())
     options = nobody(tree)
     (tree / "locked.py").chmod(0o444)
-    done = refit("migrate", "--write", tree, **options)
+    done = open_refit("migrate", "--write", tree, **options)
     assert done.code == 6
     assert (
         "error: locked.py: the file may not be written: Permission denied; the file is as it was"
@@ -208,12 +208,12 @@ def test_a_file_that_cannot_be_written(refit, tree, source):
     assert sorted(path.name for path in tree.iterdir()) == ["good.py", "locked.py"]
 
 
-def test_a_folder_that_cannot_be_written(refit, tree, source):
+def test_a_folder_that_cannot_be_written(open_refit, tree, source):
     (tree / "sub").mkdir()
     (tree / "sub" / "a.py").write_bytes(source())
     options = nobody(tree)
     (tree / "sub").chmod(0o555)
-    done = refit("migrate", "--write", tree, **options)
+    done = open_refit("migrate", "--write", tree, **options)
     (tree / "sub").chmod(0o755)
     assert done.code == 6
     assert (
@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_written(refit, tree, source):
     assert [path.name for path in (tree / "sub").iterdir()] == ["a.py"]
 
 
-def test_a_file_and_a_folder_that_cannot_be_read(refit, tree, source):
+def test_a_file_and_a_folder_that_cannot_be_read(open_refit, tree, source):
     (tree / "closed").mkdir()
     (tree / "closed" / "a.py").write_bytes(source())
     (tree / "secret.py").write_bytes(source())
@@ -232,7 +232,7 @@ def test_a_file_and_a_folder_that_cannot_be_read(refit, tree, source):
     options = nobody(tree)
     (tree / "secret.py").chmod(0)
     (tree / "closed").chmod(0)
-    done = refit("migrate", "--write", tree, **options)
+    done = open_refit("migrate", "--write", tree, **options)
     (tree / "closed").chmod(0o755)
     assert done.code == 3
     assert "error: closed: cannot be read: Permission denied" in done.err

@@ -185,6 +185,36 @@ TEST(Realise, NamesWithoutAReaderGo) {
             "    return mindiesd.attention_forward(q, q, q, head_first=True), kept\n");
 }
 
+TEST(Realise, NamesWithoutAReaderGoFromEveryBranch) {
+  EXPECT_EQ(
+      realised("import torch.nn.functional as F\n\n\n"
+               "def f(q, p):\n"
+               "    if p:\n"
+               "        rate = p\n"
+               "    else:\n"
+               "        rate = 0.0\n"
+               "    for _ in p:\n"
+               "        scale = p\n"
+               "        q = F.scaled_dot_product_attention(q, q, q, dropout_p=rate, scale=scale)\n"
+               "    return q\n"),
+      "import mindiesd\n\n\n"
+      "def f(q, p):\n"
+      "    for _ in p:\n"
+      "        q = mindiesd.attention_forward(q, q, q, head_first=True)\n"
+      "    return q\n");
+}
+
+TEST(Realise, NamesThatSomethingElseMayReadStay) {
+  for (const char* body : {"    g = lambda: rate\n", "    def g():\n        return rate\n",
+                           "    print(f\"{rate}\")\n", "    locals()\n", "    del rate\n"}) {
+    const std::string head = std::string("def f(q, p):\n    rate = p\n") + body;
+    EXPECT_EQ(realised("import torch.nn.functional as F\n\n\n" + head +
+                       "    return F.scaled_dot_product_attention(q, q, q, dropout_p=rate)\n"),
+              "import mindiesd\n\n\n" + head +
+                  "    return mindiesd.attention_forward(q, q, q, head_first=True)\n");
+  }
+}
+
 TEST(Realise, TakenNameIsNotAccepted) {
   EXPECT_EQ(realised("import torch.nn.functional as F\n\nmindiesd = 1\n\n\n"
                      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q)\n"),

@@ -59,6 +59,25 @@ bool add_hollow(const PythonUnit& unit, const Graph& g, Doomed& doomed) {
   return more;
 }
 
+// The statements that give a name its values, where each does nothing else; none where anything
+// else may give it one, or may read it unseen.
+std::vector<StatementId> assignments(const Graph& g, uint32_t name, const Doomed& doomed) {
+  std::vector<StatementId> out;
+  for (const Definition& d : g.definitions) {
+    if (d.name != name) continue;
+    const Value& value = g[d.value];
+    bool carried = value.kind == graph::Kind::opaque && (value.text.starts_with(graph::kInLoop) ||
+                                                         value.text.starts_with(graph::kAfterLoop));
+    if (std::find(g.sinks.begin(), g.sinks.end(), d.value) != g.sinks.end()) return {};
+    if (d.join || carried) continue;
+    if (d.statement == kNone || doomed.rewritten.contains(d.statement)) return {};
+    const Statement& s = g.statements[d.statement];
+    if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) return {};
+    if (!doomed.dead.contains(d.statement)) out.push_back(d.statement);
+  }
+  return out;
+}
+
 // Names that were read in what goes, and that nothing reads any more.
 bool add_unread(const Function& function, const std::vector<NameRead>& reads, const EditSet& edits,
                 Doomed& doomed) {
@@ -67,11 +86,11 @@ bool add_unread(const Function& function, const std::vector<NameRead>& reads, co
     for (StatementId s : doomed.dead) {
       if (g.statements[s].range.contains(r)) return true;
     }
-    for (const Edit& e : edits.edits()) {
-      if (e.range.begin > r.begin) break;
-      if (e.range.size() != 0 && e.range.contains(r)) return true;
-    }
-    return false;
+    // Edits are apart and in order: only the last that begins before can reach over it.
+    const auto& all = edits.edits();
+    auto behind = std::upper_bound(all.begin(), all.end(), r.begin,
+                                   [](uint32_t at, const Edit& e) { return at < e.range.begin; });
+    return behind != all.begin() && std::prev(behind)->range.contains(r);
   };
   std::map<std::string_view, std::pair<size_t, size_t>> counts;  // name -> reads, reads gone
   for (const NameRead& read : reads) {
@@ -84,25 +103,16 @@ bool add_unread(const Function& function, const std::vector<NameRead>& reads, co
     if (count.second == 0 || count.first != count.second) continue;
     auto index = g.name_index(name);
     if (!index) continue;
-    StatementId home = kNone;
-    bool one = true;
-    for (const Definition& d : g.definitions) {
-      if (d.name != *index) continue;
-      one = one && !d.join && home == kNone && d.statement != kNone &&
-            std::find(g.sinks.begin(), g.sinks.end(), d.value) == g.sinks.end();
-      home = d.statement;
-    }
-    if (!one || home == kNone || doomed.dead.contains(home) || doomed.rewritten.contains(home)) {
-      continue;
-    }
-    const Statement& s = g.statements[home];
-    if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) continue;
-    if (!edits.inside(s.range).empty()) continue;
+    auto homes = assignments(g, *index, doomed);
+    bool edited = std::any_of(homes.begin(), homes.end(), [&](StatementId home) {
+      return !edits.inside(g.statements[home].range).empty();
+    });
+    if (homes.empty() || edited) continue;
     bool written = std::any_of(edits.edits().begin(), edits.edits().end(), [&](const Edit& e) {
       return function.range.contains(e.range) && has_word(e.replacement, name);
     });
     if (written) continue;
-    doomed.dead.insert(home);
+    doomed.dead.insert(homes.begin(), homes.end());
     more = true;
   }
   return more;

@@ -1,5 +1,6 @@
 """The plain-math back end: every operation composed of torch operators, for devices and types that
-have no kernel. It computes in float32 at least, and in float64 where an operand is float64.
+have no kernel. It computes in float32 at least, and in float64 where an operand is float64. For
+attention on a GPU torch's own fused function serves where it computes the same.
 """
 
 import torch
@@ -51,6 +52,39 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
         empty = (scores == float("-inf")).all(dim=-1, keepdim=True)
         weights = weights.masked_fill(empty, 0.0)
     return torch.matmul(weights, value.to(dtype)).to(query.dtype)
+
+
+def fused_attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """The same as ``attention`` by torch's scaled_dot_product_attention, which does not hold all scores
+    at once; None where it has no such form. Operands are [B, N, S, D] of one type."""
+    if softcap > 0.0 or slopes is not None or left >= 0 or right >= 0:
+        return None
+    if causal == 2 and query.shape[2] != key.shape[2]:
+        return None
+    if mask is not None and mask.dtype not in (torch.bool, query.dtype):
+        return None
+    batch, heads = query.shape[:2]
+    shared = heads // max(key.shape[1], 1)
+    key, value = (
+        (t if shared == 1 else t.repeat_interleave(shared, 1)).expand(batch, -1, -1, -1)
+        for t in (key, value)
+    )
+    if mask is not None and causal:
+        inside = torch.ones(
+            query.shape[2], key.shape[2], dtype=torch.bool, device=query.device
+        ).tril()
+        if mask.dtype == torch.bool:
+            mask = mask & inside
+        else:
+            mask = mask.masked_fill(~inside, float("-inf"))
+    result = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, mask, scale=scale, is_causal=bool(causal) and mask is None
+    )
+    if mask is None:
+        return result
+    # A query that sees no key gives zeros; torch's back ends disagree about it.
+    sees = mask if mask.dtype == torch.bool else mask != float("-inf")
+    return torch.where(sees.any(-1, keepdim=True), result, result.new_zeros(()))
 
 
 def attention_varlen(

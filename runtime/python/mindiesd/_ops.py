@@ -69,9 +69,10 @@ def _attention(
             return output
     if not head_first:
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
-    result = _math.attention(
-        query, key, value, attn_mask, scale, causal, left, right, softcap, slopes
-    )
+    call = (query, key, value, attn_mask, scale, causal, left, right, softcap, slopes)
+    result = _math.fused_attention(*call) if query.is_cuda else None
+    if result is None:
+        result = _math.attention(*call)
     if not head_first:
         return result.transpose(1, 2).contiguous()
     return _attention_output(query, value, head_first).copy_(result)

@@ -398,3 +398,38 @@ def test_random_shapes(backend):
         check(q, k, v, result, mask=mask, causal=causal, pool=pools[dtype])
     for pool in pools.values():
         pool.check()
+
+
+def test_torchs_function_as_the_back_end_of_a_gpu():
+    """What stands in for plain math there computes the same, or says that it does not."""
+    from mindiesd import _math
+
+    q, k, v = torch.randn(2, 4, 7, 16), torch.randn(2, 2, 9, 16), torch.randn(2, 2, 9, 8)
+    one = torch.randn(1, 1, 9, 16)
+    keep = torch.rand(2, 1, 7, 9) > 0.4
+    keep[0, 0, 3] = False  # a query without a key
+    added = torch.randn(2, 1, 7, 9).masked_fill(~keep, float("-inf"))
+    plain = (0.3, 0, -1, -1, 0.0, None)
+    causal = (0.3, 1, -1, -1, 0.0, None)
+    bottom = (0.3, 2, -1, -1, 0.0, None)
+    for operands, options in (
+        ((q, k, v, None), plain),
+        ((q, one, one, None), plain),
+        ((q, k, v, keep), plain),
+        ((q, k, v, added), plain),
+        ((q, k, v, None), causal),
+        ((q, k, v, keep), causal),
+        ((q, k, v, added), causal),
+        ((q, q, q, None), bottom),
+    ):
+        found = _math.fused_attention(*operands, *options)
+        torch.testing.assert_close(found, _math.attention(*operands, *options))
+    for operands, options in (
+        ((q, k, v, None), bottom),
+        ((q, k, v, None), (0.3, 0, 2, -1, 0.0, None)),
+        ((q, k, v, None), (0.3, 0, -1, 2, 0.0, None)),
+        ((q, k, v, None), (0.3, 0, -1, -1, 1.0, None)),
+        ((q, k, v, None), (0.3, 0, -1, -1, 0.0, torch.ones(4))),
+        ((q.half(), k.half(), v.half(), added), plain),
+    ):
+        assert _math.fused_attention(*operands, *options) is None

@@ -1,5 +1,6 @@
 """The package on a GPU: every operation agrees with the CPU kernels, whatever back end serves it."""
 
+import mindiesd
 import pytest
 import torch
 import torch.nn.functional as F
@@ -32,6 +33,20 @@ CALLS = {
     "complex": (ext.rotary_complex, (X, torch.complex(TABLE[..., :8], TABLE[..., 8:])), {}),
     "rms_norm": (ext.rms_norm, (X, TABLE[0, 0]), {}),
     "softmax": (ext.softmax, (X,), dict(subtract="global", clamp_min=-2.0)),
+    "softmax with bias": (ext.softmax, (X, 1), dict(scale=0.5, bias=TABLE[0], mask=X > -1)),
+    "matrix": (ext.rotary_matrix, (X, torch.randn(7, 1, 8, 2, 2)), {}),
+    "both": (ext.rotary_qk, (X, X[:, :, :2], TABLE, TABLE, "rotated_interleaved"), {}),
+    "normed": (ext.qk_norm_rotary, (X, X[:, :, :1], TABLE[0, 0], None, TABLE, TABLE), {}),
+    "normed over heads": (
+        ext.qk_norm_rotary,
+        (X, X, torch.randn(64), torch.randn(64), TABLE, TABLE),
+        dict(across_heads=True, eps=1e-5),
+    ),
+    "layer_norm": (ext.layer_norm, (X, 16, TABLE[0, 0], TABLE[1, 0]), {}),
+    "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
+    "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
+    "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
+    "glu": (ext.glu, (X, "silu"), dict(gate="first")),
 }  # fmt: skip
 
 
@@ -47,10 +62,44 @@ def test_agrees_with_the_cpu(name, dtype):
     args = [cast(a) for a in args]
     expected = function(*args, **kwargs)
     result = function(*map(on_gpu, args), **{n: on_gpu(v) for n, v in kwargs.items()})
-    assert result.is_cuda and result.dtype == expected.dtype
-    assert result.stride() == expected.stride()
     tolerance = 1e-5 if dtype == torch.float32 else 2e-2
-    torch.testing.assert_close(result.cpu(), expected, rtol=tolerance, atol=tolerance)
+    if not isinstance(result, tuple):
+        result, expected = (result,), (expected,)
+    for r, e in zip(result, expected, strict=True):
+        assert r.is_cuda and r.dtype == e.dtype and r.stride() == e.stride()
+        torch.testing.assert_close(r.cpu(), e, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_blocks_of_a_transformer_agree_with_the_cpu(dtype):
+    x, y, gate, scale, shift = (
+        torch.randn(s).to(dtype) for s in ((2, 7, 16), (2, 7, 16), (2, 16), (2, 1, 16), (16,))
+    )
+    norm = torch.nn.LayerNorm(16).to(dtype)
+    expected = ext.residual_norm(norm, x, y, gate, scale, shift)
+    result = ext.residual_norm(norm.cuda(), *map(on_gpu, (x, y, gate, scale, shift)))
+    tolerance = 1e-5 if dtype == torch.float32 else 3e-2
+    for r, e in zip(result, expected, strict=True):
+        torch.testing.assert_close(r.cpu(), e, rtol=tolerance, atol=tolerance)
+
+
+def test_calls_repeat_on_other_streams_and_in_graphs():
+    x, weight = X.cuda(), TABLE[0, 0].cuda()
+    expected = ext.rms_norm(x, weight)
+    ext.rms_norm(x, weight)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        assert torch.equal(ext.rms_norm(x, weight), expected)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = ext.rms_norm(x, weight)
+        attended = mindiesd.attention_forward(x, x, x)
+    x.copy_(x.flip(0))
+    graph.replay()
+    torch.testing.assert_close(captured, ext.rms_norm(x, weight))
+    torch.testing.assert_close(attended, mindiesd.attention_forward(x, x, x))
 
 
 def test_tables_on_the_cpu_are_moved():
