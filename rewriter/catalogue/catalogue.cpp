@@ -13,7 +13,7 @@
 namespace refit {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, AxisKind>, 14> kAxisKinds{{
+constexpr std::array<std::pair<std::string_view, AxisKind>, 16> kAxisKinds{{
     {"opaque", AxisKind::opaque},
     {"elementwise", AxisKind::elementwise},
     {"last_dim", AxisKind::last_dim},
@@ -28,6 +28,8 @@ constexpr std::array<std::pair<std::string_view, AxisKind>, 14> kAxisKinds{{
     {"cast", AxisKind::cast},
     {"contiguous", AxisKind::contiguous},
     {"query", AxisKind::query},
+    {"along", AxisKind::along},
+    {"pattern", AxisKind::pattern},
 }};
 
 // What the keys at the top of a file give to each of its operations.
@@ -147,6 +149,15 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
   add_aliases(also, operation->parameters);
   for (auto& overload : operation->overloads) add_aliases(also, overload);
   if (const YAML::Node* axes = keys->find("axes")) read_axes(file, *axes, *operation);
+  if (const YAML::Node* axis = keys->find("axis")) {
+    operation->axis = file.text(*axis, "axis").value_or("");
+    if (!has_parameter(operation->parameters, operation->axis)) {
+      file.report(*axis, "`axis` names the parameter `" + operation->axis +
+                             "`, which the signature does not have");
+    }
+  } else if (operation->axes == AxisKind::concat || operation->axes == AxisKind::split) {
+    operation->axis = "dim";
+  }
   const std::pair<std::string_view, bool*> flags[] = {
       {"pure", &operation->pure},         {"commutative", &operation->commutative},
       {"view", &operation->view},         {"in_place", &operation->in_place},
@@ -161,12 +172,16 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
       *flag = file.boolean(*value, key).value_or(*flag);
     }
   }
-  if (const YAML::Node* rank = keys->find("rank")) {
-    const auto number = file.integer(*rank, "rank");
+  const std::pair<std::string_view, std::optional<int>*> ranks[] = {
+      {"rank", &operation->rank}, {"result_rank", &operation->result_rank}};
+  for (const auto& [key, to] : ranks) {
+    const YAML::Node* rank = keys->find(key);
+    if (rank == nullptr) continue;
+    const auto number = file.integer(*rank, key);
     if (number && (*number < 0 || *number > 64)) {
       file.report(*rank, "expected a rank between 0 and 64, found " + std::to_string(*number));
     }
-    operation->rank = number;
+    *to = number;
   }
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);

@@ -60,6 +60,8 @@ enum class AxisKind {
   cast,         // changes the element type only
   contiguous,   // same values, dense storage
   query,        // reads metadata (shape, dtype, device), not values
+  along,        // works along the axis that parameter `axis` names; the others are batch
+  pattern,      // regroups axes as the text in parameter pattern says ("b s (n d) -> b n s d")
 };
 
 std::string_view to_string(AxisKind kind);
@@ -75,13 +77,16 @@ struct Operation {
   // `parameters`: torch.max(input), torch.max(input, dim, keepdim), torch.max(input, other).
   std::vector<std::vector<Parameter>> overloads;
   AxisKind axes = AxisKind::opaque;
+  // The parameter that names an axis of the first operand by number ("dim" for torch's own).
+  std::string axis;
   bool pure = true;          // same operands, same result, no effect
   bool commutative = false;  // the first two operands may be swapped
   bool view = false;         // result may share storage with the first operand
   bool in_place = false;     // writes its first operand
   bool is_class = false;     // instantiating it is meant
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
-  std::string library;       // package that defines it, e.g. "diffusers"
+  std::optional<int> result_rank;
+  std::string library;  // package that defines it, e.g. "diffusers"
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };

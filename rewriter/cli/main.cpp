@@ -1,4 +1,6 @@
 // The process: the real engine, rules, disk and console, handed to run_command.
+#include <malloc.h>
+
 #include <csignal>
 
 #include "rewriter/cli/command.hpp"
@@ -6,6 +8,12 @@
 int main(int argc, char** argv) {
   // A closed pipe is an answer to a write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+#ifdef __GLIBC__
+  // Trees come and go by the file: memory given back to the kernel would be asked for again at
+  // once.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
   refit::Services services;
   services.load_rules = refit::RuleSet::load;
   services.select_rules = [](refit::RuleSet& rules, const std::vector<std::string>& select,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/frontend/focus.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/text/edit.hpp"
 #include "rewriter/text/expected.hpp"
@@ -50,8 +51,10 @@ class Unit {
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
-  std::string module;      // qualified name of the file's module
-  bool reexports = false;  // imports of this file are part of its interface
+  std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
+  bool sparse = false;              // some of those were not parsed
+  std::string module;               // qualified name of the file's module
+  bool reexports = false;           // imports of this file are part of its interface
 
  protected:
   explicit Unit(Source source) : source_(std::move(source)) {}
@@ -72,6 +75,17 @@ struct NewArgument {
   std::vector<Copy> copies{};
 };
 
+// An operation that is to treat two axes of a tensor as each other, because what it reads or gives
+// changes from one layout to the other. It is one of: an operation with a parameter that numbers an
+// axis (the number becomes the other one), a permutation or a pattern, an index or a slice store
+// (their subscripts change places), a read of one size.
+struct Exchange {
+  graph::ValueId value = graph::kNone;
+  int first = 0, second = 0;  // axes, counted from the front
+  int rank = 0;               // of the tensor that they are axes of
+  bool of_result = false;     // a permutation, a pattern: axes of what it gives, not of its operand
+};
+
 // What to do at one site. Every change of one site is realised together or not at all.
 struct Change {
   std::string rule;  // id of the rule that asks for it
@@ -83,7 +97,25 @@ struct Change {
   std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
+  std::vector<graph::ValueId> parts;
+  std::vector<Exchange> exchanged;  // operations whose axes change places
   std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+};
+
+// What the file shows of an attribute of an object whose class it defines.
+struct AttributeFacts {
+  bool elsewhere = false;           // a class of another file that inherits from it stores it, too
+  bool number = false;              // whatever is stored there is a number
+  std::optional<std::string> text;  // the one string that is stored there
+};
+
+// Where calls of some definitions may stand.
+struct Callers {
+  bool anywhere = false;  // in any file of the language, not only in these
+  std::vector<std::string> files;
+  // By each of these a function can name one of them: it contains all the words of one entry.
+  std::vector<std::vector<std::string>> words;
 };
 
 // A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
@@ -107,6 +139,26 @@ class Frontend {
   virtual ~Frontend() = default;
   // Parses and lowers one file.
   virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // The same, where a front end can, with only the functions that a focus wants and the file's own
+  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
+  virtual Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                                   const Focus&) {
+    return load(std::move(source), relative);
+  }
+  // Texts of which one must stand where the source writes the operation; nullopt where it can be
+  // written without any. What a front end makes an operation of without its name (`@`) is here too.
+  virtual std::optional<std::vector<std::string>> spellings(const Operation&) const {
+    return std::nullopt;
+  }
+  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
+  // threads at once, before anything else is asked.
+  virtual void note_imports(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  virtual Callers callers_of(const std::vector<std::string>& definitions) {
+    Callers out;
+    out.anywhere = true;
+    for (const std::string& d : definitions) out.words.push_back({d.substr(d.rfind('.') + 1)});
+    return out;
+  }
 
   // A literal as this language writes it: `None`, `true`.
   virtual std::string literal(const Literal& literal) const = 0;
@@ -128,12 +180,22 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
                                            graph::ValueId value, graph::ValueId root,
                                            const std::set<graph::StatementId>& dead) const = 0;
+  // Whether a class of another file inherits from this one of the unit.
+  virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
+  // Whether a file of the project asks if an object is one of a class of that name.
+  virtual bool compared(const Unit&, const std::string& /*class_name*/) const { return false; }
+  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
+    return {};
+  }
   // Where in `root` the text that `spell` gives was copied from, if it was.
   virtual std::optional<ByteRange> copied_from(const Unit&, uint32_t /*function*/,
                                                graph::ValueId /*value*/,
                                                graph::ValueId /*root*/) const {
     return std::nullopt;
   }
+  // Whether a change has edits at all; what stands between (comments, text that no expression owns)
+  // may forbid them.
+  virtual bool editable(const Unit& unit, const Change& change) const = 0;
   // Text edits of all changes of a unit, imports included. A change inside an expression that
   // another keeps is made there; one in a text that another takes away is not accepted.
   struct Realised {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -78,6 +79,7 @@ struct Statement {
   StatementId parent = kNone;  // enclosing compound statement
   uint32_t block = 0;          // which block of the parent: 0 body, 1 else, …
   bool pure = false;           // evaluating it only defines its names
+  bool names_only = false;     // it binds names and stores nowhere
   std::vector<ValueId> uses;   // values it consumes besides defining names
   std::vector<DefinitionId> definitions;
   std::vector<StatementId> children;
@@ -110,6 +112,11 @@ class Graph {
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
   std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
+  // Calls of layers: the catalogue's classes, one of which the callee is an object of.
+  std::map<ValueId, std::vector<const Operation*>> instances;
+  // Calls of a private method that were seen through, and the class that defines it: true as long
+  // as no class of another file overrides it.
+  std::map<ValueId, std::string> methods_seen;
 
   ValueId add(Value value) {
     values.push_back(std::move(value));

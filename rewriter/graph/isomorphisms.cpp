@@ -3,6 +3,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rewriter/graph/unify.hpp"
@@ -84,11 +86,16 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
         entry.tensor = list_of(item["tensor"]);
         entry.at = at;
         const Value& root_value = entry.from[entry.from_root];
-        if (root_value.kind != Kind::op) {
+        if (root_value.kind == Kind::index) {
+          out.indices_.push_back(std::move(entry));
+        } else if (root_value.kind == Kind::attribute) {
+          out.attributes_.push_back(std::move(entry));
+        } else if (root_value.kind == Kind::op) {
+          out.by_operation_[root_value.op].push_back(std::move(entry));
+        } else {
           return failure(at + ": `" + from + "` is no call of an operation in the catalogue: " +
                          dump(entry.from, entry.from_root));
         }
-        out.by_operation_[root_value.op].push_back(std::move(entry));
       }
     }
   } catch (const YAML::Exception& e) {
@@ -97,7 +104,25 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
   return out;
 }
 
+bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) {
+  const Value& want = entry.from[entry.from_root];
+  const Value& have = graph[id];
+  bool either_way = want.op != nullptr && want.op->commutative;
+  if (either_way || want.index != have.index) return want.index == have.index;
+  for (size_t i = 0; i < std::min(want.operands.size(), have.operands.size()); ++i) {
+    if (want.operands[i] == kNone || have.operands[i] == kNone) continue;
+    const Value& w = entry.from[want.operands[i]];
+    const Value& h = graph[have.operands[i]];
+    if (h.kind == Kind::opaque) continue;  // one may be seen through
+    if (w.kind == Kind::op && w.op != h.op) return false;
+    bool exact = w.kind == Kind::op || w.kind == Kind::literal || w.kind == Kind::symbol;
+    if (exact && w.kind != h.kind) return false;
+  }
+  return true;
+}
+
 bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
+  if (!possible(entry, graph, id)) return false;
   Bindings bindings;
   if (!match_value(entry.from, entry.from_root, graph, id, bindings)) return false;
   for (const std::string& name : entry.element_type) {
@@ -144,13 +169,29 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   return false;
 }
 
+void Isomorphisms::each(const Visit& visit) const {
+  for (const auto& [operation, entries] : by_operation_) {
+    for (const Entry& entry : entries) visit(entry.from, entry.from_root, entry.to);
+  }
+  for (const auto* entries : {&indices_, &attributes_}) {
+    for (const Entry& entry : *entries) visit(entry.from, entry.from_root, entry.to);
+  }
+}
+
 void Isomorphisms::normalise(Graph& graph, ValueId id) const {
   for (int step = 0; step < kChainBound; ++step) {
-    if (graph[id].kind != Kind::op) return;
-    auto found = by_operation_.find(graph[id].op);
-    if (found == by_operation_.end()) return;
+    const std::vector<Entry>* entries = nullptr;
+    if (graph[id].kind == Kind::op) {
+      auto found = by_operation_.find(graph[id].op);
+      if (found != by_operation_.end()) entries = &found->second;
+    } else if (graph[id].kind == Kind::index) {
+      entries = &indices_;
+    } else if (graph[id].kind == Kind::attribute) {
+      entries = &attributes_;
+    }
+    if (entries == nullptr) return;
     bool changed = false;
-    for (const Entry& entry : found->second) {
+    for (const Entry& entry : *entries) {
       if (apply(entry, graph, id)) {
         changed = true;
         break;

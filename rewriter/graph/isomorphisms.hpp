@@ -24,6 +24,10 @@ class Isomorphisms {
   // statement. New inner values may be added to the graph.
   void normalise(graph::Graph& graph, graph::ValueId id) const;
 
+  // Calls visit(from, its root, to) for every spelling.
+  using Visit = std::function<void(const graph::Graph&, graph::ValueId, const graph::Graph&)>;
+  void each(const Visit& visit) const;
+
  private:
   struct Entry {
     graph::Graph from, to;
@@ -33,8 +37,11 @@ class Isomorphisms {
     std::vector<std::string> tensor;        // holes that are no literal
     std::string at;
   };
+  // Whether the operands' kinds let the spelling match: most do not.
+  static bool possible(const Entry& entry, const graph::Graph& graph, graph::ValueId id);
   bool apply(const Entry& entry, graph::Graph& graph, graph::ValueId id) const;
   std::unordered_map<const Operation*, std::vector<Entry>> by_operation_;
+  std::vector<Entry> indices_, attributes_;  // whose root is a read: `x.max(d)[0]`, `x.mT`
 };
 
 // Whether a value is an element type: a dtype attribute, or a symbol that the catalogue of the

@@ -45,12 +45,18 @@ class Unifier {
       case Kind::literal:
         if (!same_value(pv.literal, sv.literal)) return false;
         break;
+      case Kind::unknown:  // a name of Python's own: `float`
+        if (pv.text != sv.text || !sv.literal.text.empty()) return false;
+        break;
       case Kind::symbol:
       case Kind::attribute:
         if (pv.text != sv.text) return false;
         break;
       case Kind::op:
         return operation(p, s, b);
+      case Kind::call:
+        if (pv.keywords != sv.keywords) return false;
+        break;
       case Kind::index:
       case Kind::slice:
       case Kind::tuple:

@@ -34,6 +34,13 @@ bool is(const Where& clause, const SiteView& site, const Argument& a) {
 bool is_not(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == graph::kNone) return !a.default_value || !among(*a.default_value, clause.values);
   auto literal = literal_of(*site.graph, a.value);
+  if (!literal && (*site.graph)[a.value].kind == graph::Kind::attribute) {
+    if (auto text = site.attribute(a.value).text) {
+      literal.emplace();
+      literal->kind = Literal::Kind::string;
+      literal->text = *text;
+    }
+  }
   return !literal || !among(*literal, clause.values);
 }
 
@@ -45,7 +52,8 @@ bool rank(const Where& clause, const SiteView& site, const Argument& a) {
 bool dtype(const Where& clause, const SiteView& site, const Argument& a) {
   if (clause.values.empty()) return false;
   const std::string& type = clause.values.front().text;
-  return type.ends_with("bool") && is_boolean(*site.graph, a.value);
+  if (type.ends_with("bool")) return is_boolean(*site.graph, a.value);
+  return cast_type(*site.graph, a.value) == type;
 }
 
 bool inference_zero(const Where&, const SiteView& site, const Argument& a) {
@@ -89,10 +97,89 @@ bool number(const Where&, const SiteView& site, const Argument& a) {
   return v.kind == graph::Kind::attribute || v.kind == graph::Kind::symbol;
 }
 
+// As `number`, but an attribute only where its class shows one.
+bool scalar(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return a.default_value && numeric(*a.default_value);
+  return is_scalar(*site.graph, a.value,
+                   [&](graph::ValueId id) { return site.attribute(id).number; });
+}
+
+bool one_size(const Where&, const SiteView& site, const Argument& a) {
+  return a.value != graph::kNone && has_one_size(*site.graph, a.value);
+}
+
 bool not_sequence(const Where&, const SiteView& site, const Argument& a) {
   if (a.value == graph::kNone) return true;
   graph::Kind kind = (*site.graph)[a.value].kind;
   return kind != graph::Kind::tuple && kind != graph::Kind::list;
+}
+
+bool tensor_or_none(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) {
+    return a.default_value && a.default_value->kind == Literal::Kind::none;
+  }
+  return is_tensor_or_none(*site.graph, a.value);
+}
+
+// Nothing shows that it is an object which some class or its factory made.
+bool no_object(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return true;
+  std::vector<graph::ValueId> work{a.value};
+  std::vector<graph::ValueId> seen;
+  while (!work.empty()) {
+    graph::ValueId id = work.back();
+    work.pop_back();
+    if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
+    seen.push_back(id);
+    const graph::Value& v = (*site.graph)[id];
+    if (v.kind == graph::Kind::phi) {
+      work.push_back(v.operands[1]);
+      work.push_back(v.operands[2]);
+    }
+    if (v.kind == graph::Kind::op && v.op->is_class) return false;
+    if (v.kind == graph::Kind::call && (*site.graph)[v.operands[0]].kind == graph::Kind::symbol) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// It is not made of another element type than the tensor it comes from.
+bool not_cast(const Where&, const SiteView& site, const Argument& a) {
+  return a.value == graph::kNone || !is_cast(*site.graph, a.value);
+}
+
+bool computed_from(const Where& clause, const SiteView& site, const Argument& a) {
+  return a.value != graph::kNone && uses_operation(*site.graph, a.value, [&](const Operation& op) {
+           return std::any_of(clause.values.begin(), clause.values.end(),
+                              [&](const Literal& name) { return name.text == op.id; });
+         });
+}
+
+bool training_flag(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return false;
+  const graph::Value& v = (*site.graph)[a.value];
+  if (v.kind == graph::Kind::literal) {
+    return v.literal.kind == Literal::Kind::boolean && !v.literal.boolean;
+  }
+  return v.kind == graph::Kind::attribute && v.text == "training";
+}
+
+bool may_be_floating(const Where&, const SiteView& site, const Argument& a) {
+  return a.value != graph::kNone && !is_boolean(*site.graph, a.value);
+}
+
+bool instance(const Where& clause, const SiteView& site, const Argument& a) {
+  if (a.value == graph::kNone) return false;
+  for (const auto& [call, classes] : site.graph->instances) {
+    if ((*site.graph)[call].operands[0] != a.value) continue;
+    if (site.attribute(a.value).elsewhere) return false;
+    return std::all_of(classes.begin(), classes.end(), [&](const Operation* op) {
+      return std::any_of(clause.values.begin(), clause.values.end(),
+                         [&](const Literal& name) { return name.text == op->id; });
+    });
+  }
+  return false;
 }
 
 const std::map<std::string_view, Test>& tests() {
@@ -108,7 +195,16 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"inference_zero", inference_zero},
                                                           {"attribute", attribute},
                                                           {"number", number},
-                                                          {"not_sequence", not_sequence}};
+                                                          {"scalar", scalar},
+                                                          {"one_size", one_size},
+                                                          {"not_sequence", not_sequence},
+                                                          {"tensor_or_none", tensor_or_none},
+                                                          {"no_object", no_object},
+                                                          {"not_cast", not_cast},
+                                                          {"computed_from", computed_from},
+                                                          {"training_flag", training_flag},
+                                                          {"may_be_floating", may_be_floating},
+                                                          {"instance", instance}};
   return kTests;
 }
 
@@ -123,6 +219,11 @@ bool holds(const Where& clause, const SiteView& site) {
     return std::none_of(clause.values.begin(), clause.values.end(),
                         [&](const Literal& name) { return site.within(name.text); });
   }
+  if (clause.kind == "not_passed_to") {
+    return std::none_of(clause.values.begin(), clause.values.end(),
+                        [&](const Literal& name) { return site.passed_to(name.text); });
+  }
+  if (clause.kind == "unread") return site.unread(clause.number);
   if (clause.kind == "not_in_tree") {
     return std::none_of(clause.values.begin(), clause.values.end(),
                         [&](const Literal& text) { return site.in_tree(text.text); });
@@ -131,7 +232,19 @@ bool holds(const Where& clause, const SiteView& site) {
   if (test == tests().end()) return false;
   return std::all_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
     Argument a = site.argument(name);
-    return a.known && test->second(clause, site, a);
+    // What this alternative of a pattern lacks cannot stand in the way.
+    if (!a.known) return clause.kind != "present";
+    return test->second(clause, site, a);
+  });
+}
+
+bool contradicted(const Where& clause, const SiteView& site) {
+  if (clause.kind != "rank") return false;
+  return std::any_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
+    Argument a = site.argument(name);
+    if (!a.known || a.value == graph::kNone) return false;
+    auto shown = rank_of(*site.graph, a.value);
+    return shown && *shown != clause.number;
   });
 }
 

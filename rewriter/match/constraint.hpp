@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/rule/rule.hpp"
 
@@ -25,9 +26,15 @@ struct SiteView {
   std::function<bool(const std::string&)> within;   // inside a `with` on a call of that name
   std::function<std::string(graph::ValueId)> text;  // how the source writes a value
   std::function<bool(const std::string&)> in_tree;  // some file of the run contains that text
+  // The file hands the class that the site constructs to the function of that name.
+  std::function<bool(const std::string&)> passed_to;
+  std::function<AttributeFacts(graph::ValueId)> attribute;  // what its class says of an attribute
+  std::function<bool(int)> unread;  // of several results only that one is read, or there is one
 };
 
 // Whether the clause holds.
 bool holds(const Where& clause, const SiteView& site);
+// Whether the code shows the opposite of the clause, so that it cannot be assumed either.
+bool contradicted(const Where& clause, const SiteView& site);
 
 }  // namespace refit

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/graph/axis_pattern.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -24,8 +26,12 @@ std::optional<int> count_sizes(const Graph& g, ValueId id) {
   for (ValueId item : v.operands) {
     if (g[item].kind == Kind::starred) return std::nullopt;
   }
-  // A single argument that is no literal may be a sequence itself: view(shape).
-  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) return std::nullopt;
+  // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
+  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) {
+    Kind only = g[v.operands[0]].kind;
+    if (only != Kind::tuple && only != Kind::list) return std::nullopt;
+    return count_sizes(g, v.operands[0]);
+  }
   return static_cast<int>(v.operands.size());
 }
 
@@ -94,6 +100,7 @@ class Ranks {
       }
       return rank;
     }
+    if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
     ValueId first = v.operands[0];
     switch (v.op->axes) {
@@ -128,20 +135,69 @@ class Ranks {
         }
         return std::nullopt;
       }
+      case AxisKind::along: {
+        // Without an axis it may flatten.
+        ValueId axis = g_.argument(id, v.op->axis);
+        bool named = axis == kNone || g_[axis].literal.kind != Literal::Kind::none ||
+                     g_[axis].kind != Kind::literal;
+        for (const Parameter& p : graph::parameters_of(v)) {
+          if (axis == kNone && p.name == v.op->axis && p.default_value) {
+            named = p.default_value->kind == Literal::Kind::integer;
+          }
+        }
+        return named ? of(first, depth + 1) : std::nullopt;
+      }
+      case AxisKind::pattern: {
+        auto text = literal_of(g_, g_.argument(id, "pattern"));
+        if (!text || text->kind != Literal::Kind::string) return std::nullopt;
+        auto pattern = parse_axis_pattern(text->text);
+        return pattern ? std::optional(static_cast<int>(pattern->to.size())) : std::nullopt;
+      }
       case AxisKind::unflatten: {
         auto r = of(first, depth + 1);
         auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
         return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
       }
-      default:
-        return std::nullopt;
+      case AxisKind::flatten: {
+        auto r = of(first, depth + 1);
+        auto start = axis(id, "start_dim", r), end = axis(id, "end_dim", r);
+        if (!start || !end || *end < *start) return std::nullopt;
+        return *r == 0 ? 1 : *r - (*end - *start);
+      }
+      default: {  // `torch.zeros(b, n, s)`: made from its sizes
+        const auto& parameters = graph::parameters_of(v);
+        bool sizes = !parameters.empty() && parameters[0].name == "size";
+        return sizes ? count_sizes(g_, first) : std::nullopt;
+      }
     }
   }
 
-  // `b, n, s, d = x.shape` shows the rank of x.
+  // A parameter that names an axis, counted from the front.
+  std::optional<int> axis(ValueId id, std::string_view parameter, std::optional<int> rank) const {
+    if (!rank) return std::nullopt;
+    std::optional<Literal> given = literal_of(g_, g_.argument(id, parameter));
+    for (const Parameter& p : graph::parameters_of(g_[id])) {
+      if (!given && g_.argument(id, parameter) == kNone && p.name == parameter) {
+        given = p.default_value;
+      }
+    }
+    if (!given || given->kind != Literal::Kind::integer) return std::nullopt;
+    auto axis = static_cast<int>(given->integer);
+    return axis < 0 ? axis + *rank : axis;
+  }
+
+  // `b, n, s, d = x.shape` shows the rank of x, and so does a pattern that takes it apart.
   std::optional<int> unpacked(ValueId id) {
     for (ValueId user : g_.users(id)) {
       const Value& u = g_[user];
+      if (u.kind == Kind::op && u.op->axes == AxisKind::pattern && u.operands[0] == id) {
+        auto text = literal_of(g_, g_.argument(user, "pattern"));
+        if (text && text->kind == Literal::Kind::string) {
+          if (auto pattern = parse_axis_pattern(text->text)) {
+            return static_cast<int>(pattern->from.size());
+          }
+        }
+      }
       bool shape =
           (u.kind == Kind::attribute && u.text == "shape") ||
           (u.kind == Kind::op && u.op->axes == AxisKind::query && u.op->id.ends_with("size") &&

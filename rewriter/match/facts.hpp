@@ -2,8 +2,12 @@
 // answer is evidence from the value graph, never a guess.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "rewriter/graph/graph.hpp"
 
@@ -20,6 +24,32 @@ bool zero_at_inference(const graph::Graph& graph, graph::ValueId id);
 
 // Shown to hold booleans.
 bool is_boolean(const graph::Graph& graph, graph::ValueId id);
+
+// Shown to be a number. `attribute` says whether an attribute's class shows it to be one.
+bool is_scalar(const graph::Graph& graph, graph::ValueId id,
+               const std::function<bool(graph::ValueId)>& attribute);
+
+// A sequence of exactly one size: `(width,)`, `x.shape[-1:]`.
+bool has_one_size(const graph::Graph& graph, graph::ValueId id);
+
+// None, or what an operation on tensors gives, on every branch.
+bool is_tensor_or_none(const graph::Graph& graph, graph::ValueId id);
+
+// The element type that a value is cast to (`torch.float32` for `x.float()`), where it is a cast.
+std::optional<std::string> cast_type(const graph::Graph& graph, graph::ValueId id);
+
+// Made by a change to a fixed element type (`x.float()`), whatever views lie between.
+bool is_cast(const graph::Graph& graph, graph::ValueId id);
+
+// Whether an operation that `wanted` accepts is among those that a value is computed by.
+bool uses_operation(const graph::Graph& graph, graph::ValueId id,
+                    const std::function<bool(const Operation&)>& wanted);
+
+// Whether a reader of the value, perhaps after a cast, only takes a dense tensor.
+bool needs_dense(const graph::Graph& graph, graph::ValueId id);
+
+// Evidence after the fact: the readers of a value take it for a tensor of that many dimensions.
+bool read_as_rank(const graph::Graph& graph, graph::ValueId id, int rank);
 
 // The axes that a transposition swaps, both non-negative, for a tensor of `rank` dimensions.
 std::optional<std::pair<int, int>> swapped_axes(const graph::Graph& graph, graph::ValueId id,

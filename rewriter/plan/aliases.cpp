@@ -72,7 +72,11 @@ std::vector<Replacement> replacements_in(std::string_view text,
       size_t end = at + callee.size();
       char before = text[at - 1], behind = end < text.size() ? text[end] : '\n';
       std::string_view next = skip_blanks(text.substr(end));
-      if (before == '.' && next.starts_with("=") && !next.starts_with("==")) add(callee, at, true);
+      // An attribute of one's own object is no function of another module.
+      bool own = text.substr(0, at - 1).ends_with("self");
+      if (before == '.' && !own && next.starts_with("=") && !next.starts_with("==")) {
+        add(callee, at, true);
+      }
       if (behind != '"' && behind != '\'') continue;
       size_t line = text.rfind('\n', at);
       std::string_view head = text.substr(line + 1, at - line - 1);

@@ -59,7 +59,8 @@ std::string folded(const std::string& text, const std::string& hole, std::string
 
 }  // namespace
 
-PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
+PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
+                                   const std::string& keep_layout) {
   PlannedSite site = new_site(rule, id);
   const Value& v = g_[id];
   site.finding.callee = v.op->id;
@@ -88,13 +89,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
     }
     return SIZE_MAX;
   };
-  SiteView view;
-  view.graph = &g_;
-  view.module = unit_.module;
-  view.simple = [&](ValueId value) { return textually_simple(id, value); };
-  view.within = [&](const std::string& name) { return within(id, name); };
-  view.text = [&](ValueId value) { return text_of_value(value); };
-  view.in_tree = [&](const std::string& word) { return planner_.words_.contains(word); };
+  SiteView view = view_of(id, v.op->is_class ? v.op : nullptr);
   view.argument = [&](const std::string& name) {
     Argument a;
     size_t i = places(name);
@@ -119,24 +114,45 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
   change.root = id;
   change.callee = rewrite->with.callee;
   change.edit_call = v.text != "unpacked";
+  for (const Where& clause : rule.rule->where) {
+    if (clause.kind == "unread") only_part(id, clause.number, &change.parts);
+  }
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) {
     const Layout& layout = *rule.rule->layout;
-    bool known_rank = true;
+    std::string unknown;
     for (const auto& [name, letters] : layout.operands) {
       auto r = rank_of(g_, g_.argument(id, name));
-      known_rank = known_rank && r && *r == static_cast<int>(letters.size());
+      if (!r || *r != static_cast<int>(letters.size())) unknown = name;
     }
     Absorption absorption;
-    if (known_rank) absorption = absorb(g_, id, layout);
+    if (!keep_layout.empty()) {
+      absorption.why_not = keep_layout;
+    } else if (unknown.empty()) {
+      LayoutContext context;
+      context.place = [&](ValueId value) { return place_of(value); };
+      context.taken = [&](const Operation* op) {
+        auto rules = planner_.rules_.by_callee.find(op);
+        return rules != planner_.rules_.by_callee.end() &&
+               std::any_of(rules->second.begin(), rules->second.end(),
+                           [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
+      };
+      absorption = absorb(g_, id, layout, context);
+    } else {
+      absorption.why_not = "the rank of `" + unknown + "` is not shown";
+    }
     if (absorption.absorbed) {
       change.forwarded = absorption.forwarded;
+      change.exchanged = absorption.exchanged;
       site.finding.absorbed = true;
       site.finding.transposes_absorbed = absorption.transposes;
     } else {
       extra = layout.otherwise;
-      site.finding.layout_kept =
-          known_rank ? absorption.why_not : "the operands' rank is not shown";
+      if (transposed_nearby(g_, id, layout)) {
+        site.finding.layout_kept = absorption.why_not;
+      } else {
+        site.finding.absorbed.reset();  // there is nothing to absorb
+      }
     }
   }
   std::set<std::string> used;
@@ -163,20 +179,25 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       last_place = place;
     }
   }
-  for (const auto& [keyword, text] : rewrite->with.arguments) {
+  bool left_out = false;  // a positional argument before this one
+  for (size_t position = 0; position < rewrite->with.arguments.size(); ++position) {
+    const auto& [keyword, text] = rewrite->with.arguments[position];
     NewArgument argument;
-    argument.keyword = keyword;
+    argument.keyword = keyword.empty() && left_out ? target_name(change.callee, position) : keyword;
     auto holes = holes_in(text);
     if (holes.size() == 1 && text == "$" + holes[0]) {
       size_t i = places(holes[0]);
       ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-      std::optional<Literal> wanted = target_default(target, keyword, change.arguments.size());
+      std::optional<Literal> wanted = target_default(target, keyword, position);
       std::optional<Literal> given =
           value == kNone ? parameters[i].default_value : literal_of(g_, value);
       bool same = wanted && given && same_value(*wanted, *given) &&
                   (given->kind == Literal::Kind::none) == (wanted->kind == Literal::Kind::none);
-      if (value == kNone && (same || !given)) continue;
-      if (value != kNone && same && parameters[i].name != keyword) continue;
+      if ((value == kNone && (same || !given)) ||
+          (value != kNone && same && parameters[i].name != argument.keyword)) {
+        left_out = left_out || keyword.empty();
+        continue;
+      }
       if (value == kNone) {
         argument.text = frontend_.literal(*given);
       } else {
@@ -238,10 +259,111 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id) {
       a.kept.clear();
     }
   }
+  if ((!change.forwarded.empty() || !change.exchanged.empty()) &&
+      !frontend_.editable(unit_, change)) {
+    return call_site(rule, id, "a comment or other text inside a transpose stands in the way");
+  }
   site.change = std::move(change);
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
   return site;
+}
+
+SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const {
+  SiteView view;
+  view.graph = &g_;
+  view.module = unit_.module;
+  view.simple = [this, root](ValueId value) { return textually_simple(root, value); };
+  view.within = [this, root](const std::string& name) { return within(root, name); };
+  view.passed_to = [this, constructed](const std::string& name) {
+    return constructed != nullptr && passed_to(constructed, name);
+  };
+  view.attribute = [this](ValueId id) { return frontend_.attribute(unit_, function_, id); };
+  view.text = [this](ValueId value) { return text_of_value(value); };
+  view.in_tree = [this](const std::string& word) { return planner_.words_.contains(word); };
+  view.unread = [this, root](int except) {
+    std::vector<ValueId> parts;
+    return only_part(root, except, &parts);
+  };
+  return view;
+}
+
+bool SitePlanner::passed_to(const Operation* type, const std::string& function) const {
+  for (const Function& f : unit_.functions) {
+    for (const Value& v : f.graph.values) {
+      if (v.kind != Kind::call || f.graph[v.operands[0]].text != function) continue;
+      std::vector<ValueId> work(v.operands.begin() + 1, v.operands.end());
+      while (!work.empty()) {
+        const Value& a = f.graph[work.back()];
+        work.pop_back();
+        if (a.kind == Kind::symbol && catalogue_->find(a.text) == type) return true;
+        if (a.kind == Kind::tuple || a.kind == Kind::list) {
+          work.insert(work.end(), a.operands.begin(), a.operands.end());
+        }
+      }
+    }
+  }
+  if (function != "isinstance" && function != "issubclass") return false;
+  // Of the names of the operation this file's is meant.
+  auto asked = [&](const std::string& name) {
+    std::string last = name.substr(name.rfind('.') + 1);
+    return unit_.source().text().find(last) != std::string_view::npos &&
+           frontend_.compared(unit_, last);
+  };
+  return asked(type->id) || std::any_of(type->names.begin(), type->names.end(), asked);
+}
+
+bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts) const {
+  int rank = g_[id].op == nullptr ? 0 : g_[id].op->result_rank.value_or(0);
+  // Code that asks whether it got a tuple is written for either.
+  bool asks = std::any_of(g_.users(id).begin(), g_.users(id).end(), [&](ValueId user) {
+    return g_[user].kind == Kind::call && g_[g_[user].operands[0]].text == "isinstance";
+  });
+  bool tensor = false;
+  std::vector<ValueId> work{id};
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    ValueId at = work.back();
+    work.pop_back();
+    if (!seen.insert(at).second) continue;
+    for (ValueId user : g_.users(at)) {
+      const Value& u = g_[user];
+      if (u.kind == Kind::element) {
+        if (u.index == except && u.count > 0 && at == id) {
+          parts->push_back(user);
+        } else if (g_.live()[user] || u.count == 0 || at != id) {
+          return false;
+        }
+      } else if (u.kind == Kind::index && u.operands[0] == at &&
+                 g_[u.operands[1]].kind == Kind::literal) {
+        auto number = literal_of(g_, u.operands[1]);
+        if (at != id || number->kind != Literal::Kind::integer || number->integer != except ||
+            (!asks && !read_as_rank(g_, user, rank))) {
+          return false;
+        }
+        parts->push_back(user);
+      } else if (u.kind == Kind::index || u.kind == Kind::attribute) {
+        tensor = true;
+      } else if (u.kind == Kind::op) {
+        tensor = tensor || !u.op->is_class;
+      } else if (u.kind == Kind::phi) {
+        work.push_back(user);
+      } else if (u.kind == Kind::opaque && u.text == "unpacked") {
+        return false;
+      }
+    }
+  }
+  if (asks) {
+    parts->clear();
+    return true;
+  }
+  return tensor != !parts->empty();
+}
+
+std::string SitePlanner::place_of(ValueId id) const {
+  ByteRange range = g_[id].range;
+  if (range.size() == 0 && g_[id].statement != kNone) range = g_.statements[g_[id].statement].range;
+  return fmt::format("line {}", unit_.source().position(range.begin).line);
 }
 
 bool SitePlanner::within(ValueId id, const std::string& name) const {

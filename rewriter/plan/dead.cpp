@@ -15,7 +15,8 @@ using graph::Value;
 using graph::ValueId;
 
 std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
-                             const std::set<ValueId>& gone, const std::set<StatementId>& dead) {
+                             const std::set<ValueId>& gone, const std::set<StatementId>& dead,
+                             const std::set<ValueId>& accounted) {
   std::vector<bool> live(g.values.size(), false);
   std::vector<ValueId> work;
   auto reach = [&](ValueId id) {
@@ -26,7 +27,9 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
   };
   for (StatementId s = 0; s < g.statements.size(); ++s) {
     if (dead.contains(s)) continue;
-    for (ValueId id : g.statements[s].uses) reach(id);
+    for (ValueId id : g.statements[s].uses) {
+      if (!accounted.contains(id)) reach(id);
+    }
     // A statement that stays runs, also where nobody reads what it defines.
     for (graph::DefinitionId d : g.statements[s].definitions) {
       ValueId defined = g.definitions[d].value;
@@ -49,18 +52,37 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
   return live;
 }
 
+bool has_effect(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  if (v.kind == Kind::op) return !v.op->pure;
+  if (v.kind == Kind::call) return !g.instances.contains(id);
+  return v.kind == Kind::opaque && v.range.size() != 0 && v.text != "string";
+}
+
 std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
                                          const std::vector<ValueId>& kept,
-                                         const std::set<ValueId>& gone) {
+                                         const std::set<ValueId>& gone,
+                                         const std::set<ValueId>& accounted) {
   std::vector<bool> before = g.live();
+  // Statements whose effects are all accounted for.
+  std::set<StatementId> free;
+  for (ValueId id : accounted) {
+    StatementId s = g[id].statement;
+    if (s != kNone && g.statements[s].names_only) free.insert(s);
+  }
+  for (ValueId id = 0; !free.empty() && id < g.values.size(); ++id) {
+    if (g[id].statement != kNone && !accounted.contains(id) && has_effect(g, id)) {
+      free.erase(g[id].statement);
+    }
+  }
   std::set<StatementId> dead;
   StatementId home = g[root].statement;
   while (true) {
-    std::vector<bool> after = live_after(g, root, kept, gone, dead);
+    std::vector<bool> after = live_after(g, root, kept, gone, dead, accounted);
     std::set<StatementId> next = dead;
     for (StatementId s = 0; s < g.statements.size(); ++s) {
       const Statement& statement = g.statements[s];
-      if (!statement.pure || dead.contains(s)) continue;
+      if ((!statement.pure && !free.contains(s)) || dead.contains(s)) continue;
       bool was_live = false, is_live = false, defines = false;
       for (graph::DefinitionId d : statement.definitions) {
         ValueId v = g.definitions[d].value;

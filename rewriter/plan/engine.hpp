@@ -21,6 +21,7 @@ struct EngineOptions {
   uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
   std::string isomorphisms;      // file of spellings that mean the same
   std::string cpp_catalogue;     // folder of what is known of C++ libraries
+  bool prefilter = true;         // false: every rule looks into every function (for tests)
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 

@@ -23,7 +23,7 @@ struct Finding {
   std::string message;               // refused: why, and what would make the site migratable
   std::string clause;                // refused by a clause: what it asks for, and what stands there
   std::string before, after;         // the site's text; after is empty when refused
-  std::optional<bool> absorbed;      // attention: transposes absorbed; nullopt where not attention
+  std::optional<bool> absorbed;      // attention: transposes absorbed; nullopt where there are none
   std::string layout_kept;           // attention: why transposes were not absorbed; else empty
   uint32_t transposes_absorbed = 0;  // how many transposes the rewrite of this site removed
 };

@@ -1,125 +1,485 @@
-// See layout.hpp. An operand's path is followed up through what does not care for the order of axes
-// until a transpose; the result's users are followed down likewise. Every path must agree.
+// See layout.hpp. The values whose layout changes with the call's are collected in a worklist: for
+// each, what it is made of must be able to follow (`made`) and whoever reads it too (`readers`).
 #include "rewriter/plan/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <set>
 
+#include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/match/facts.hpp"
+#include "rewriter/plan/layout_axes.hpp"
 
 namespace refit {
 
 using graph::Graph;
 using graph::Kind;
 using graph::kNone;
+using graph::StatementId;
 using graph::Value;
 using graph::ValueId;
 
 namespace {
 
-constexpr int kPathBound = 64;
+constexpr size_t kRegionBound = 256;
+constexpr int kNearby = 12;
 
 class Absorber {
  public:
-  Absorber(const Graph& g, ValueId call, const Layout& layout)
-      : g_(g), call_(call), layout_(layout) {}
+  Absorber(const Graph& g, ValueId call, const Layout& layout, const LayoutContext& context)
+      : g_(g), call_(call), layout_(layout), context_(context) {}
 
   Absorption run() {
     Absorption out;
-    for (const auto& [name, letters] : layout_.operands) {
-      auto axes = swap_of(letters, layout_.target);
-      if (!axes) return refuse("its layout and the target's differ by more than two axes");
-      axes_ = *axes;
-      rank_ = static_cast<int>(letters.size());
-      ValueId operand = g_.argument(call_, name);
-      if (operand == kNone) return refuse("`" + name + "` is not passed");
-      if (!up(operand, call_, 0)) return refuse("`" + name + "` " + why_);
+    out.absorbed = prepare() && spread();
+    if (!out.absorbed) {
+      out.why_not = why_;
+      return out;
     }
-    auto axes = swap_of(layout_.result, layout_.target);
-    if (!axes) return refuse("the result's layout and the target's differ by more than two axes");
-    axes_ = *axes;
-    rank_ = static_cast<int>(layout_.result.size());
-    if (!down(call_, 0)) return refuse("the result " + why_);
-    out.absorbed = true;
+    bool stored_to = std::any_of(region_.begin(), region_.end(), [&](const auto& entry) {
+      return g_[entry.first].kind == Kind::update;
+    });
+    for (ValueId copy : copies_) {
+      // Without the transpose before it, it may not copy: a store or a call that writes would reach
+      // what it was made of.
+      if (stored_to || written_between(g_[copy].operands[0], copy)) {
+        out.absorbed = false;
+        out.why_not = fmt::format("{} is a copy of what is written to later ({})", names_.at(copy),
+                                  context_.place(copy));
+        return out;
+      }
+      gone_.insert(copy);
+    }
     out.forwarded.assign(gone_.begin(), gone_.end());
+    out.exchanged = std::move(exchanged_);
     out.transposes = transposes_;
     return out;
   }
 
  private:
-  static Absorption refuse(std::string why) {
-    Absorption out;
-    out.why_not = std::move(why);
-    return out;
-  }
-
-  static std::optional<std::pair<int, int>> swap_of(const std::string& from,
-                                                    const std::string& to) {
-    if (from.size() != to.size()) return std::nullopt;
-    std::vector<int> moved;
-    for (size_t i = 0; i < from.size(); ++i) {
-      if (from[i] != to[i]) moved.push_back(static_cast<int>(i));
-    }
-    if (moved.size() != 2) return std::nullopt;
-    return std::pair{moved[0], moved[1]};
-  }
-
   bool no(std::string why) {
-    why_ = std::move(why);
+    if (why_.empty()) why_ = std::move(why);
     return false;
   }
 
-  bool is_swap(ValueId id) const {
-    auto s = swapped_axes(g_, id, rank_);
-    return s && *s == axes_;
+  bool prepare() {
+    for (const auto& [name, letters] : layout_.operands) {
+      auto axes = swap_of(letters, layout_.target);
+      if (!axes) return no("its layout and the target's differ by more than two axes");
+      ValueId operand = g_.argument(call_, name);
+      if (operand == kNone) return no("`" + name + "` is not passed");
+      Flip flip{axes->first, axes->second, static_cast<int>(letters.size())};
+      if (!enter(operand, flip, "`" + name + "`")) return false;
+    }
+    auto axes = swap_of(layout_.result, layout_.target);
+    if (!axes) return no("the result's layout and the target's differ by more than two axes");
+    return enter(call_, {axes->first, axes->second, static_cast<int>(layout_.result.size())},
+                 "the result");
   }
 
-  // A reader that the order of axes does not concern.
-  bool neutral(ValueId user, ValueId of) const {
+  bool spread() {
+    while (!work_.empty()) {
+      ValueId id = work_.front();
+      work_.pop_front();
+      if (region_.size() > kRegionBound) return no("too much code depends on the layout");
+      if (id != call_ && !made(id)) return false;
+      if (!readers(id)) return false;
+    }
+    if (foreign_) return no("part of the way stands in a helper's own text");
+    // A transposition between two values that both change stays as it is; none is foreseen.
+    for (ValueId id : gone_) {
+      if (region_.contains(id) && region_.contains(g_[id].operands[0])) {
+        return no("a transposition stands between two values that change");
+      }
+    }
+    return transposes_ > 0 || no("nothing around it is transposed");
+  }
+
+  bool enter(ValueId id, const Flip& flip, const std::string& name) {
+    auto [at, fresh] = region_.emplace(id, flip);
+    if (!fresh) {
+      return at->second == flip || no(name + " would have to change in two ways");
+    }
+    names_.emplace(id, name);
+    work_.push_back(id);
+    return true;
+  }
+
+  bool is_swap(ValueId id, const Flip& flip) const {
+    auto s = swapped_axes(g_, id, flip.rank);
+    return s && *s == std::pair{flip.first, flip.second};
+  }
+
+  void forward(ValueId id) {
+    foreign_ = foreign_ || g_[id].inlined;
+    if (gone_.insert(id).second) ++transposes_;
+  }
+
+  void exchange(ValueId id, const Flip& flip, bool of_result = false) {
+    for (const Exchange& e : exchanged_) {
+      if (e.value == id) return;
+    }
+    foreign_ = foreign_ || g_[id].inlined;
+    exchanged_.push_back({id, flip.first, flip.second, flip.rank, of_result});
+  }
+
+  // A permutation or a pattern whose result (or operand) changes: it goes, or names other axes.
+  bool boundary(ValueId id, const Flip& flip, bool of_result) {
+    const Value& v = g_[id];
+    // One between two values that both change would have to change twice.
+    if (!boundaries_.insert(id).second) return false;
+    if (v.op->axes == AxisKind::pattern) {
+      auto text = literal_of(g_, g_.argument(id, "pattern"));
+      if (!text || text->kind != Literal::Kind::string) return false;
+      std::string changed = exchange_axes(text->text, of_result, flip.first, flip.second);
+      auto pattern = parse_axis_pattern(changed);
+      if (!pattern) return false;
+      ++transposes_;
+      if (pattern->from == pattern->to) {
+        gone_.insert(id);
+      } else {
+        exchange(id, flip, of_result);
+      }
+      return true;
+    }
+    if (v.op->axes != AxisKind::permute) return false;
+    ++transposes_;
+    exchange(id, flip, of_result);
+    return true;
+  }
+
+  // Whether what a value is made of can be brought to the other layout.
+  bool made(ValueId id) {
+    const Value& v = g_[id];
+    const Flip flip = region_.at(id);
+    const std::string name = names_.at(id);
+    auto stop = [&] {
+      return no(
+          fmt::format("{} does not come straight from a transpose ({})", name, context_.place(id)));
+    };
+    switch (v.kind) {
+      case Kind::phi:
+        return enter(v.operands[1], flip, name) && enter(v.operands[2], flip, name);
+      case Kind::update: {
+        auto axes = indexed_axes(g_, v.operands[1], flip.rank);
+        if (!axes || !subscripts_follow(id, v.operands[1], flip)) return stop();
+        if (!enter(v.operands[0], flip, name)) return false;
+        // What is stored has the layout too, unless a number picks from one of the axes.
+        auto part = through(*axes, flip);
+        if (!part || g_[v.operands[2]].kind == Kind::literal) return true;
+        // One that broadcasts has its axes elsewhere.
+        if (rank_of(g_, v.operands[2]) != part->rank) return stop();
+        return enter(v.operands[2], *part, name);
+      }
+      case Kind::index: {
+        if (g_[v.operands[0]].kind == Kind::op && g_[v.operands[0]].op->axes == AxisKind::split) {
+          return part_of(id, flip, name) || stop();
+        }
+        auto whole = rank_of(g_, v.operands[0]);
+        if (!whole) return stop();
+        auto axes = indexed_axes(g_, v.operands[1], *whole);
+        if (!axes || static_cast<int>(axes->size()) != flip.rank) return stop();
+        int a = (*axes)[static_cast<size_t>(flip.first)];
+        int b = (*axes)[static_cast<size_t>(flip.second)];
+        if (a < 0 || b < 0) return stop();
+        Flip base{std::min(a, b), std::max(a, b), *whole};
+        return (subscripts_follow(id, v.operands[1], base) && enter(v.operands[0], base, name)) ||
+               stop();
+      }
+      case Kind::element:
+        return part_of(id, flip, name) || stop();
+      case Kind::op:
+        break;
+      default:
+        return stop();
+    }
+    if (v.operands.empty() || v.operands[0] == kNone) return stop();
+    if (v.inlined || asks_for_strides(id)) return stop();
+    ValueId first = v.operands[0];
+    switch (v.op->axes) {
+      case AxisKind::transpose:
+        if (!is_swap(id, flip)) return stop();
+        forward(id);
+        return true;
+      case AxisKind::permute:
+      case AxisKind::pattern:
+        return boundary(id, flip, true) || stop();
+      case AxisKind::contiguous:
+        copies_.insert(id);
+        return enter(first, flip, name);
+      case AxisKind::cast:
+        return enter(first, flip, name);
+      case AxisKind::last_dim:
+        if (flip.second == flip.rank - 1 || !one_axis(id)) return stop();
+        return enter(first, flip, name);
+      case AxisKind::along:
+      case AxisKind::split: {
+        if (context_.taken(v.op)) {
+          return no(fmt::format("{} goes through a call that is rewritten itself ({})", name,
+                                context_.place(id)));
+        }
+        auto axis = axis_of(g_, id, flip.rank);
+        if (!axis) return stop();
+        if (flip.has(*axis)) {
+          if (v.op->axes == AxisKind::split && drops_axis(*v.op)) return stop();
+          exchange(id, flip);
+        }
+        return enter(first, flip, name);
+      }
+      case AxisKind::concat: {
+        const Value& list = g_[first];
+        auto axis = axis_of(g_, id, flip.rank);
+        if (!axis || (list.kind != Kind::list && list.kind != Kind::tuple)) return stop();
+        if (flip.has(*axis)) exchange(id, flip);
+        for (ValueId item : list.operands) {
+          if (g_[item].kind == Kind::starred || !enter(item, flip, name)) return stop();
+        }
+        return true;
+      }
+      case AxisKind::elementwise: {
+        // Random numbers are drawn in the order of the axes.
+        if (!v.op->pure && !v.op->in_place) return stop();
+        for (ValueId operand : v.operands) {
+          if (operand == kNone || g_[operand].kind == Kind::literal) continue;
+          if (below_the_axes(operand, flip)) continue;
+          if (rank_of(g_, operand) != flip.rank || !enter(operand, flip, name)) return stop();
+        }
+        return true;
+      }
+      default:
+        return stop();
+    }
+  }
+
+  // The subscripts of the two axes change places, unless both axes stay whole.
+  bool subscripts_follow(ValueId id, ValueId subscripts, const Flip& base) {
+    if (whole_axis(g_, subscripts, base.first, base.rank) &&
+        whole_axis(g_, subscripts, base.second, base.rank)) {
+      return true;
+    }
+    exchange(id, base);
+    return true;
+  }
+
+  // Whether an operand of an elementwise operation has none of the axes that change places.
+  bool below_the_axes(ValueId operand, const Flip& flip) const {
+    auto rank = rank_of(g_, operand);
+    return rank && (*rank == 0 || (*rank == 1 && !flip.has(flip.rank - 1)));
+  }
+
+  // `.contiguous(memory_format=…)` asks for strides, which another layout does not have.
+  bool asks_for_strides(ValueId id) const { return g_.argument(id, "memory_format") != kNone; }
+
+  // A norm over exactly one axis. Of other operations along the last axis (a rotation) the further
+  // operands may broadcast over the axes that change places.
+  bool one_axis(ValueId id) const {
+    ValueId shape = g_.argument(id, "normalized_shape");
+    if (shape == kNone) return false;
+    const Value& v = g_[shape];
+    return (v.kind == Kind::tuple || v.kind == Kind::list) && v.operands.size() == 1 &&
+           g_[v.operands[0]].kind != Kind::starred;
+  }
+
+  // An element of a split tensor: the whole changes, and with it every part.
+  bool part_of(ValueId id, const Flip& flip, const std::string& name) {
+    ValueId whole = g_[id].operands[0];
+    const Value& w = g_[whole];
+    if (w.kind != Kind::op || w.op->axes != AxisKind::split) return false;
+    Flip base = flip;
+    if (drops_axis(*w.op)) {
+      base.rank = flip.rank + 1;
+      auto axis = axis_of(g_, whole, base.rank);
+      if (!axis) return false;
+      if (base.first >= *axis) ++base.first;
+      if (base.second >= *axis) ++base.second;
+    }
+    return enter(whole, base, name);
+  }
+
+  // Whether everything that reads a value can take it in the other layout.
+  bool readers(ValueId id) {
+    const Flip flip = region_.at(id);
+    const std::string name = names_.at(id);
+    if (g_.used_by_statement(id) && !only_stored(id)) {
+      return no(name + (id == call_ ? " is used as it is" : " is also used by another statement"));
+    }
+    std::vector<ValueId> readers = g_.users(id);
+    for (ValueId user : readers) {
+      if (unwritten(user) || gone_.contains(user) || store_target(user, readers)) continue;
+      if (user == call_ || reads(user, id, flip, name)) {
+        if (user == call_ && !as_operand(id)) return no(name + " is passed twice");
+        continue;
+      }
+      if (!why_.empty()) return false;
+      return no(fmt::format("{} {} ({} reads it)", name,
+                            id == call_ ? "is not only transposed back" : "is also read as it is",
+                            context_.place(user)));
+    }
+    return true;
+  }
+
+  bool as_operand(ValueId id) const {
+    size_t times = 0, places = 0;
+    for (ValueId operand : g_[call_].operands) times += operand == id ? 1 : 0;
+    for (const auto& [name, letters] : layout_.operands)
+      places += g_.argument(call_, name) == id ? 1 : 0;
+    return times == places;
+  }
+
+  bool reads(ValueId user, ValueId id, const Flip& flip, const std::string& name) {
+    const Value& u = g_[user];
+    if (neutral(user, id, flip)) return true;
+    switch (u.kind) {
+      case Kind::phi:
+        return u.operands[0] != id && enter(user, flip, name);
+      case Kind::list:
+      case Kind::tuple: {
+        for (ValueId reader : g_.users(user)) {
+          if (unwritten(reader)) continue;
+          const Value& r = g_[reader];
+          if (r.kind != Kind::op || r.op->axes != AxisKind::concat || r.operands[0] != user ||
+              !enter(reader, flip, name)) {
+            return false;
+          }
+        }
+        return !g_.used_by_statement(user);
+      }
+      case Kind::index: {
+        if (u.operands[0] != id) return false;
+        if (g_[id].kind == Kind::op && g_[id].op->axes == AxisKind::split) {
+          return split_part(user, id, flip, name);
+        }
+        auto axes = indexed_axes(g_, u.operands[1], flip.rank);
+        if (!axes) return false;
+        if (auto part = through(*axes, flip)) return enter(user, *part, name);
+        // A number picks from one of the two axes: what it gives has no layout.
+        return subscripts_follow(user, u.operands[1], flip);
+      }
+      case Kind::element:
+        return split_part(user, id, flip, name);
+      case Kind::update: {
+        if (u.operands[0] == id) return enter(user, flip, name);
+        if (u.operands[2] != id) return false;
+        auto rank = rank_of(g_, u.operands[0]);
+        auto axes = rank ? indexed_axes(g_, u.operands[1], *rank) : std::nullopt;
+        if (!axes || static_cast<int>(axes->size()) != flip.rank) return false;
+        int a = (*axes)[static_cast<size_t>(flip.first)];
+        int b = (*axes)[static_cast<size_t>(flip.second)];
+        return a >= 0 && b >= 0 && enter(user, {std::min(a, b), std::max(a, b), *rank}, name);
+      }
+      case Kind::op:
+        break;
+      default:
+        return false;
+    }
+    if (u.operands.empty() || u.inlined) return false;
+    bool first = u.operands[0] == id;
+    switch (u.op->axes) {
+      case AxisKind::transpose:
+        if (!first || !is_swap(user, flip)) return false;
+        forward(user);
+        drop_copy(user);
+        return true;
+      case AxisKind::permute:
+      case AxisKind::pattern:
+        return first && boundary(user, flip, false);
+      case AxisKind::elementwise:
+        return enter(user, flip, name);
+      case AxisKind::cast:
+      case AxisKind::contiguous:
+      case AxisKind::last_dim:
+      case AxisKind::along:
+      case AxisKind::split:
+        return first && enter(user, flip, name);
+      default:
+        return false;
+    }
+  }
+
+  bool split_part(ValueId user, ValueId whole, const Flip& flip, const std::string& name) {
+    const Value& w = g_[whole];
+    if (w.kind != Kind::op || w.op->axes != AxisKind::split) return false;
+    Flip part = flip;
+    if (drops_axis(*w.op)) {
+      auto axis = axis_of(g_, whole, flip.rank);
+      if (!axis || flip.has(*axis)) return false;
+      part.rank = flip.rank - 1;
+      if (part.first > *axis) --part.first;
+      if (part.second > *axis) --part.second;
+    }
+    return enter(user, part, name);
+  }
+
+  // A reader that the order of axes does not concern, or that asks for the size of one.
+  bool neutral(ValueId user, ValueId of, const Flip& flip) {
     const Value& u = g_[user];
     if (u.kind == Kind::attribute) {
-      if (u.text == "dtype" || u.text == "device") return true;
-      return u.text == "shape" && fixed_axes_only(user);
+      if (u.text == "dtype" || u.text == "device" || u.text == "ndim") return true;
+      return u.text == "shape" && sizes_follow(user, flip);
     }
-    if (u.kind == Kind::op && u.op->axes == AxisKind::query) {
-      if (u.operands.size() > 1 && u.operands[1] != kNone && u.operands[0] == of) {
-        auto l = literal_of(g_, u.operands[1]);
-        return l && l->kind == Literal::Kind::integer && fixed(static_cast<int>(l->integer));
-      }
+    if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != of) return false;
+    if (u.op->id == "operator.is_" || u.op->id == "operator.is_not") return true;
+    if (u.op->axes != AxisKind::query) return false;
+    if (u.op->axis.empty()) {
       return u.op->id.ends_with("dtype") || u.op->id.ends_with("device") ||
-             u.op->id.ends_with("dim");
+             u.op->id.ends_with("dim") || u.op->id.ends_with("numel");
     }
-    return false;
+    auto axis = axis_of(g_, user, flip.rank);
+    if (!axis) return false;
+    if (flip.has(*axis)) exchange(user, flip);
+    return true;
   }
 
-  bool fixed(int axis) const {
-    if (axis < 0) axis += rank_;
-    return axis >= 0 && axis < rank_ && axis != axes_.first && axis != axes_.second;
-  }
-
-  bool fixed_axes_only(ValueId shape) const {
+  bool sizes_follow(ValueId shape, const Flip& flip) {
     for (ValueId user : g_.users(shape)) {
       if (unwritten(user)) continue;
       const Value& u = g_[user];
       if (u.kind != Kind::index) return false;
-      auto l = literal_of(g_, u.operands[1]);
-      if (!l || l->kind != Literal::Kind::integer || !fixed(static_cast<int>(l->integer))) {
-        return false;
-      }
+      auto axis = integer_of(g_, u.operands[1]);
+      if (!axis) return false;
+      if (*axis < 0) *axis += flip.rank;
+      if (*axis < 0 || *axis >= flip.rank) return false;
+      if (flip.has(*axis)) exchange(user, flip);
+    }
+    return !g_.used_by_statement(shape);
+  }
+
+  // A value that only the graph knows, and nothing that is written out reads: what is written runs,
+  // whether its result is read or not.
+  bool unwritten(ValueId id) const {
+    std::vector<ValueId> work{id};
+    std::set<ValueId> seen;
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (g_.live()[at] || g_[at].range.size() != 0) return false;
+      for (ValueId user : g_.users(at)) work.push_back(user);
     }
     return true;
   }
 
-  // A value that only the graph knows. One that is written out runs, whether it is read or not.
-  bool unwritten(ValueId id) const { return !g_.live()[id] && g_[id].range.size() == 0; }
+  // `x[…]` on the left of a store, which the store speaks for.
+  bool store_target(ValueId user, const std::vector<ValueId>& readers) const {
+    if (g_[user].kind != Kind::index) return false;
+    return std::any_of(readers.begin(), readers.end(), [&](ValueId other) {
+      return g_[other].kind == Kind::update && g_[other].range == g_[user].range;
+    });
+  }
 
-  bool only_serves(ValueId id, ValueId reader) {
-    if (g_.used_by_statement(id)) return no("is also used by another statement");
-    for (ValueId user : g_.users(id)) {
-      if (user == reader || unwritten(user) || path_.contains(user) || neutral(user, id)) continue;
-      return no("is also read by something else");
+  // The statement that uses it is the store that makes it.
+  bool only_stored(ValueId id) const {
+    if (g_[id].kind != Kind::update) return false;
+    for (StatementId s = 0; s < g_.statements.size(); ++s) {
+      const auto& uses = g_.statements[s].uses;
+      if (s != g_[id].statement && std::find(uses.begin(), uses.end(), id) != uses.end()) {
+        return false;
+      }
     }
-    return true;
+    return std::find(g_.sinks.begin(), g_.sinks.end(), id) == g_.sinks.end();
   }
 
   // Whether a call between the copy and the attention takes what the copy was made of.
@@ -144,60 +504,6 @@ class Absorber {
     return false;
   }
 
-  // From an operand up to its transposes.
-  bool up(ValueId id, ValueId reader, int depth) {
-    if (depth > kPathBound) return no("has too long a path");
-    if (path_.contains(id)) return true;
-    if (!only_serves(id, reader)) return false;
-    const Value& v = g_[id];
-    if (v.kind == Kind::op && is_swap(id)) {
-      path_.insert(id);
-      gone_.insert(id);
-      ++transposes_;
-      return true;
-    }
-    if (v.kind == Kind::op && v.op->axes == AxisKind::contiguous) {
-      if (written_between(v.operands[0], id))
-        return no("is a copy of what a later call may change");
-      path_.insert(id);
-      gone_.insert(id);
-      return up(v.operands[0], id, depth + 1);
-    }
-    if (v.kind == Kind::op && v.op->axes == AxisKind::cast) {
-      path_.insert(id);
-      return up(v.operands[0], id, depth + 1);
-    }
-    if (v.kind == Kind::phi && v.range.size() == 0) {
-      path_.insert(id);
-      return up(v.operands[1], id, depth + 1) && up(v.operands[2], id, depth + 1);
-    }
-    return no("does not come straight from a transpose");
-  }
-
-  // From the result down to the transposes that undo the layout.
-  bool down(ValueId id, int depth) {
-    if (depth > kPathBound) return no("has too long a path");
-    if (g_.used_by_statement(id)) return no("is used as it is");
-    bool any = false;
-    for (ValueId user : g_.users(id)) {
-      if (unwritten(user) || neutral(user, id)) continue;
-      const Value& u = g_[user];
-      if (u.kind == Kind::op && is_swap(user) && u.operands[0] == id) {
-        if (gone_.insert(user).second) ++transposes_;
-        drop_copy(user);
-        any = true;
-        continue;
-      }
-      if (u.kind == Kind::op && u.op->axes == AxisKind::cast && u.operands[0] == id) {
-        if (!down(user, depth + 1)) return false;
-        any = true;
-        continue;
-      }
-      return no("is not only transposed back");
-    }
-    return any || no("is not transposed back");
-  }
-
   // `.transpose(1, 2).contiguous()`: the call gives a dense result in the target layout.
   void drop_copy(ValueId transpose) {
     std::vector<ValueId> readers;
@@ -205,7 +511,8 @@ class Absorber {
       if (!unwritten(user)) readers.push_back(user);
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
-        g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous) {
+        g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous &&
+        !g_[readers[0]].inlined && !asks_for_strides(readers[0])) {
       gone_.insert(readers[0]);
     }
   }
@@ -213,17 +520,65 @@ class Absorber {
   const Graph& g_;
   ValueId call_;
   const Layout& layout_;
-  std::pair<int, int> axes_{};
-  int rank_ = 0;
-  std::set<ValueId> path_, gone_;
+  const LayoutContext& context_;
+  std::map<ValueId, Flip> region_;
+  std::map<ValueId, std::string> names_;
+  std::deque<ValueId> work_;
+  std::set<ValueId> gone_, copies_, boundaries_;
+  std::vector<Exchange> exchanged_;
   uint32_t transposes_ = 0;
+  bool foreign_ = false;  // an edit would be in the text of another function
   std::string why_;
 };
 
+bool turns(const Value& v) {
+  return v.kind == Kind::op && (v.op->axes == AxisKind::transpose ||
+                                v.op->axes == AxisKind::permute || v.op->axes == AxisKind::pattern);
+}
+
 }  // namespace
 
-Absorption absorb(const Graph& graph, ValueId call, const Layout& layout) {
-  return Absorber(graph, call, layout).run();
+Absorption absorb(const Graph& graph, ValueId call, const Layout& layout,
+                  const LayoutContext& context) {
+  return Absorber(graph, call, layout, context).run();
+}
+
+bool transposed_nearby(const Graph& graph, ValueId call, const Layout& layout) {
+  std::vector<std::pair<ValueId, int>> work;
+  std::set<ValueId> seen;
+  for (const auto& [name, letters] : layout.operands)
+    work.emplace_back(graph.argument(call, name), 0);
+  while (!work.empty()) {
+    auto [id, depth] = work.back();
+    work.pop_back();
+    if (id == kNone || depth > kNearby || !seen.insert(id).second) continue;
+    const Value& v = graph[id];
+    if (turns(v)) return true;
+    if (v.kind == Kind::phi || v.kind == Kind::list || v.kind == Kind::tuple ||
+        v.kind == Kind::call || v.kind == Kind::update) {
+      for (ValueId operand : v.operands) work.emplace_back(operand, depth + 1);
+    } else if ((v.kind == Kind::op || v.kind == Kind::index || v.kind == Kind::element) &&
+               !v.operands.empty()) {
+      work.emplace_back(v.operands[0], depth + 1);
+    }
+  }
+  work = {{call, 0}};
+  seen.clear();
+  while (!work.empty()) {
+    auto [id, depth] = work.back();
+    work.pop_back();
+    if (depth > kNearby || !seen.insert(id).second) continue;
+    for (ValueId user : graph.users(id)) {
+      const Value& u = graph[user];
+      if (turns(u)) return true;
+      bool follows = u.kind == Kind::phi ||
+                     (u.kind == Kind::op &&
+                      (u.op->axes == AxisKind::cast || u.op->axes == AxisKind::contiguous ||
+                       u.op->axes == AxisKind::elementwise));
+      if (follows) work.emplace_back(user, depth + 1);
+    }
+  }
+  return false;
 }
 
 }  // namespace refit

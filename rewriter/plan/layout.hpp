@@ -2,9 +2,11 @@
 // only serve the call, so that it can take and give the other layout.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
 #include "rewriter/rule/rule.hpp"
 
@@ -14,10 +16,25 @@ struct Absorption {
   bool absorbed = false;
   std::string why_not;                    // when not absorbed
   std::vector<graph::ValueId> forwarded;  // transposes (and copies for them) that go
+  std::vector<Exchange> exchanged;        // operations between whose axes change places
   uint32_t transposes = 0;
 };
 
-// Tries to bring `call` from the layout that its operands have to `layout.target`.
-Absorption absorb(const graph::Graph& graph, graph::ValueId call, const Layout& layout);
+// What the search asks of its surroundings.
+struct LayoutContext {
+  std::function<std::string(graph::ValueId)> place;  // for messages: "line 12"
+  // Another rule rewrites calls of this operation, so its text is not to be edited here as well.
+  std::function<bool(const Operation*)> taken;
+};
+
+// Tries to bring `call` from the layout that its operands have to `layout.target`. Every value that
+// changes its layout with it is found, through branches, casts, norms, slices, concatenations and
+// slice stores; the search ends at transpositions, which go or change. One reader that cannot
+// follow, and nothing is absorbed.
+Absorption absorb(const graph::Graph& graph, graph::ValueId call, const Layout& layout,
+                  const LayoutContext& context);
+
+// Whether a transposition stands near the call at all, so that there is something to absorb.
+bool transposed_nearby(const graph::Graph& graph, graph::ValueId call, const Layout& layout);
 
 }  // namespace refit

@@ -28,8 +28,8 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
       }
     }
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
-    if (!live[id] || v.inlined) continue;
-    if (v.kind == Kind::symbol || v.kind == Kind::call) handed_on(id, enabled, out);
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
+    if (!v.inlined && (v.kind == Kind::symbol || v.kind == Kind::call)) handed_on(id, enabled, out);
     for (size_t rule : planner_.rules_.pattern_rules) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
@@ -42,11 +42,29 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     return a.interior.size() > b.interior.size();
   });
   std::set<ValueId> taken;
+  std::map<ValueId, std::string> owner;
   for (PlannedSite& site : regions) {
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
-    if (!free) continue;
+    if (!free) {
+      // What another rule took a part of is refused all the same, and said.
+      bool own = std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+        auto by = owner.find(v);
+        return by != owner.end() && by->second == site.finding.rule;
+      });
+      if (!site.rewritten && !own) out.push_back(std::move(site));
+      continue;
+    }
+    for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
     taken.insert(site.interior.begin(), site.interior.end());
+    if (site.rewritten) {
+      // A call that is part of it goes with it.
+      auto part = [&](const PlannedSite& other) {
+        return other.site_function == function_ && other.interior.size() == 1 &&
+               site.interior.contains(*other.interior.begin());
+      };
+      out.erase(std::remove_if(out.begin(), out.end(), part), out.end());
+    }
     out.push_back(std::move(site));
   }
   anchors(enabled, taken, out);
@@ -54,6 +72,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
+  site.site_function = function_;
   const Value& v = g_[id];
   site.range = v.range;
   if (site.range.size() == 0 && v.statement != kNone) {
@@ -201,7 +220,7 @@ void SitePlanner::refuse(PlannedSite& site, const Where& clause, const SiteView&
 bool SitePlanner::allowed(const Where& clause, const SiteView& view,
                           std::vector<std::string>& assumes) const {
   if (holds(clause, view)) return true;
-  if (!clause.or_assume) return false;
+  if (!clause.or_assume || contradicted(clause, view)) return false;
   if (planner_.options_.strict && !planner_.options_.assume.contains(*clause.or_assume)) {
     return false;
   }

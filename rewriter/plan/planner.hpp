@@ -21,6 +21,7 @@ struct PlannedSite {
   std::set<graph::ValueId> interior;  // values that the site accounts for
   bool definition = false;            // the site is what its function computes
   std::string function;               // qualified name of that function
+  uint32_t site_function = 0;         // its number in the unit
 };
 
 struct UnitPlan {
@@ -55,10 +56,15 @@ class Planner {
 };
 
 // The statements that only serve values which a change no longer needs.
-// `root` is replaced and reads only `kept`; `gone` values are replaced by text and read nothing.
+// `root` is replaced and reads only `kept`; `gone` values are replaced by text and read nothing;
+// the effects of `accounted` values are part of what the change replaces.
 std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
                                                 const std::vector<graph::ValueId>& kept,
-                                                const std::set<graph::ValueId>& gone);
+                                                const std::set<graph::ValueId>& gone,
+                                                const std::set<graph::ValueId>& accounted = {});
+
+// Whether evaluating the value itself does more than give it.
+bool has_effect(const graph::Graph& graph, graph::ValueId id);
 
 // Whether the function gives this value, possibly through joins, casts and concatenations.
 bool is_result(const graph::Graph& graph, graph::ValueId id);
@@ -67,6 +73,7 @@ bool is_result(const graph::Graph& graph, graph::ValueId id);
 std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
                              const std::vector<graph::ValueId>& kept,
                              const std::set<graph::ValueId>& gone,
-                             const std::set<graph::StatementId>& dead);
+                             const std::set<graph::StatementId>& dead,
+                             const std::set<graph::ValueId>& accounted = {});
 
 }  // namespace refit

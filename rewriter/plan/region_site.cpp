@@ -12,13 +12,7 @@
 namespace refit {
 
 SiteView SitePlanner::region_view(ValueId root, const Bindings& bindings) const {
-  SiteView view;
-  view.graph = &g_;
-  view.module = unit_.module;
-  view.simple = [this, root](ValueId value) { return textually_simple(root, value); };
-  view.within = [this, root](const std::string& name) { return within(root, name); };
-  view.text = [this](ValueId value) { return text_of_value(value); };
-  view.in_tree = [this](const std::string& word) { return planner_.words_.contains(word); };
+  SiteView view = view_of(root, nullptr);
   view.argument = [&bindings](const std::string& name) {
     Argument a;
     auto found = bindings.holes.find(name);
@@ -47,11 +41,55 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     PlannedSite site = new_site(rule, id);
     site.interior = bindings.interior;
     if (!choices(rule, bindings, set, change, site)) continue;
+    if (g_[id].inlined && std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+          return !g_[v].inlined && g_[v].range.size() != 0;
+        })) {
+      continue;  // all of it stands in the helper, which is rewritten itself
+    }
+    if (!applies(pattern, bindings, change) || overridden(site)) continue;
     finish_region(rule, pattern, bindings, set, change, site);
     auto rank = [](const PlannedSite& s) { return std::pair(s.rewritten, s.interior.size()); };
     if (!best || rank(site) > rank(*best)) best = std::move(site);
   }
   return best;
+}
+
+// A private method that is part of it may be another one in a class of another file.
+bool SitePlanner::overridden(const PlannedSite& site) const {
+  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+    auto seen = g_.methods_seen.find(id);
+    return seen != g_.methods_seen.end() && frontend_.subclassed(unit_, seen->second);
+  });
+}
+
+// Whether the clauses of an alternative hold for what it bound.
+bool SitePlanner::chosen(const CompiledPattern& alternative, const Bindings& bindings,
+                         const Change& change) const {
+  return clauses_hold(alternative, bindings, change, false);
+}
+
+// A clause of a pattern without a code of its own says which sites are meant at all.
+bool SitePlanner::applies(const CompiledPattern& pattern, const Bindings& bindings,
+                          const Change& change) const {
+  return clauses_hold(pattern, bindings, change, true);
+}
+
+bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,
+                               const Change& change, bool without_code) const {
+  if (alternative.source->where.empty()) return true;
+  SiteView view = view_of(change.root, nullptr);
+  view.argument = [&](const std::string& name) {
+    Argument a;
+    auto found = bindings.holes.find(name);
+    if (found == bindings.holes.end()) return a;
+    a.known = true;
+    a.value = found->second;
+    return a;
+  };
+  return std::all_of(alternative.source->where.begin(), alternative.source->where.end(),
+                     [&](const Where& clause) {
+                       return (without_code && !clause.code.empty()) || holds(clause, view);
+                     });
 }
 
 bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
@@ -61,11 +99,17 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
     auto bound = bindings.holes.find(hole);
     if (bound == bindings.holes.end()) continue;
     std::vector<ValueId> leaves, work{bound->second};
+    auto whole = [&](ValueId at) {
+      Bindings trial = bindings;
+      return std::any_of(alternatives.begin(), alternatives.end(), [&](const CompiledPattern& a) {
+        return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial);
+      });
+    };
     while (!work.empty()) {
       ValueId at = work.back();
       work.pop_back();
-      site.interior.insert(at);
-      if (g_[at].kind == Kind::phi) {
+      if (g_[at].kind == Kind::phi && !whole(at)) {
+        site.interior.insert(at);
         work.push_back(g_[at].operands[2]);
         work.push_back(g_[at].operands[1]);
       } else {
@@ -75,7 +119,10 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
     for (ValueId leaf : leaves) {
       bool matched = false;
       for (const CompiledPattern& alternative : alternatives) {
-        if (!match_value(alternative.graph, alternative.root, g_, leaf, bindings)) continue;
+        Bindings trial = bindings;
+        if (!match_value(alternative.graph, alternative.root, g_, leaf, trial)) continue;
+        if (!chosen(alternative, trial, change)) continue;
+        bindings = std::move(trial);
         matched = true;
         for (const auto& [name, text] : alternative.source->set) {
           if (leaves.size() == 1) {
@@ -117,15 +164,32 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       }
     }
   }
+  if (rule.rule->attention && needs_dense(g_, change.root)) {
+    refuse(
+        site, rule.rule->shared,
+        "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
+        "the query; use `.reshape`");
+    return;
+  }
   const CompiledRewrite* rewrite = choose(rule, view, site.finding.assumes, site);
   if (rewrite == nullptr) return;
   change.callee = rewrite->with.callee;
   std::vector<ValueId> kept;
   for (const auto& [keyword, text] : rewrite->with.arguments) {
     for (const std::string& hole : holes_in(text)) {
-      auto found = bindings.holes.find(hole);
-      if (found != bindings.holes.end()) kept.push_back(found->second);
+      auto given = set.find(hole);
+      for (const std::string& name :
+           given == set.end() ? std::vector<std::string>{hole} : holes_in(given->second)) {
+        auto found = bindings.holes.find(name);
+        if (found != bindings.holes.end()) kept.push_back(found->second);
+      }
     }
+  }
+  if (g_[change.root].inlined && loses_effects(change.root, site, kept)) {
+    refuse(
+        site, "argument-effect",
+        "an argument of the helper has an effect that the new call would lose; compute it first");
+    return;
   }
   std::string why = disturbed(site, kept);
   if (bindings.stored_between) why = "a write between its parts changes what they read";
@@ -139,7 +203,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       gone.insert(g_.definitions[d].value);
     }
   }
-  change.dead = dead_statements(g_, change.root, kept, gone);
+  change.dead = dead_statements(g_, change.root, kept, gone, accounted(site));
   std::set<StatementId> dead(change.dead.begin(), change.dead.end());
   for (const auto& [statement, text] : change.restated) dead.erase(statement);
   drop_parents_of_restated(change, dead);
@@ -161,18 +225,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     argument.keyword = keyword;
     bool missing = false;
     std::optional<ByteRange> copied;
-    auto filled =
-        frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
-          auto given = set.find(hole);
-          if (given != set.end()) return given->second;
-          auto found = bindings.holes.find(hole);
-          if (found == bindings.holes.end()) {
-            missing = true;
-            return std::nullopt;
-          }
-          copied = frontend_.copied_from(unit_, function_, found->second, change.root);
-          return frontend_.spell(unit_, function_, found->second, change.root, dead);
-        });
+    auto filled = argument_text(text, bindings, set, change.root, dead, &missing, &copied);
     if (!filled && missing) {  // this alternative of the pattern has no such part
       skipped = true;
       continue;
@@ -203,12 +256,64 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   site.finding.outcome = Outcome::rewritten;
 }
 
+std::optional<std::string> SitePlanner::argument_text(
+    const std::string& text, const Bindings& bindings,
+    const std::map<std::string, std::string>& set, ValueId root, const std::set<StatementId>& dead,
+    bool* missing, std::optional<ByteRange>* copied) const {
+  return frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+    auto given = set.find(hole);
+    if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;
+    if (given != set.end()) {
+      // Only a hole and nothing else is the source's own text.
+      std::optional<ByteRange> inner;
+      bool plain = given->second.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", 1) ==
+                   std::string::npos;
+      auto filled = argument_text(given->second, bindings, {}, root, dead, missing, &inner);
+      *copied = plain ? inner : std::nullopt;
+      return filled;
+    }
+    auto found = bindings.holes.find(hole);
+    if (found == bindings.holes.end()) {
+      *missing = true;
+      return std::nullopt;
+    }
+    *copied = frontend_.copied_from(unit_, function_, found->second, root);
+    return frontend_.spell(unit_, function_, found->second, root, dead);
+  });
+}
+
+std::set<ValueId> SitePlanner::accounted(const PlannedSite& site) const {
+  std::set<ValueId> out;
+  for (ValueId id : site.interior) {
+    if (id != kNone && has_effect(g_, id)) out.insert(id);
+  }
+  return out;
+}
+
+bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,
+                                const std::vector<ValueId>& kept) const {
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    if (id == root || !has_effect(g_, id) || !g_[root].range.contains(g_[id].range) ||
+        g_[id].range.size() == 0 || site.interior.contains(id)) {
+      continue;
+    }
+    bool written = std::any_of(kept.begin(), kept.end(), [&](ValueId k) {
+      return k != kNone && g_[k].range.contains(g_[id].range);
+    });
+    if (!written) return true;
+  }
+  return false;
+}
+
 bool SitePlanner::still_read(const PlannedSite& site, const Change& change,
                              const std::vector<ValueId>& kept, const std::set<ValueId>& gone,
                              const std::set<StatementId>& dead) const {
-  std::vector<bool> live = live_after(g_, change.root, kept, gone, dead);
+  std::vector<bool> live = live_after(g_, change.root, kept, gone, dead, accounted(site));
   return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
-    if (id == change.root || !live[id] || g_[id].kind != Kind::op) return false;
+    if (id == change.root || !live[id]) return false;
+    if (g_[id].kind == Kind::call) return true;
+    if (g_[id].kind != Kind::op) return false;
     if (std::find(kept.begin(), kept.end(), id) != kept.end()) return false;
     AxisKind axes = g_[id].op->axes;
     return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
@@ -246,7 +351,7 @@ std::string SitePlanner::disturbed(const PlannedSite& site,
     const Value& v = g_[id];
     if (site.interior.contains(id)) continue;
     bool writes = v.kind == Kind::update || (v.kind == Kind::op && v.op->in_place);
-    bool calls = v.kind == Kind::call;
+    bool calls = v.kind == Kind::call && !g_.instances.contains(id);
     if (!writes && !calls) continue;
     for (ValueId operand : v.operands) {
       if (std::find(kept.begin(), kept.end(), operand) != kept.end() ||

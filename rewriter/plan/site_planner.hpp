@@ -76,7 +76,16 @@ class SitePlanner {
                   std::string& why) const;
 
   bool simple_value(ValueId id) const;
-  PlannedSite call_site(const CompiledRule& rule, ValueId id);
+  // What clauses may ask about the site at `root`, but for its arguments.
+  SiteView view_of(ValueId root, const Operation* constructed) const;
+  // Whether the file, or for `isinstance` any, hands this class to a function of that name.
+  bool passed_to(const Operation* type, const std::string& function) const;
+  // Whether the readers of a result take it for one tensor, or take only its part `except`; those
+  // parts go into `parts`.
+  bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
+  // With a reason in `keep_layout` no transpose is absorbed.
+  PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
+  std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
 
@@ -101,13 +110,33 @@ class SitePlanner {
   bool choices(const CompiledRule& rule, Bindings& bindings,
                std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
 
+  bool overridden(const PlannedSite& site) const;
+  bool chosen(const CompiledPattern& alternative, const Bindings& bindings,
+              const Change& change) const;
+  bool applies(const CompiledPattern& pattern, const Bindings& bindings,
+               const Change& change) const;
+  bool clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,
+                    const Change& change, bool without_code) const;
+
   void finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
                      const Bindings& bindings, const std::map<std::string, std::string>& set,
                      Change& change, PlannedSite& site);
 
+  // Values with an effect that are part of the site: a dropout that does nothing at inference.
+  std::set<ValueId> accounted(const PlannedSite& site) const;
+  // A call whose helper was seen through: what else its arguments do would be lost.
+  bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
+
   // Whether a part that costs something is needed beside the rewritten value.
   bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
                   const std::set<ValueId>& gone, const std::set<StatementId>& dead) const;
+
+  // The text of an argument of the new call, holes filled; `missing` is set where this alternative
+  // of the pattern has no such part.
+  std::optional<std::string> argument_text(const std::string& text, const Bindings& bindings,
+                                           const std::map<std::string, std::string>& set,
+                                           ValueId root, const std::set<StatementId>& dead,
+                                           bool* missing, std::optional<ByteRange>* copied) const;
 
   // Part of the text of a kept value.
   bool only_kept(ValueId id, const std::vector<ValueId>& kept) const;

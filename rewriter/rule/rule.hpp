@@ -32,9 +32,19 @@ struct RuleLocation {
 //   literal      the argument is written as a literal
 //   last_dim     the argument denotes the last dimension
 //   attribute    the argument is an attribute of an object (a module's parameter)
-//   number       the argument is a number: a literal, an attribute, a parameter that defaults to one
+//   number       the argument is a number: a literal, an attribute, a parameter with such a default
+//   scalar       the same, but an attribute only where its class shows it to be a number
+//   one_size     the argument is a sequence of exactly one size
 //   not_sequence the argument is not written as a tuple or a list
+//   tensor_or_none  the argument is None or what an operation on tensors gives
+//   no_object    nothing shows that a class or its factory made the argument
+//   not_cast     the argument is not made by a change to a fixed element type
+//   instance     the callee is an attribute whose class makes it an object of one of `values`
+//   computed_from  an operation of `values` is among those that the argument is computed by
+//   training_flag  the argument is false at inference: `self.training`
+//   may_be_floating  nothing shows the argument to hold booleans or integers
 //   not_within   the site does not stand inside a `with` on a call of one of `values`
+//   not_passed_to  the file does not hand the constructed class to one of `values`
 //   unread       of the results, only the one numbered `number` is read
 //   not_in_tree  no file of the run contains one of the texts `values`
 struct Where {

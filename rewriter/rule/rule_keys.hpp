@@ -49,7 +49,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 17> kWhereKinds{{
+inline constexpr std::array<WhereKind, 27> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -62,8 +62,18 @@ inline constexpr std::array<WhereKind, 17> kWhereKinds{{
     {"last_dim", WhereForm::names},
     {"attribute", WhereForm::names},
     {"number", WhereForm::names},
+    {"scalar", WhereForm::names},
+    {"one_size", WhereForm::names},
     {"not_sequence", WhereForm::names},
+    {"tensor_or_none", WhereForm::names},
+    {"no_object", WhereForm::names},
+    {"not_cast", WhereForm::names},
+    {"instance", WhereForm::values},
+    {"computed_from", WhereForm::values},
+    {"training_flag", WhereForm::names},
+    {"may_be_floating", WhereForm::names},
     {"not_within", WhereForm::qualified},
+    {"not_passed_to", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
     {"not_in_tree", WhereForm::words},

@@ -285,6 +285,15 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
           if (auto literal = file_.literal(item, "values")) where.values.push_back(*literal);
         }
       }
+      if (name == "instance") {
+        for (const Literal& type : where.values) {
+          const Operation* known = catalogue_.find(type.text);
+          if (known == nullptr || !known->is_class) {
+            file_.report(node, "expected classes of the catalogue for `instance`, found `" +
+                                   to_string(type) + "`");
+          }
+        }
+      }
       return;
     }
     case WhereForm::number:

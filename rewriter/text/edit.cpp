@@ -89,6 +89,17 @@ std::string EditSet::apply(std::string_view text) const {
   return result;
 }
 
+std::vector<ByteRange> EditSet::results() const {
+  std::vector<ByteRange> out;
+  int64_t shift = 0;
+  for (const Edit& edit : edits_) {
+    auto begin = static_cast<uint32_t>(edit.range.begin + shift);
+    out.push_back({begin, begin + static_cast<uint32_t>(edit.replacement.size())});
+    shift += static_cast<int64_t>(edit.replacement.size()) - edit.range.size();
+  }
+  return out;
+}
+
 uint32_t EditSet::original(uint32_t offset) const {
   std::size_t before = 0, after = 0;  // how far the text is the same on both sides
   for (const Edit& edit : edits_) {

@@ -26,6 +26,8 @@ class EditSet {
   Expected<void> add_all(const EditSet& other);
   bool conflicts(const EditSet& other) const;
   bool empty() const { return edits_.empty(); }
+  // Where each edit's replacement stands once all are applied.
+  std::vector<ByteRange> results() const;
   const std::vector<Edit>& edits() const { return edits_; }  // by ascending offset
   std::string apply(std::string_view text) const;
   // The offset before the edits of an offset after them; what was put in has that of its place.

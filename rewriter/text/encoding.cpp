@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace refit {
@@ -179,10 +181,14 @@ Conversion convert(std::string_view bytes, const std::string& from, const std::s
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) {
-  const auto beyond = std::find_if(bytes.begin(), bytes.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-  if (beyond == bytes.end()) return std::nullopt;
-  const std::size_t skipped = static_cast<std::size_t>(beyond - bytes.begin());
+  std::size_t skipped = 0;
+  for (; skipped + 8 <= bytes.size(); skipped += 8) {  // most of a source is ASCII
+    uint64_t eight;
+    std::memcpy(&eight, bytes.data() + skipped, 8);
+    if ((eight & 0x8080808080808080u) != 0) break;
+  }
+  while (skipped < bytes.size() && static_cast<unsigned char>(bytes[skipped]) < 0x80) ++skipped;
+  if (skipped == bytes.size()) return std::nullopt;
   // Through UTF-32, which has no room for surrogates or overlong forms.
   Converter converter("UTF-8", "UTF-32LE");
   if (!converter.valid()) return skipped;

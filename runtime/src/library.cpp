@@ -4,6 +4,7 @@
 #include <new>
 
 #include "backends.h"
+#include "cuda.h"
 #include "device.h"
 #include "kernels/cpu/launch.h"
 #include "kernels/cpu/parallel.h"
@@ -40,6 +41,8 @@ const DeviceKernels* kernels_for(std::int32_t device_type) {
   switch (device_type) {
     case MINDIESD_CPU:
       return &kCpuKernels;
+    case MINDIESD_CUDA:
+      return cuda_kernels();
     default:
       return nullptr;
   }

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from devtool import bench, build, debian, lint, public, sources, testing, tree, venv
+from devtool import bench, build, debian, gpu, lint, public, sources, testing, tree, venv
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
@@ -57,10 +57,14 @@ def migrate(arguments: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    """build, lint and run every test; `test cpp ...`, `test py ...` runs one part"""
+    """build, lint and run every test; `test cpp ...`, `test py ...`, `test gpu ...` run one part"""
     part, rest = (arguments[0], arguments[1:]) if arguments else ("all", [])
+    if part == "gpu":
+        return gpu.run(rest)
     if part not in ("all", "cpp", "py"):
-        raise Stop(f"./dev test takes cpp or py, with that runner's arguments, and found {part!r}.")
+        raise Stop(
+            f"./dev test takes cpp, py or gpu, with that runner's arguments, and found {part!r}."
+        )
     watch = Stopwatch()
     with alone_in_tree():
         debian.ensure(GROUPS)
@@ -90,7 +94,10 @@ def run_bench(arguments: list[str]) -> int:
         debian.ensure(["build", "bench"])
         sources.ensure()
         venv.ensure_test_packages()
-        build.build(["refit", "runtime_bench"], {"REFIT_BUILD_BENCH": "ON"})
+        # kernels_bench.py measures through the launchers, which only a build with the toolkit has.
+        launchers = ["mindiesd_launchers"] if shutil.which("nvcc") else []
+        targets = ["refit", "runtime_bench", "parse_floor", *launchers]
+        build.build(targets, {"REFIT_BUILD_BENCH": "ON"})
     return bench.run(arguments)
 
 

@@ -107,7 +107,12 @@ def tidy_complaints() -> list[str]:
     except FileNotFoundError:  # CMake writes none for a build that compiles nothing.
         return []
     # A file that is compiled several times with different flags is looked at once.
-    ours = {c["file"]: c for c in reversed(commands) if _is_ours(Path(c["file"]))}
+    # What nvcc compiles has options that clang does not know.
+    ours = {
+        c["file"]: c
+        for c in reversed(commands)
+        if _is_ours(Path(c["file"])) and Path(c["file"]).suffix != ".cu"
+    }
     inputs = _project_inputs()
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, text=True, check=True)
     common = version.stdout + (tree.ROOT / ".clang-tidy").read_text()

@@ -46,7 +46,7 @@ def count(results: Path) -> Count:
     return total
 
 
-def _run(
+def run_counted(
     runner: str, command: Sequence[str | Path], results: Path, env: Mapping[str, str]
 ) -> Count:
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -83,13 +83,13 @@ def ctest(arguments: Sequence[str]) -> Count:
     results = RESULTS / "ctest.xml"
     command = ["ctest", "--test-dir", tree.BUILD, "--output-on-failure", "--progress",
                "--parallel", str(os.cpu_count() or 1), "--output-junit", results]  # fmt: skip
-    return _run("ctest", [*command, *arguments], results, environment())
+    return run_counted("ctest", [*command, *arguments], results, environment())
 
 
 def pytest(arguments: Sequence[str]) -> Count:
     results = RESULTS / "pytest.xml"
     command = [venv.python(), "-m", "pytest", f"--junit-xml={results}"]
-    return _run("pytest", [*command, *arguments], results, environment())
+    return run_counted("pytest", [*command, *arguments], results, environment())
 
 
 def report(total: Count, complaints: Sequence[str]) -> int:

@@ -109,7 +109,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations: 3\n", "a.yaml:2:13: expected a list of operations"},
       {"library: x\noperations:\n  - a\n",
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, pure, commutative, view, in_place, is_class, targets), found `a`"},
+       "also, axes, rank, result_rank, pure, commutative, view, in_place, is_class, targets, "
+       "axis), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
        "a.yaml:4:5: unknown key `signatur`; did you mean `signature`?"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '(a'\n",
@@ -138,7 +139,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:14: an operation needs the key `signature`\n"
        "a.yaml:2:24: unknown key `sig`; the keys of an operation are id, names, methods, "
        "signature, "
-       "also, axes, rank, pure, commutative, view, in_place, is_class, targets"},
+       "also, axes, rank, result_rank, pure, commutative, view, in_place, is_class, targets, axis"},
   };
   for (const Row& row : table) {
     ScratchFolder folder;

@@ -3,7 +3,7 @@ signature is one that the installed version has.
 
 Python functions and classes answer through inspect. torch's functions and methods in C++ answer
 through the stubs that its wheel carries, one entry an overload. What is not installed for the tests
-(flash_attn, xformers) and what this project defines itself is left out by name."""
+(apex, flash_attn, xformers) and what this project defines itself is left out by name."""
 
 import ast
 import importlib
@@ -16,9 +16,10 @@ import yaml
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "rules" / "catalogue"
 INSTALLED = {"torch", "diffusers", "transformers", "einops", "rotary_embedding_torch"}
-NOT_INSTALLED = {"flash_attn", "flash_attn_interface", "xformers"}
-# Defined by this project: the targets, and what every language's operators are lowered to.
-OWN = {"mindiesd", "operator"}
+NOT_INSTALLED = {"apex", "flash_attn", "flash_attn_interface", "xformers"}
+# Defined by this project: the targets, and what every language's operators are lowered to; and Python's
+# own, part of which has no signature to ask for.
+OWN = {"mindiesd", "operator", "math"}
 
 # What the stubs leave open or write otherwise, and why the catalogue does not follow them.
 NOT_AS_STUBBED = {

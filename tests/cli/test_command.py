@@ -122,6 +122,8 @@ def test_a_run_that_is_stopped_leaves_every_file_old_or_new(binary, refit, tree,
         with subprocess.Popen(
             [binary, "migrate", "--write", tree],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            # A shell that put the tests into the background has them ignore SIGINT.
+            preexec_fn=None if stop == signal.SIGKILL else lambda: signal.signal(stop, signal.SIG_DFL),
         ) as process:  # fmt: skip
             deadline = time.monotonic() + 30
             while files[20].read_bytes() == old and time.monotonic() < deadline:

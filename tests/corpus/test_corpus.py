@@ -192,7 +192,6 @@ def emitted_codes() -> set[str]:
 WITHOUT_A_CASE = {
     "withheld": "the engine refuses its own result",
     "not-settled": "the engine refuses its own result",
-    "guard-order": "the last clamp before a softmax can always be expressed",
     "rms-extra": "where the weight is no parameter of the norm, the norm without it is recognised",
 }
 

@@ -47,14 +47,14 @@ def runner(results, text, status):
 )
 def test_run(tmp_path, capsys, text, status, total, said):
     results = tmp_path / "results.xml"
-    assert testing._run("it", runner(results, text, status), results, {}) == total
+    assert testing.run_counted("it", runner(results, text, status), results, {}) == total
     assert said in capsys.readouterr().err
 
 
 def test_results_of_an_earlier_run_do_not_count(tmp_path):
     results = tmp_path / "results.xml"
     results.write_text("<testsuite><testcase name='a'/></testsuite>")
-    assert testing._run("it", [sys.executable, "-c", ""], results, {}) == Count(0, 1)
+    assert testing.run_counted("it", [sys.executable, "-c", ""], results, {}) == Count(0, 1)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ const Row kCalls[] = {
 const Row kStores[] = {
     {"slices_of_a_fresh_tensor",
      "import torch\ndef f(x):\n  out = torch.empty_like(x)\n  out[..., 0::2] = x\n  return out\n",
-     "update(torch.empty_like(x, -, -, -, -, -, -), (..., slice(0, -, 2)), x)"},
+     "update(torch.empty_like(x, -, -, -, -, -, -), (..., slice(-, -, 2)), x)"},
     {"two_stores",
      "import torch\ndef f(x, y):\n  out = torch.empty_like(x)\n  out[0] = x\n  out[1] = y\n"
      "  return out\n",

@@ -43,10 +43,13 @@ TEST_P(Absorb, AsExpected) {
   layout.operands = {{"query", "BNSD"}, {"key", "BNSD"}, {"value", "BNSD"}};
   layout.result = "BNSD";
   layout.target = "BSND";
-  const Absorption result = absorb(g, call, layout);
+  LayoutContext context;
+  context.place = [](ValueId) { return std::string("here"); };
+  context.taken = [](const Operation*) { return false; };
+  const Absorption result = absorb(g, call, layout, context);
   EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
             GetParam().expected);
-  EXPECT_EQ(result.absorbed, !result.forwarded.empty());
+  EXPECT_EQ(result.absorbed, !result.forwarded.empty() || !result.exchanged.empty());
 }
 
 const Row kLayouts[] = {
@@ -85,33 +88,83 @@ const Row kLayouts[] = {
      "  q = q.transpose(1, 2)\n  v = v.transpose(1, 2)\n"
      "  if c:\n    k = m\n  else:\n    k = k.transpose(1, 2)\n"
      "  return sdpa(q, k, v).transpose(1, 2)\n",
-     "`key` does not come straight from a transpose"},
+     "`key` does not come straight from a transpose (here)"},
     {"moved_axis_read",
      "  q = q.transpose(1, 2)\n  d = q.shape[2]\n"
      "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=d)\n  return x.transpose(1, 2)\n",
-     "`query` is also read by something else"},
+     "4"},
+    {"moved_axes_unpacked",
+     "  q = q.transpose(1, 2)\n  b, n, s, d = q.shape\n"
+     "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=s)\n  return x.transpose(1, 2)\n",
+     "`query` is also read as it is (here reads it)"},
+    {"joined_along_the_sequence",
+     "  q = torch.cat([q.transpose(1, 2), m.transpose(1, 2)], dim=2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "5"},
+    {"one_part_not_transposed",
+     "  q = torch.cat([q.transpose(1, 2), m], dim=2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"copy_that_is_stored_to",
+     "  q = q.transpose(1, 2).contiguous()\n  q[:, :, 0] = 0.0\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` is a copy of what is written to later (here)"},
+    {"one_head_read",
+     "  q = q.transpose(1, 2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2), q[:, 0]\n",
+     "4"},
+    {"scaled_by_a_vector_of_unknown_rank",
+     "  q = q.transpose(1, 2) * m\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
     {"also_returned",
      "  k = k.transpose(1, 2)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2), k\n",
-     "`key` is also read by something else"},
+     "`key` is also read as it is (here reads it)"},
     {"also_given_away",
      "  k = k.transpose(1, 2)\n  c.append(k)\n"
      "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",
-     "`key` is also read by something else"},
+     "`key` is also read as it is (here reads it)"},
     {"not_transposed_back",
      "  return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n",
      "the result is used as it is"},
     {"transposed_back_and_read",
      "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
      "  return x.transpose(1, 2) + x.sum()\n",
-     "the result is not only transposed back"},
+     "the result is not only transposed back (here reads it)"},
     {"other_axes_back",
      "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
      "  return x.transpose(2, 3)\n",
-     "the result is not only transposed back"},
+     "the result is not only transposed back (here reads it)"},
+    {"sliced_behind_an_ellipsis",
+     "  k = k.view(2, 3, 4, 8).transpose(1, 2)[..., -c:, :]\n"
+     "  return sdpa(q.transpose(1, 2), k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "4"},
+    {"vector_along_a_moved_axis",
+     "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  (n,) = m.shape\n  c.use(n)\n"
+     "  x = (q[..., 0] + m).transpose(1, 2)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2), x\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"strides_asked_for",
+     "  q = q.transpose(1, 2).contiguous(memory_format=torch.channels_last)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"random_numbers_between",
+     "  x = F.dropout(sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)), 0.1)\n"
+     "  return x.transpose(1, 2)\n",
+     "the result does not come straight from a transpose (here)"},
+    {"permutation_of_what_changes_to_what_changes",
+     "  q = q.view(2, 3, 4, 8).transpose(1, 2)\n  k = q.permute(0, 1, 2, 3)\n"
+     "  return sdpa(q, k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` is also read as it is (here reads it)"},
+    {"part_read_in_vain",
+     "  q, k, v = q.view(2, 3, 3, 4, 8).permute(2, 0, 3, 1, 4).unbind(0)\n"
+     "  v = v.expand(-1, 4, -1, -1)\n"
+     "  return sdpa(q, k, k).transpose(1, 2)\n",
+     "`key` is also read as it is (here reads it)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
-     "`query` does not come straight from a transpose"},
+     "`query` does not come straight from a transpose (here)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Layout, Absorb, testing::ValuesIn(kLayouts), RowName());
@@ -154,6 +207,14 @@ const Row kRanks[] = {
      "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = k.view(3, 2)\n  return x\n", "-"},
     {"sibling_branch_speaks", "  if c:\n    x = q.view(1, 2, 3)\n  else:\n    x = m\n  return x\n",
      "3"},
+    {"flattened", "  return q.view(1, 2, 3, 4, 5).flatten(2, 3)\n", "4"},
+    {"flattened_to_the_end", "  return q.view(1, 2, 3, 4, 5).flatten(-3)\n", "3"},
+    {"flattened_whole", "  return torch.flatten(q.view(1, 2, 3))\n", "1"},
+    {"flattened_from_a_variable", "  return q.view(1, 2, 3).flatten(m)\n", "-"},
+    {"regrouped",
+     "  q = q.permute(0, 2, 3, 4, 1).flatten(2, 3).flatten(0, 1)\n"
+     "  return q.unflatten(2, (m, -1)).transpose(1, 2)\n",
+     "4"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Facts, Rank, testing::ValuesIn(kRanks), RowName());

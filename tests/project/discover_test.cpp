@@ -108,8 +108,9 @@ TEST(Discover, WhatCannotBeAPath) {
   other.put("a.py");
   EXPECT_EQ(discover({tree / "none"}, {}).error().message,
             "cannot read " + (tree / "none") + ": No such file or directory");
-  EXPECT_EQ(discover({tree / "c.txt"}, {}).error().message,
-            "cannot read " + (tree / "c.txt") + ": expected a folder or a source file (*.py, *.cpp)");
+  EXPECT_EQ(
+      discover({tree / "c.txt"}, {}).error().message,
+      "cannot read " + (tree / "c.txt") + ": expected a folder or a source file (*.py, *.cpp)");
   EXPECT_EQ(discover({}, {}).error().message, "expected at least one PATH, found none");
   const auto two = discover({tree.root().string(), other.root().string()}, {});
   ASSERT_FALSE(two);

@@ -13,3 +13,8 @@ class Norm(torch.nn.Module):
 
     def pinned(self, x):
         return mindiesd.ext.rms_norm(x, self.weight, self.eps)
+
+
+def centred(x, weight, eps: float = 1e-6):
+    x = x.float()
+    return mindiesd.ext.rms_norm(x, eps=eps, result_type="input") * (1.0 + weight.float())

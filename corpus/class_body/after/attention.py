@@ -14,7 +14,13 @@ class Attention(torch.nn.Module):
     else:
 
         def forward(self, q, k, v):
-            return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v
+            return mindiesd.ext.attention_forward(
+                q,
+                k,
+                v,
+                scale=q.shape[-1] ** -0.5,
+                head_first=True,
+            )
 
     try:
         mean = F.scaled_dot_product_attention(*[torch.ones(1, 1, 1, 1)] * 3)

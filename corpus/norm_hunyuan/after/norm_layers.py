@@ -18,7 +18,7 @@ class RMSNorm(nn.Module):
         return mindiesd.ext.rms_norm(x, eps=self.eps, result_type="input")
 
     def forward(self, x):
-        output = self._norm(x.float()).type_as(x)
+        output = mindiesd.ext.rms_norm(x, eps=self.eps, result_type="input")
         if hasattr(self, "weight"):
             output = output * self.weight
         return output

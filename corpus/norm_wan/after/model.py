@@ -16,7 +16,7 @@ class WanRMSNorm(nn.Module):
         Args:
             x(Tensor): Shape [B, L, C]
         """
-        return self._norm(x.float()).type_as(x) * self.weight
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps)
 
     def _norm(self, x):
         return mindiesd.ext.rms_norm(x, eps=self.eps, result_type="input")

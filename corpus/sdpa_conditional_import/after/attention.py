@@ -1,5 +1,4 @@
 import mindiesd.ext
-import torch
 
 try:
     from torch.nn.functional import scaled_dot_product_attention as sdpa
@@ -9,6 +8,11 @@ except ImportError:
 
 def attend(q, k, v):
     if sdpa is None:
-        weight = torch.softmax(q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5, dim=-1)
-        return weight @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            scale=q.shape[-1] ** -0.5,
+            head_first=True,
+        )
     return mindiesd.ext.attention_forward(q, k, v, head_first=True)

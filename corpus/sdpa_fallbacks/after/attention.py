@@ -56,11 +56,11 @@ def one_branch_only(q, k, v, flip):
 def joined_in_sequence(q, k, v, q2, k2, v2):
     """Two streams, joined along the sequence while the heads are in front."""
     b, n, h, d = q.shape
-    q = torch.cat([q.view(b, n, h, d).transpose(1, 2), q2.view(b, -1, h, d).transpose(1, 2)], dim=2)
-    k = torch.cat([k.view(b, n, h, d).transpose(1, 2), k2.view(b, -1, h, d).transpose(1, 2)], dim=2)
-    v = torch.cat([v.view(b, n, h, d).transpose(1, 2), v2.view(b, -1, h, d).transpose(1, 2)], dim=2)
-    x = mindiesd.attention_forward(q, k, v, head_first=True)
-    return x.transpose(1, 2).flatten(2)
+    q = torch.cat([q.view(b, n, h, d), q2.view(b, -1, h, d)], dim=1)
+    k = torch.cat([k.view(b, n, h, d), k2.view(b, -1, h, d)], dim=1)
+    v = torch.cat([v.view(b, n, h, d), v2.view(b, -1, h, d)], dim=1)
+    x = mindiesd.attention_forward(q, k, v)
+    return x.flatten(2)
 
 
 def in_a_loop(q, k, v, steps):

@@ -31,5 +31,4 @@ def clipped(scores, high=3.0):
 def clamp_before_maximum(scores):
     """Only what stands last can move into the softmax."""
     scores = torch.clamp(scores, min=-5)
-    scores = scores - scores.amax(dim=-1, keepdim=True)
-    return mindiesd.ext.softmax(scores, dim=-1, clamp_max=-1)
+    return mindiesd.ext.softmax(scores, dim=-1, subtract="row", clamp_max=-1)

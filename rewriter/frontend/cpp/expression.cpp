@@ -134,8 +134,9 @@ bool Lowering::plain_value(clang::QualType type) const {
       name == "std::array" || name == "std::optional" || name == "std::string") {
     return true;
   }
-  return name.ends_with("ArrayRef") || name.ends_with("::IListRef") || name.ends_with("::TensorOptions") ||
-         name.ends_with("::Scalar") || name.ends_with("::Device");
+  return name.ends_with("ArrayRef") || name.ends_with("::IListRef") ||
+         name.ends_with("::TensorOptions") || name.ends_with("::Scalar") ||
+         name.ends_with("::Device");
 }
 
 ValueId Lowering::add(Value value, const clang::Expr* node) {
@@ -323,6 +324,10 @@ ValueId Lowering::inner(const clang::Expr* node) {
       if (init != nullptr) held.push_back(expression(init));
     }
     for (ValueId id : held) use(id);
+    const clang::FunctionDecl* body = lambda->getCallOperator();
+    if (seeing_ == 0 && std::find(lambdas_.begin(), lambdas_.end(), body) == lambdas_.end()) {
+      lambdas_.push_back(body);
+    }
     return opaque("lambda", std::move(held), node);
   }
   impure_ = true;

@@ -185,6 +185,10 @@ std::optional<std::string> CppFrontend::spell(const Unit& base, uint32_t functio
   return Speller(unit, function, root, dead).spell(value);
 }
 
+bool CppFrontend::editable(const Unit&, const Change& change) const {
+  return change.exchanged.empty();  // transposes go, but nothing between is made to follow yet
+}
+
 Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
                                                   const std::vector<Change>& changes) const {
   const auto& unit = static_cast<const CppUnit&>(base);

@@ -72,6 +72,12 @@ void Lowering::declaration(const clang::Decl* decl, bool in_template) {
   } else if (const auto* body = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
     if (body->doesThisDeclarationHaveABody()) {
       function(body, in_template || body->isDependentContext());
+      // Lambdas inside it are functions of their own.
+      while (!lambdas_.empty()) {
+        const clang::FunctionDecl* lambda = lambdas_.back();
+        lambdas_.pop_back();
+        function(lambda, in_template || lambda->isDependentContext());
+      }
     }
   } else if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl, clang::CXXRecordDecl>(decl)) {
     for (const clang::Decl* child : llvm::cast<clang::DeclContext>(decl)->decls()) {
@@ -470,6 +476,8 @@ void Lowering::loop(const clang::Stmt* node) {
   std::set<const clang::VarDecl*> assigned;
   assigned_in(node, assigned);
   auto known = [&](const clang::VarDecl* decl) { return name_ids_.contains(decl); };
+  // What one round writes in place the next one reads.
+  if (writes_in_place(node)) forget_tensors();
   for (const clang::VarDecl* decl : assigned) {
     if (known(decl)) forget(decl, "a loop or branch that is not followed assigns to it");
   }
@@ -493,6 +501,27 @@ void Lowering::loop(const clang::Stmt* node) {
     if (known(decl)) forget(decl, "a loop or branch that is not followed assigned to it");
   }
   close(id);
+}
+
+bool Lowering::writes_in_place(const clang::Stmt* node) const {
+  std::vector<const clang::Stmt*> work{node};
+  while (!work.empty()) {
+    const clang::Stmt* at = work.back();
+    work.pop_back();
+    if (at == nullptr) continue;
+    if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at)) {
+      bool rebinds = made->getOperator() == clang::OO_Equal && named(made->getArg(0)) != nullptr;
+      if (assigns(made->getOperator()) && !rebinds) return true;
+    } else if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(at)) {
+      const clang::CXXMethodDecl* callee = method->getMethodDecl();
+      if (callee != nullptr && callee->getIdentifier() != nullptr &&
+          callee->getName().ends_with("_") && is_tensor(method->getObjectType())) {
+        return true;
+      }
+    }
+    for (const clang::Stmt* child : at->children()) work.push_back(child);
+  }
+  return false;
 }
 
 void Lowering::forget(const clang::VarDecl* decl, const std::string& why) {

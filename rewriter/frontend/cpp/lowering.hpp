@@ -56,6 +56,7 @@ class Lowering {
   void assigned_in(const clang::Stmt* node, std::set<const clang::VarDecl*>& out) const;
   void forget(const clang::VarDecl* decl, const std::string& why);
   void forget_tensors();
+  bool writes_in_place(const clang::Stmt* node) const;
 
   // Names.
   uint32_t name_of(const clang::ValueDecl* decl);
@@ -126,6 +127,7 @@ class Lowering {
   int seeing_ = 0;
   std::set<const clang::ValueDecl*> changing_;
   std::vector<Changes> frames_;
+  std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
   std::vector<StatementId> guards_;  // statements opened by objects that hold to the block's end
 };
 

@@ -93,6 +93,15 @@ std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
   return out;
 }
 
+const std::string* FunctionLowering::own_attribute(ValueId id) const {
+  const Value& v = g()[id];
+  auto method = unit_.methods.find(index_);
+  if (v.kind != Kind::attribute || method == unit_.methods.end()) return nullptr;
+  const Value& object = g()[v.operands[0]];
+  if (object.kind != Kind::parameter || object.text != "self") return nullptr;
+  return unit_.classes->stores(method->second, v.text) ? &method->second : nullptr;
+}
+
 void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
   const Value& c = g()[callee];
   if (c.kind == Kind::function) {
@@ -168,7 +177,13 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
                                                      TSNode node) {
   const Value& c = g()[callee];
   TSNode definition{};
-  if (c.kind == Kind::function) {
+  ValueId object = kNone;  // whose method it is
+  auto method = unit_.methods.find(index_);
+  if (c.kind == Kind::attribute && method != unit_.methods.end() &&
+      g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
+    definition = unit_.classes->private_method(method->second, c.text);
+    object = c.operands[0];
+  } else if (c.kind == Kind::function) {
     auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
     if (found != shared_.definitions.end()) definition = found->second;
   } else if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
@@ -178,9 +193,17 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
     return std::nullopt;
   }
+  // One that calls itself would be looked into again and again.
+  uint32_t place = ts_node_start_byte(definition);
+  if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
   std::map<std::string, ValueId, std::less<>> bound;
   auto parameters = children_of(field(definition, "parameters"));
+  if (object != kNone) {
+    if (parameters.empty() || !is(parameters[0], "identifier")) return std::nullopt;
+    bound[std::string(text(parameters[0]))] = object;
+    parameters.erase(parameters.begin());
+  }
   for (size_t i = 0; i < parameters.size(); ++i) {
     TSNode name = parameters[i];
     if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
@@ -195,10 +218,10 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
     if (value == kNone) return std::nullopt;
     bound[std::string(text(name))] = value;
   }
-  if (bound.size() != arguments.size()) return std::nullopt;
+  if (bound.size() != arguments.size() + (object == kNone ? 0 : 1)) return std::nullopt;
 
   // On trial: whatever turns out to have an effect is taken back.
-  size_t values = g().values.size(), sinks = g().sinks.size();
+  size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
   size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
   size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
   bool outer_impure = impure_;
@@ -213,9 +236,11 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   overlays_.emplace_back();
   outer_.clear();
   ValueId result = kNone;
+  seeing_.push_back(place);
   ++trials_;
   bool ok = see_statements(field(definition, "body"), &result) && !impure_;
   --trials_;
+  seeing_.pop_back();
   scope_ = outer_scope;
   overlays_ = std::move(outer_overlays);
   outer_ = std::move(outer_names);
@@ -228,7 +253,9 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                         unit_.arguments.lower_bound({index_ + 1, 0}));
   if (!ok) {
-    g().values.resize(values);
+    take_back(values, marks);
+    g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
+                        g().instances.end());
     g().sinks.resize(sinks);
     if (current_ != kNone) g().statements[current_].uses.resize(uses);
     return std::nullopt;
@@ -243,6 +270,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   g()[result].range = range_of(node);
   g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
   unit_.nodes.push_back(node);
+  if (object != kNone) g().methods_seen.emplace(result, method->second);
   note_project_call(result, callee);
   return result;
 }
@@ -290,7 +318,10 @@ ValueId FunctionLowering::call(TSNode node) {
     const Value& c = g()[callee];
     if (c.kind == Kind::attribute) {
       const Value& base = g()[c.operands[0]];
-      if (base.kind != Kind::literal) op = context_.catalogue.method(c.text);
+      // A module's attribute is no method of a tensor, whatever it is called.
+      if (base.kind != Kind::literal && own_attribute(callee) == nullptr) {
+        op = context_.catalogue.method(c.text);
+      }
       if (op != nullptr) receiver = c.operands[0];
     }
   } else {
@@ -321,6 +352,11 @@ ValueId FunctionLowering::call(TSNode node) {
         arguments.push_back({"", expression(a), is(a, "list_splat") ? 1 : 0, a});
       }
     }
+  }
+  // What this file defines itself is looked into, also where the catalogue knows it: the file is
+  // the library's own.
+  if (op != nullptr && receiver == kNone && !op->is_class && v.text.empty()) {
+    if (auto seen = see_through(callee, arguments, node)) return *seen;
   }
   if (op != nullptr) {
     std::string why;
@@ -365,6 +401,16 @@ ValueId FunctionLowering::call(TSNode node) {
   for (const Argument& a : arguments) {
     v.operands.push_back(a.value);
     v.keywords.push_back(a.keyword);
+  }
+  if (op == nullptr) {
+    if (const std::string* owner = own_attribute(callee)) {
+      const auto& made_of = unit_.classes->instances(*owner, g()[callee].text);
+      if (!made_of.empty()) {  // a layer: at inference it only computes
+        ValueId id = add(std::move(v), node);
+        g().instances.emplace(id, made_of);
+        return id;
+      }
+    }
   }
   impure_ = true;
   if (g()[callee].kind == Kind::unknown) {

@@ -70,8 +70,7 @@ void FunctionLowering::loop(TSNode node) {
   for (const auto& [name, value] : before) {
     const auto& left = loops_.back().left[name];
     if (read.contains(value)) {
-      auto& uses = g().statements[id].uses;
-      uses.insert(uses.end(), left.begin(), left.end());
+      for (ValueId value_left : left) use_in(id, value_left);
     }
     // Behind the loop it is what some round left, or what it was.
     Value after;
@@ -110,7 +109,7 @@ bool FunctionLowering::try_statement(TSNode node) {
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
-    if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+    if (now != kNone) use_in(id, g().definitions[now].value);
   }
   bool body_falls = falls;
   bool any = body_falls;
@@ -130,7 +129,7 @@ bool FunctionLowering::try_statement(TSNode node) {
       }
       for (const std::string& name : names) {
         DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
-        if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+        if (now != kNone) use_in(id, g().definitions[now].value);
       }
     } else if (type == "else_clause") {
       any = block(field(child, "body")) || any;
@@ -200,7 +199,7 @@ void FunctionLowering::match_statement(TSNode node) {
     block(field(clause, "consequence"));
     for (const std::string& name : names) {
       DefinitionId now = !scope_->locals.contains(name) ? kNone : env_[name_id(name)];
-      if (now != kNone) g().statements[id].uses.push_back(g().definitions[now].value);
+      if (now != kNone) use_in(id, g().definitions[now].value);
     }
   }
   opaque_names(names, "match", {});

@@ -14,7 +14,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kDepthBound = 400;  // nesting of expressions; deeper ones stay opaque
+constexpr int kDepthBound = 12000;  // nesting of expressions; deeper ones stay opaque
 
 // Python's operators by the catalogue's names for them (rules/catalogue/operator.yaml).
 std::string_view binary_operation(std::string_view token) {
@@ -49,6 +49,14 @@ std::string_view binary_operation(std::string_view token) {
 }
 
 }  // namespace
+
+std::optional<std::vector<std::string>> operator_spellings(std::string_view operation) {
+  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>"};
+  for (std::string_view token : kTelling) {
+    if (binary_operation(token) == operation) return std::vector<std::string>{std::string(token)};
+  }
+  return std::nullopt;
+}
 
 ValueId FunctionLowering::add(Value value, TSNode node) {
   value.statement = current_;
@@ -364,6 +372,7 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
     DefinitionId d = env_[name_id(name)];
     if (d != kNone) {
       ValueId v = g().definitions[d].value;
+      settle(v);
       return v;
     }
     if (index_ != 0) {
@@ -550,7 +559,7 @@ ValueId FunctionLowering::lambda(TSNode node) {
     reads.pop_back();
     if (is(at, "identifier")) {
       if (scope_->locals.contains(text(at))) scope_->captured.emplace(text(at));
-    } else {
+    } else if (!is(at, "lambda")) {  // one inside saw to its own reads
       for (TSNode inner : children_of(at)) reads.push_back(inner);
     }
   }

@@ -8,6 +8,8 @@
 
 #include "rewriter/frontend/python/removal.hpp"
 
+#include "rewriter/frontend/python/choose.hpp"
+
 namespace refit::python {
 
 using graph::kNone;
@@ -73,16 +75,51 @@ constexpr std::string_view kPatternImports =
 
 }  // namespace
 
-Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative) {
-  auto unit = std::make_unique<PythonUnit>(std::move(source), std::string(relative));
+Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
+                                                     const Focus* focus) {
   bool package = false;
-  unit->module = project_.module_of(relative, &package);
+  std::string module = project_.module_of(relative, &package);
+  Choice choice;
+  if (focus != nullptr) {
+    if (auto outlined = outline(source.text(), module, package)) {
+      choice = choose(source.text(), *outlined, *focus);
+      if (choice.nothing && focus->before == nullptr) return nullptr;
+    }
+  }
+  auto parsed = [&] {
+    if (!choice.unseen.empty()) {
+      std::vector<ByteRange> passed_over = choice.unseen;
+      for (ByteRange& body : passed_over) ++body.begin;
+      return Tree(with_bodies_marked(source.text(), choice.unseen), source, passed_over);
+    }
+    if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
+    const auto& before = static_cast<const PythonUnit&>(*focus->before);
+    return Tree(source.text(), before.tree, before.source(), *focus->edits);
+  }();
+  auto unit =
+      std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
+  unit->module = std::move(module);
+  unit->left_out = std::move(choice.left_out);
+  unit->sparse = !choice.unseen.empty();
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   add_globals(*unit);
   lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
   return unit;
+}
+
+std::optional<std::vector<std::string>> PythonFrontend::spellings(
+    const Operation& operation) const {
+  if (auto tokens = operator_spellings(operation.id)) return tokens;
+  if (operation.library == "operator") return std::nullopt;
+  std::vector<std::string> out{operation.id.substr(operation.id.rfind('.') + 1)};
+  for (const auto* names : {&operation.names, &operation.methods}) {
+    for (const std::string& name : *names) out.push_back(name.substr(name.rfind('.') + 1));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
@@ -144,6 +181,39 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
       out.arguments.emplace_back("", restore(text_of(text, a)));
     }
   }
+  return out;
+}
+
+bool PythonFrontend::subclassed(const Unit& unit, const std::string& qualified) const {
+  return project_.subclassed(unit.module, qualified.substr(qualified.rfind('.') + 1));
+}
+
+bool PythonFrontend::compared(const Unit&, const std::string& class_name) const {
+  return project_.compared(class_name);
+}
+
+AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
+                                         graph::ValueId value) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  AttributeFacts out;
+  const graph::Graph& g = unit.functions[function].graph;
+  const graph::Value& v = g[value];
+  // A function inside a method reads its `self`.
+  auto method = unit.methods.end();
+  for (uint32_t f = function; f != kNone && method == unit.methods.end();
+       f = unit.functions[f].parent) {
+    method = unit.methods.find(f);
+  }
+  if (v.kind != graph::Kind::attribute || method == unit.methods.end()) return out;
+  const graph::Value& object = g[v.operands[0]];
+  bool self = object.text == "self" &&
+              (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
+  if (!self) return out;
+  const std::string& owner = method->second;
+  out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
+  if (out.elsewhere) return out;
+  out.number = unit.classes->number(owner, v.text);
+  out.text = unit.classes->text(owner, v.text);
   return out;
 }
 
@@ -290,6 +360,11 @@ class Assembly {
 };
 
 }  // namespace
+
+bool PythonFrontend::editable(const Unit& base, const Change& change) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  return change_edits(unit, change, catalogue_, change.callee, EditSet{}).has_value();
+}
 
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {

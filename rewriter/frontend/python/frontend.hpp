@@ -13,7 +13,20 @@ class PythonFrontend : public Frontend, public RuleLanguage {
                  const std::vector<std::string>& module_roots, const Catalogue& catalogue,
                  const Isomorphisms* isomorphisms);
 
-  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override {
+    return load(std::move(source), relative, nullptr);
+  }
+  Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                           const Focus& focus) override {
+    return load(std::move(source), relative, &focus);
+  }
+  std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
+  void note_imports(std::string_view relative, std::string_view bytes) override {
+    project_.note_imports(relative, bytes);
+  }
+  Callers callers_of(const std::vector<std::string>& definitions) override {
+    return project_.callers_of(definitions);
+  }
   std::string literal(const Literal& literal) const override;
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,
@@ -23,6 +36,11 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
                                    graph::ValueId root,
                                    const std::set<graph::StatementId>& dead) const override;
+  bool compared(const Unit& unit, const std::string& class_name) const override;
+  bool subclassed(const Unit& unit, const std::string& qualified) const override;
+  AttributeFacts attribute(const Unit& unit, uint32_t function,
+                           graph::ValueId value) const override;
+  bool editable(const Unit& unit, const Change& change) const override;
   std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
                                        graph::ValueId root) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
@@ -30,6 +48,8 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Project& project() { return project_; }
 
  private:
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                       const Focus* focus);
   mutable Project project_;
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;
@@ -64,5 +84,7 @@ struct ChangeEdits {
 Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
                                    const Catalogue& catalogue, const std::string& callee_text,
                                    const EditSet& inner);
+// The edit that makes an operation treat two axes as each other.
+Expected<Edit> exchange_edit(const PythonUnit& unit, uint32_t function, const Exchange& exchange);
 
 }  // namespace refit::python

@@ -13,6 +13,21 @@ namespace refit::python {
 
 namespace {
 
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// As has_word, but what stands behind a dot is another object's name.
+bool reads_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    bool left = at == 0 || (!word_char(text[at - 1]) && text[at - 1] != '.');
+    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
+    if (left && right) return true;
+  }
+  return false;
+}
+
 // Every read of a name in the file, by name: identifiers outside import statements, and words in
 // strings (annotations, __all__).
 struct Reads {
@@ -42,11 +57,6 @@ Reads collect(const PythonUnit& unit) {
     for (TSNode child : children_of(node)) work.push_back(child);
   }
   return out;
-}
-
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
 }
 
 // Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
@@ -232,7 +242,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     if (!any) return false;
     for (const Edit& e : edits.edits()) {
-      if (has_word(e.replacement, name)) return false;
+      if (reads_word(e.replacement, name)) return false;
     }
     return true;
   };

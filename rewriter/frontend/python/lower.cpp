@@ -2,6 +2,8 @@
 // which make opaque exactly the names they may change. Entry point: lower_unit.
 #include "rewriter/frontend/python/lower.hpp"
 
+#include <algorithm>
+
 #include "rewriter/frontend/python/lowering.hpp"
 
 namespace refit::python {
@@ -105,7 +107,7 @@ void FunctionLowering::use(ValueId id) {
   if (current_ == kNone) {
     g().sinks.push_back(id);
   } else {
-    g().statements[current_].uses.push_back(id);
+    use_in(current_, id);
   }
 }
 
@@ -129,6 +131,7 @@ void FunctionLowering::bind(std::string_view name, ValueId value) {
   if (!frames_.empty()) frames_.back().emplace(id, env_[id]);
   env_[id] = definition;
   g().record(id, ++clock_, definition);
+  note_binding(id);
   if (current_ != kNone) g().statements[current_].definitions.push_back(definition);
 }
 
@@ -154,6 +157,7 @@ void FunctionLowering::put(const Changes& values) {
     if (env_[name] == definition) continue;
     env_[name] = definition;
     g().record(name, ++clock_, definition);
+    note_binding(name);
   }
 }
 
@@ -170,7 +174,10 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
     DefinitionId result = !then_falls ? b : a;
     if (then_falls && else_falls && a != b) {
       auto value_of = [&](DefinitionId d) {
-        if (d != kNone) return g().definitions[d].value;
+        if (d != kNone) {
+          settle(g().definitions[d].value);
+          return g().definitions[d].value;
+        }
         Value unbound;
         unbound.kind = Kind::unknown;
         unbound.text = "unbound " + g().names[name];
@@ -196,6 +203,7 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
     if (env_[name] != result) {
       env_[name] = result;
       g().record(name, ++clock_, result);
+      note_binding(name);
     }
   }
 }
@@ -355,14 +363,25 @@ void FunctionLowering::import(TSNode node) {
   auto id = open(node, StatementKind::other);
   for (const Imported& i :
        imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
-    auto meaning = context_.project.resolve(i.qualified);
     Value v;
-    v.kind = meaning ? Kind::symbol : Kind::unknown;
-    v.text = meaning ? *meaning : i.qualified;
+    v.kind = Kind::symbol;
+    v.text = i.qualified;
     v.statement = id;
-    bind(i.local, g().add(std::move(v)));
+    ValueId made = g().add(std::move(v));
+    unsettled_.insert(made);
+    bind(i.local, made);
   }
   close(id);
+}
+
+void FunctionLowering::settle(ValueId id) {
+  if (unsettled_.erase(id) == 0) return;
+  Value& v = g()[id];
+  if (auto meaning = context_.project.resolve(v.text)) {
+    v.text = *meaning;
+  } else {
+    v.kind = Kind::unknown;
+  }
 }
 
 // The qualified names that decorate a definition; their expressions run where it stands.
@@ -453,6 +472,7 @@ void FunctionLowering::define_class(TSNode node) {
   // The class body runs here; its names are attributes, not variables of this function.
   std::string saved = unit_.functions[index_].qualified;
   unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
+  unit_.classes->add_class(unit_.functions[index_].qualified, node);
   overlays_.emplace_back();
   for (TSNode child : class_statements(field(node, "body"))) {
     TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
@@ -469,6 +489,7 @@ void FunctionLowering::define_class(TSNode node) {
       if (is(child, "decorated_definition")) method.decorators = decorators(child);
       method.range = range_of(inner);
       unit_.functions.push_back(std::move(method));
+      unit_.methods.emplace(index, unit_.functions[index_].qualified);
       shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
     } else if (is(inner, "class_definition")) {
       define_class(inner);
@@ -504,6 +525,17 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
+  unit.classes = std::make_unique<ClassFacts>(
+      unit.text(), context.catalogue,
+      [&unit, &project = context.project](std::string_view dotted) -> std::optional<std::string> {
+        auto bound = unit.names.names.bindings.find(dotted.substr(0, dotted.find('.')));
+        if (bound == unit.names.names.bindings.end()) return std::nullopt;
+        auto meaning = project.meaning(bound->second, nullptr);
+        if (!meaning) return std::nullopt;
+        size_t dot = dotted.find('.');
+        return project.resolve(
+            dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
+      });
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;
     std::string name(text_of(unit.text(), field(s, "name")));
@@ -517,6 +549,11 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   while (!shared.pending.empty()) {
     Pending next = shared.pending.front();
     shared.pending.pop_front();
+    uint32_t begin = ts_node_start_byte(next.definition);
+    bool left_out = std::binary_search(
+        unit.left_out.begin(), unit.left_out.end(), ByteRange{begin, begin},
+        [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    if (left_out) continue;
     auto scope = std::make_shared<Scope>();
     scope->parent = next.enclosing;
     FunctionLowering(shared, next.index, scope).run(next.definition);

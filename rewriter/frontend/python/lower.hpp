@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,10 @@ struct LoweringContext {
 };
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";
+
+// The tokens of a Python operator that are rare enough to tell something; nullopt where the
+// operation is no operator or has none.
+std::optional<std::vector<std::string>> operator_spellings(std::string_view operation);
 
 // Fills unit.functions, project_calls and unresolved.
 void lower_unit(PythonUnit& unit, const LoweringContext& context);

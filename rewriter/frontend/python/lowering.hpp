@@ -4,8 +4,11 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rewriter/frontend/python/lower.hpp"
@@ -107,17 +110,34 @@ class FunctionLowering {
                                                      std::string* why);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
+  // The values whose storage a value may share: what it is a view, a part or a container of.
+  struct Roots {
+    bool known = false;
+    bool forgotten = false;  // seen through a name that a store made uncertain
+    bool unbounded = false;  // more than are kept
+    std::shared_ptr<const std::vector<ValueId>> ids;  // ascending
+  };
+  bool sharing(ValueId id, std::vector<ValueId>& out) const;
+  const Roots& roots(ValueId id);
+  bool may_alias(ValueId a, ValueId b);
+  bool fresh(ValueId id);
+  bool escaped(ValueId id);
+  void note_binding(uint32_t name);
+  // A statement consumes a value, whichever statement is being lowered.
+  void use_in(StatementId statement, ValueId id);
+  void mark_seen(ValueId id);
+  void take_back(size_t values, size_t marks);
   std::vector<std::string> candidates(std::string_view name);
-  bool may_alias(ValueId a, ValueId b) const;
-  std::vector<ValueId> roots(ValueId id) const;
-  bool fresh(ValueId id) const;
-  bool escaped(ValueId id) const;
   void note_project_call(ValueId value, ValueId callee);
+  // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
+  const std::string* own_attribute(ValueId id) const;
   // The value that a call of a short pure function of this file gives, seen through.
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
                                      TSNode node);
   bool see_statements(TSNode body, ValueId* result);
   void capture(std::string_view name);
+  // An imported name is followed to its definition when it is first read.
+  void settle(ValueId id);
 
   std::string_view text(TSNode node) const { return text_of(unit_.text(), node); }
   graph::Graph& g() { return unit_.functions[index_].graph; }
@@ -139,10 +159,19 @@ class FunctionLowering {
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
+  std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
   bool impure_ = false;                  // the statement being lowered has an effect
   int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name
   std::map<std::string, uint32_t, std::less<>> name_ids_;
+  std::set<ValueId> unsettled_;
+  std::vector<Roots> roots_;                                       // by value
+  std::unordered_map<ValueId, std::set<uint32_t>> names_of_root_;  // maybe out of date
+  bool aliases_noted_ = false;                                     // since the first store
+  std::set<uint32_t> names_of_many_;                               // names of unbounded values
+  std::vector<bool> seen_;         // by value: consumed by a statement, a call, a container, a view
+  size_t seen_up_to_ = 0;          // values whose operands are marked
+  std::vector<ValueId> seen_log_;  // marks in the order in which they were made
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
   std::vector<std::map<std::string, ValueId, std::less<>>> overlays_;  // comprehensions, lambdas

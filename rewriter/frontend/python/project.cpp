@@ -2,16 +2,20 @@
 // leads to them, once, and kept.
 #include "rewriter/frontend/python/project.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <set>
-#include <sstream>
+#include <unordered_set>
+
+#include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/text/disk.hpp"
 
 namespace refit::python {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
 std::string parent_package(std::string_view module, int levels) {
   std::string out(module);
@@ -23,22 +27,20 @@ std::string parent_package(std::string_view module, int levels) {
   return out;
 }
 
-// The module named by `from X import`: X with leading dots resolved against the importing module.
 std::string from_module(TSNode node, std::string_view source, std::string_view module,
                         bool package) {
   if (!is(node, "relative_import")) return std::string(text_of(source, node));
-  int dots = 0;
-  std::string rest;
+  std::string written;
   for (TSNode child : all_children_of(node)) {
     if (is(child, "import_prefix")) {
-      for (char c : text_of(source, child)) dots += c == '.';
+      for (char c : text_of(source, child)) {
+        if (c == '.') written += c;
+      }
     } else if (is(child, "dotted_name")) {
-      rest = text_of(source, child);
+      written += text_of(source, child);
     }
   }
-  std::string base = parent_package(module, package ? dots - 1 : dots);
-  if (base.empty()) return rest;
-  return rest.empty() ? base : base + "." + rest;
+  return absolute_module(written, module, package);
 }
 
 class Indexer {
@@ -139,6 +141,16 @@ class Indexer {
 
 }  // namespace
 
+std::string absolute_module(std::string_view written, std::string_view module, bool package) {
+  size_t dots = std::min(written.find_first_not_of('.'), written.size());
+  std::string rest(written.substr(dots));
+  if (dots == 0) return rest;
+  auto levels = static_cast<int>(dots);
+  std::string base = parent_package(module, package ? levels - 1 : levels);
+  if (base.empty()) return rest;
+  return rest.empty() ? base : base + "." + rest;
+}
+
 std::vector<Imported> imported_names(TSNode statement, std::string_view source,
                                      std::string_view module, bool package) {
   std::vector<Imported> out;
@@ -186,11 +198,19 @@ Module index_module(TSNode root, std::string_view source, std::string name, bool
 }
 
 Project::Project(const std::string& root, const std::vector<File>& files,
-                 const std::vector<std::string>& module_roots) {
-  std::unordered_map<std::string, bool> has_init;  // directory (relative) -> has __init__.py
-  for (const File& file : files) {
-    fs::path p(file.relative);
-    if (p.filename() == "__init__.py") has_init[p.parent_path().generic_string()] = true;
+                 const std::vector<std::string>& module_roots)
+    : all_(files), notes_(files.size()), noted_(files.size(), 0) {
+  std::unordered_set<std::string_view> has_init;  // directories (relative) with an __init__.py
+  auto parent_of = [](std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+  };
+  auto name_of = [](std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  };
+  for (const File& file : all_) {
+    if (name_of(file.relative) == "__init__.py") has_init.insert(parent_of(file.relative));
   }
   // The folder itself may be (part of) a package whose top lies above it.
   std::string above;
@@ -200,36 +220,50 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     above = folder.filename().string() + (above.empty() ? "" : "." + above);
     folder = folder.parent_path();
   }
-  for (const File& file : files) {
-    fs::path p(file.relative);
-    bool package = p.filename() == "__init__.py";
-    fs::path dir = p.parent_path();
-    std::string by_package = package ? "" : p.stem().string();
-    fs::path at = dir;
+  for (uint32_t number = 0; number < all_.size(); ++number) {
+    const File& file = all_[number];
+    numbers_.emplace(file.relative, number);
+    std::string_view base = name_of(file.relative);
+    bool package = base == "__init__.py";
+    std::string_view dir = parent_of(file.relative);
+    std::string_view stem = base.substr(0, base.rfind('.'));
+    auto joined = [](std::string_view a, std::string_view b) {
+      std::string out(a);
+      if (!a.empty() && !b.empty()) out += '.';
+      out += b;
+      return out;
+    };
+    std::string by_package(package ? std::string_view{} : stem);
+    std::string_view at = dir;
     bool inside = false;
-    while (!at.empty() && has_init.contains(at.generic_string())) {
-      by_package = at.filename().string() + (by_package.empty() ? "" : "." + by_package);
-      at = at.parent_path();
+    while (!at.empty() && has_init.contains(at)) {
+      by_package = joined(name_of(at), by_package);
+      at = parent_of(at);
       inside = true;
     }
     if (at.empty() && !above.empty()) {
-      by_package = above + (by_package.empty() ? "" : "." + by_package);
+      by_package = joined(above, by_package);
       inside = true;
     }
-    std::string by_path;
-    for (const auto& part : dir) by_path += part.string() + ".";
-    by_path += package ? "" : p.stem().string();
-    if (!by_path.empty() && by_path.back() == '.') by_path.pop_back();
-    std::string name = inside ? by_package : by_path;
+    std::string by_path(dir);
+    std::replace(by_path.begin(), by_path.end(), '/', '.');
+    by_path = joined(by_path, package ? std::string_view{} : stem);
+    const std::string& name = inside ? by_package : by_path;
     module_names_[file.relative] = name;
     packages_[name] = package;
-    files_.emplace(name, file);
-    if (by_path != name && files_.emplace(by_path, file).second) packages_[by_path] = package;
+    files_.emplace(name, number);
+    if (by_path != name && files_.emplace(by_path, number).second) packages_[by_path] = package;
     for (const std::string& from : module_roots) {
       if (from.empty() || !std::string_view(file.relative).starts_with(from + "/")) continue;
       std::string by_root = by_path.substr(std::min(by_path.size(), from.size() + 1));
-      if (!by_root.empty() && files_.emplace(by_root, file).second) packages_[by_root] = package;
+      if (!by_root.empty() && files_.emplace(by_root, number).second) {
+        packages_[by_root] = package;
+      }
     }
+  }
+  for (const auto& [name, number] : files_) {
+    components_.emplace(name.substr(name.rfind('.') + 1),
+                        static_cast<uint32_t>(components_.size()));
   }
 }
 
@@ -246,24 +280,34 @@ std::string Project::module_of(std::string_view relative, bool* package) const {
 
 std::string Project::file_of(std::string_view module) const {
   auto found = files_.find(std::string(module));
-  return found == files_.end() ? "" : found->second.relative;
+  return found == files_.end() ? "" : all_[found->second].relative;
 }
 
 const Module* Project::module(const std::string& name) {
-  std::lock_guard lock(mutex_);
-  auto known = modules_.find(name);
-  if (known != modules_.end()) return known->second.get();
-  auto& slot = modules_[name];
+  {
+    std::shared_lock lock(mutex_);
+    auto known = modules_.find(name);
+    if (known != modules_.end()) return known->second.get();
+  }
+  auto made = read_module(name);
+  std::unique_lock lock(mutex_);
+  return modules_.emplace(name, std::move(made)).first->second.get();
+}
+
+std::unique_ptr<Module> Project::read_module(const std::string& name) const {
   auto found = files_.find(name);
   if (found == files_.end()) return nullptr;
-  std::ifstream in(found->second.path, std::ios::binary);
-  if (!in) return nullptr;
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  auto source = Source::decode(found->second.relative, bytes.str());
+  const File& file = all_[found->second];
+  auto bytes = real_disk().read(file.path, kReadLimit);
+  if (!bytes) return nullptr;
+  auto source = Source::decode(file.relative, std::move(*bytes));
   if (!source) return nullptr;
+  if (auto outlined = outline(source->text(), name, packages_.at(name))) {
+    return std::make_unique<Module>(std::move(outlined->module));
+  }
+  // What the scan of lines cannot make sense of, the parser may.
   Tree tree(source->text());
-  slot =
+  auto out =
       std::make_unique<Module>(index_module(tree.root(), source->text(), name, packages_.at(name)));
   std::vector<TSNode> work{tree.root()};
   while (!work.empty()) {
@@ -272,8 +316,8 @@ const Module* Project::module(const std::string& name) {
     for (TSNode child : children_of(node)) {
       std::string_view type = type_of(child);
       if (type == "import_from_statement") {
-        for (const Imported& i : imported_names(child, source->text(), name, slot->package)) {
-          slot->inner_imports.insert(i.qualified);
+        for (const Imported& i : imported_names(child, source->text(), name, out->package)) {
+          out->inner_imports.insert(i.qualified);
         }
       } else if (type == "block" || type.ends_with("_statement") || type.ends_with("_definition") ||
                  type.ends_with("_clause")) {
@@ -281,7 +325,7 @@ const Module* Project::module(const std::string& name) {
       }
     }
   }
-  return slot.get();
+  return out;
 }
 
 std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings,
@@ -312,56 +356,57 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
-// One textual pass over the project: which files say `from ….LAST import` or `import ….LAST`.
-void Project::index_importers() {
-  for (const auto& [name, file] : files_) {
-    std::ifstream in(file.path, std::ios::binary);
-    std::ostringstream buffer;
-    buffer << in.rdbuf();
-    std::string bytes = buffer.str();
-    bool star = bytes.find("import *") != std::string::npos;
-    std::set<std::string> last;
-    for (size_t at = bytes.find("from "); at != std::string::npos;
-         at = bytes.find("from ", at + 1)) {
-      size_t begin = at + 5;
-      size_t end = bytes.find_first_of(" \t\r\n;#", begin);
-      if (end == std::string::npos) break;
-      std::string from = bytes.substr(begin, end - begin);
-      size_t dot = from.rfind('.');
-      std::string component = dot == std::string::npos ? from : from.substr(dot + 1);
-      if (!component.empty()) last.insert(component);
+const Heirs& Project::heirs() {
+  std::call_once(heirs_once_, [this] {
+    for (uint32_t i = 0; i < all_.size(); ++i) {
+      if (auto bytes = real_disk().read(all_[i].path, kReadLimit)) heirs_.add(i, *bytes);
     }
-    for (const std::string& component : last) importers_[component].push_back({name, star});
-  }
+  });
+  return heirs_;
 }
 
-std::string Project::importer_of(const std::string& module_name, const std::string& name,
-                                 const std::string& except) {
-  std::call_once(importers_once_, [this] { index_importers(); });
-  std::string component = module_name.substr(module_name.rfind('.') + 1);
-  auto found = importers_.find(component);
-  if (found == importers_.end()) return "";
-  for (const Importer& importer : found->second) {
-    auto file = files_.find(importer.module);
-    if (file == files_.end() || file->second.relative == except) continue;
-    if (!importer.star) {
-      std::ifstream in(file->second.path, std::ios::binary);
-      std::ostringstream bytes;
-      bytes << in.rdbuf();
-      if (bytes.str().find(name) == std::string::npos) continue;
-    }
-    const Module* m = module(importer.module);
-    if (m == nullptr) continue;
-    for (const std::string& star : m->names.stars) {
-      if (star == module_name) return file->second.relative;
-    }
-    if (m->inner_imports.contains(module_name + "." + name)) return file->second.relative;
+bool Project::compared(const std::string& name) { return heirs().compared(name); }
+
+std::vector<Heir> Project::heirs_of(const std::string& module_name, const std::string& name) {
+  auto known = numbers_.find(file_of(module_name));
+  uint32_t own = known == numbers_.end() ? static_cast<uint32_t>(all_.size()) : known->second;
+  std::vector<Heir> out = heirs().of(name, own);
+  std::erase_if(out, [&](const Heir& heir) { return heir.file == own; });
+  return out;
+}
+
+bool Project::subclassed(const std::string& module_name, const std::string& name) {
+  return !heirs_of(module_name, name).empty();
+}
+
+bool Project::heir_stores(const std::string& module_name, const std::string& name,
+                          const std::string& attribute) {
+  std::string key = module_name + "." + name + "." + attribute;
+  {
+    std::shared_lock lock(mutex_);
+    auto known = heir_stores_.find(key);
+    if (known != heir_stores_.end()) return known->second;
   }
-  return "";
+  std::vector<Heir> heirs = heirs_of(module_name, name);
+  bool found = std::any_of(heirs.begin(), heirs.end(), [&](const Heir& heir) {
+    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
+    return bytes &&
+           stores_attribute(std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin),
+                            attribute);
+  });
+  std::unique_lock lock(mutex_);
+  return heir_stores_.emplace(std::move(key), found).first->second;
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified) {
-  return resolve(qualified, 0);
+  {
+    std::shared_lock lock(mutex_);
+    auto known = resolved_.find(qualified);
+    if (known != resolved_.end()) return known->second;
+  }
+  auto out = resolve(qualified, 0);
+  std::unique_lock lock(mutex_);
+  return resolved_.emplace(qualified, std::move(out)).first->second;
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified, int depth) {

@@ -3,16 +3,20 @@
 // definition it stands for.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
 namespace refit::python {
@@ -45,6 +49,8 @@ struct Imported {
   std::string qualified;
   TSNode node;  // the name or aliased_import inside the statement
 };
+// The module meant by `from WRITTEN import` in a module: leading dots resolved against it.
+std::string absolute_module(std::string_view written, std::string_view module, bool package);
 std::vector<Imported> imported_names(TSNode statement, std::string_view source,
                                      std::string_view module, bool package);
 // Module of `from … import *`, else empty.
@@ -72,27 +78,65 @@ class Project {
   // What a qualified name finally stands for. Names outside the project stand for themselves;
   // nullopt where it is ambiguous.
   std::optional<std::string> resolve(const std::string& qualified);
+  // Notes what one file imports from modules of the project, in passing, while its bytes are at
+  // hand. Files may be noted by any number of threads at once; whoever is asked for importers first
+  // reads the files that were not noted.
+  void note_imports(std::string_view relative, std::string_view bytes);
+  // Files that may call one of these definitions, and the words that such a call needs.
+  Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
   std::string importer_of(const std::string& module, const std::string& name,
                           const std::string& except);
+  // Whether a class of another file inherits from this one.
+  bool subclassed(const std::string& module, const std::string& name);
+  // Whether such a class gives its objects an attribute or a method of that name.
+  bool heir_stores(const std::string& module, const std::string& name,
+                   const std::string& attribute);
+  // Whether a file that does not define a class of that name asks `isinstance` about it.
+  bool compared(const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
  private:
   std::optional<std::string> resolve(const std::string& qualified, int depth);
+  std::unique_ptr<Module> read_module(const std::string& name) const;
+  void read_unnoted();
   void index_importers();
-  std::map<std::string, File> files_;  // by module name
-  std::once_flag importers_once_;
-  struct Importer {
-    std::string module;
-    bool star;
+  const Heirs& heirs();
+  // The classes of other files that inherit from this one.
+  std::vector<Heir> heirs_of(const std::string& module, const std::string& name);
+
+  // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
+  struct ImportNote {
+    uint32_t component;
+    uint64_t name;
   };
-  // Modules by the last component of a module that they import from.
-  std::unordered_map<std::string, std::vector<Importer>> importers_;
-  std::unordered_map<std::string, std::string> module_names_;  // relative path -> module
+  struct Importer {
+    uint32_t file;
+    uint64_t name;
+  };
+  static constexpr uint64_t kStar = 0, kModule = 2;  // hashes of names are odd
+  struct Notes {
+    std::vector<ImportNote> imports;
+    std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
+  };
+
+  std::vector<File> all_;
+  std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
+  std::unordered_map<std::string, uint32_t> files_;       // by module name; a file may have several
+  std::unordered_map<std::string, uint32_t> components_;  // last components of module names
+  std::vector<Notes> notes_;                              // by file
+  std::vector<char> noted_;
+  std::once_flag importers_once_;
+  std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
+  std::unordered_map<std::string, std::string> module_names_;      // relative path -> module
   std::unordered_map<std::string, bool> packages_;
-  std::mutex mutex_;
+  std::once_flag heirs_once_;
+  Heirs heirs_;
+  std::unordered_map<std::string, bool> heir_stores_;
+  std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
+  std::unordered_map<std::string, std::optional<std::string>> resolved_;
 };
 
 }  // namespace refit::python

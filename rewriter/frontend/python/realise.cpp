@@ -20,6 +20,8 @@ using graph::ValueId;
 
 namespace {
 
+constexpr size_t kBrief = 48;
+
 class Realiser {
  public:
   Realiser(const PythonUnit& unit, const Change& change, const Catalogue& catalogue,
@@ -36,6 +38,12 @@ class Realiser {
     out_.dead.insert(change_.dead.begin(), change_.dead.end());
     auto done = forward_all();
     if (!done) return tl::unexpected(done.error());
+    for (const Exchange& exchange : change_.exchanged) {
+      auto edit = exchange_edit(unit_, change_.function, exchange);
+      if (!edit) return tl::unexpected(edit.error());
+      done = out_.edits.add(*edit);
+      if (!done) return tl::unexpected(done.error());
+    }
     for (const auto& [id, replacement] : change_.replaced) {
       done = out_.edits.add({g_[id].range, replacement});
       if (!done) return tl::unexpected(done.error());
@@ -46,6 +54,8 @@ class Realiser {
       if (!done) return tl::unexpected(done.error());
     }
     done = change_.edit_call ? edit_call() : replace_root();
+    if (!done) return tl::unexpected(done.error());
+    done = take_parts();
     if (!done) return tl::unexpected(done.error());
     if (!above_.empty()) {
       const Value& root = g_[change_.root];
@@ -203,6 +213,41 @@ class Realiser {
     return at != std::string_view::npos && text[at] == '#';
   }
 
+  // The new call gives what used to be one part of its result: `out, _ = f()` becomes `out = f()`
+  // and `f()[0]` becomes `f()`.
+  Expected<void> take_parts() {
+    bool unpacked = false;
+    for (ValueId id : change_.parts) {
+      const Value& v = g_[id];
+      if (v.kind == Kind::index && v.syntax != kNone) {
+        TSNode node = unit_.nodes[v.syntax];
+        TSNode whole = field(node, "value");
+        ByteRange tail{ts_node_end_byte(whole), ts_node_end_byte(node)};
+        if (!comments_in(unit_, tail).empty()) {
+          return failure("a comment stands inside the index that would go; move it out");
+        }
+        auto done = out_.edits.add({tail, ""});
+        if (!done) return done;
+        continue;
+      }
+      if (unpacked) continue;
+      unpacked = true;
+      TSNode assignment = ts_node_parent(unit_.nodes[g_[change_.root].syntax]);
+      while (is(assignment, "parenthesized_expression")) assignment = ts_node_parent(assignment);
+      TSNode left = is(assignment, "assignment") ? field(assignment, "left") : TSNode{};
+      if (!present(left)) return failure("the result is taken apart somewhere else");
+      auto names = children_of(left);
+      if (v.index < 0 || static_cast<size_t>(v.index) >= names.size() ||
+          !comments_in(unit_, range_of(left)).empty()) {
+        return failure("the names that the result is taken apart into cannot be edited");
+      }
+      auto done = out_.edits.add(
+          {range_of(left), std::string(text_of(text_, names[static_cast<size_t>(v.index)]))});
+      if (!done) return done;
+    }
+    return {};
+  }
+
   // The text that the first operand of a method or function call has.
   TSNode inner_operand(ValueId id) const {
     TSNode node = unit_.nodes[g_[id].syntax];
@@ -282,7 +327,8 @@ class Realiser {
     std::string one = prefix + callee_ + "(";
     for (size_t i = 0; i < arguments.size(); ++i) one += (i == 0 ? "" : ", ") + arguments[i];
     one += ")";
-    if (one.find('\n') == std::string::npos && too_long(range, one) && may_break()) {
+    bool brief = one.size() <= kBrief;  // to break it would not make the line easier to read
+    if (one.find('\n') == std::string::npos && !brief && too_long(range, one) && may_break()) {
       std::string indent(indentation(text_, range.begin));
       std::string step = indent.find('\t') != std::string::npos ? "\t" : "    ";
       one = prefix + callee_ + "(" + newline();

@@ -19,8 +19,8 @@ struct Doomed {
 // gone with `edits`.
 void add_orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits, Doomed& doomed);
 // The edits that take the statements out; `others` are the edits made besides.
-Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function,
-                                    const Doomed& doomed, const EditSet& others);
+Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function, const Doomed& doomed,
+                                    const EditSet& others);
 // Removes a statement (or a run of them) with its line, and blank lines where two groups of them
 // would meet; where one of `insertions` takes the line's place nothing meets.
 Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& insertions);

@@ -1,6 +1,9 @@
 // See scope.hpp. One walk over a function's nodes that stays out of inner functions and classes.
 #include "rewriter/frontend/python/scope.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace refit::python {
 
 namespace {
@@ -28,8 +31,42 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
   }
 }
 
+// Expressions, which bind no name but by a walrus.
+bool binds_nothing(std::string_view type) {
+  static constexpr std::string_view kTypes[] = {"call",
+                                                "attribute",
+                                                "subscript",
+                                                "binary_operator",
+                                                "identifier",
+                                                "string",
+                                                "integer",
+                                                "float",
+                                                "argument_list",
+                                                "boolean_operator",
+                                                "comparison_operator",
+                                                "unary_operator",
+                                                "not_operator",
+                                                "dictionary",
+                                                "list_comprehension",
+                                                "conditional_expression",
+                                                "set",
+                                                "await",
+                                                "none",
+                                                "true",
+                                                "false",
+                                                "parameters",
+                                                "type",
+                                                "decorator",
+                                                "pass_statement",
+                                                "string_content",
+                                                "comment",
+                                                "concatenated_string"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
 void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
   std::vector<TSNode> work{start};
+  bool walrus = text_of(source, start).find(":=") != std::string_view::npos;
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
@@ -59,6 +96,8 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
       for (TSNode child : children_of(node)) scope->globals.emplace(text_of(source, child));
     } else if (type == "nonlocal_statement" && scope != nullptr) {
       for (TSNode child : children_of(node)) scope->nonlocals.emplace(text_of(source, child));
+    } else if (!walrus && binds_nothing(type)) {
+      continue;
     }
     for (TSNode child : children_of(node)) work.push_back(child);
   }

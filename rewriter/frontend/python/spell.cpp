@@ -68,12 +68,69 @@ class Speller {
       return std::string(unit_.source().slice(v.range));
     }
     if (v.kind == Kind::index || (v.kind == Kind::op && v.op->pure && v.op->view)) {
-      return again(id);
+      if (auto text = again(id)) return text;
+      if (v.inlined) return rebuilt(id, depth);
     }
+    // Text of a statement that goes: it moves here.
+    bool computes = (v.kind == Kind::op && v.op->pure) || g_.instances.contains(id);
+    if (computes && v.statement != kNone && dead_.contains(v.statement)) return again(id);
     return std::nullopt;
   }
 
  private:
+  // A view taken in a helper that was seen through, written out: `scale.unsqueeze(1)`.
+  std::optional<std::string> rebuilt(ValueId id, int depth) {
+    const Value& v = g_[id];
+    auto base = spell(v.operands[0], depth + 1);
+    if (!base) return std::nullopt;
+    if (base->find_first_of("+-*/%<>=&|^~ ,\n") != std::string::npos) base = "(" + *base + ")";
+    if (v.kind == Kind::index) {
+      std::vector<ValueId> parts{v.operands[1]};
+      if (g_[v.operands[1]].kind == Kind::tuple) parts = g_[v.operands[1]].operands;
+      std::string inside;
+      for (ValueId part : parts) {
+        auto text = subscript_part(part);
+        if (!text) return std::nullopt;
+        inside += (inside.empty() ? "" : ", ") + *text;
+      }
+      return *base + "[" + inside + "]";
+    }
+    if (v.op->methods.empty()) return std::nullopt;
+    std::string arguments;
+    const auto& parameters = graph::parameters_of(v);
+    bool skipped = false;
+    for (size_t i = 1; i < v.operands.size() && i < parameters.size(); ++i) {
+      if (v.operands[i] == kNone) {
+        skipped = true;
+        continue;
+      }
+      const Value& given = g_[v.operands[i]];
+      std::vector<ValueId> items{v.operands[i]};
+      if (parameters[i].variadic && given.kind == Kind::tuple) items = given.operands;
+      for (ValueId item : items) {
+        if (g_[item].kind != Kind::literal) return std::nullopt;
+        if (!arguments.empty()) arguments += ", ";
+        if (skipped || parameters[i].keyword_only) arguments += parameters[i].name + "=";
+        arguments += python_literal(g_[item].literal);
+      }
+    }
+    return *base + "." + v.op->methods.front() + "(" + arguments + ")";
+  }
+
+  std::optional<std::string> subscript_part(ValueId id) {
+    const Value& v = g_[id];
+    if (v.kind == Kind::literal) return python_literal(v.literal);
+    if (v.kind != Kind::slice) return std::nullopt;
+    std::string out;
+    for (size_t i = 0; i < 3; ++i) {
+      if (i == 1 || (i == 2 && v.operands[2] != kNone)) out += ":";
+      if (v.operands[i] == kNone) continue;
+      if (g_[v.operands[i]].kind != Kind::literal) return std::nullopt;
+      out += python_literal(g_[v.operands[i]].literal);
+    }
+    return out;
+  }
+
   // A local name that means the value at the root's place.
   std::optional<std::string> named(ValueId id) {
     const Value& v = g_[id];
@@ -102,14 +159,18 @@ class Speller {
     const Value& v = g_[id];
     if (v.syntax == kNone || v.statement == kNone) return std::nullopt;
     uint32_t then = g_.statements[v.statement].time;
+    for (ValueId inner = 0; inner < g_.values.size(); ++inner) {
+      const Value& u = g_[inner];
+      bool effect = (u.kind == Kind::call && !g_.instances.contains(inner)) ||
+                    (u.kind == Kind::op && !u.op->pure);
+      if (effect && u.range.size() != 0 && v.range.contains(u.range)) return std::nullopt;
+    }
     std::vector<TSNode> work{unit_.nodes[v.syntax]};
     while (!work.empty()) {
       TSNode node = work.back();
       work.pop_back();
       std::string_view type = type_of(node);
-      if (type == "call" || type == "lambda" || type == "named_expression" || type == "await") {
-        if (v.kind != Kind::op) return std::nullopt;
-      }
+      if (type == "lambda" || type == "named_expression" || type == "await") return std::nullopt;
       if (type == "identifier") {
         auto name = g_.name_index(text_of(unit_.text(), node));
         if (!name) continue;
@@ -122,6 +183,11 @@ class Speller {
         continue;
       }
       if (type == "attribute") {
+        std::string_view name = text_of(unit_.text(), field(node, "attribute"));
+        if (std::find(g_.stored_attributes.begin(), g_.stored_attributes.end(), name) !=
+            g_.stored_attributes.end()) {
+          return std::nullopt;
+        }
         work.push_back(field(node, "object"));
         continue;
       }
@@ -196,6 +262,23 @@ std::string PythonFrontend::literal(const Literal& literal) const {
   return python_literal(literal);
 }
 
+namespace {
+
+// Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
+bool is_atom(std::string_view text) {
+  int depth = 0;
+  for (char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (depth == 0 && std::string_view("+-*/%<>=&|^~ ,\n").find(c) != std::string_view::npos) {
+      return false;
+    }
+  }
+  return depth == 0;
+}
+
+}  // namespace
+
 std::optional<std::string> PythonFrontend::fill(const std::string& text,
                                                 const SpellHole& spell) const {
   std::string out;
@@ -216,7 +299,9 @@ std::optional<std::string> PythonFrontend::fill(const std::string& text,
     if (!piece) return std::nullopt;
     if (part == -2) end = close;
     bool whole = at == 0 && end == text.size();
-    bool atom = piece->find_first_of("+-*/%<>=&|^~ ,\n") == std::string::npos;
+    // A sign may stand where the text goes on with a word: `-5 if flag else None`.
+    bool sign = piece->starts_with("-") && at == 0 && text.substr(end).starts_with(" if ");
+    bool atom = is_atom(std::string_view(*piece).substr(sign ? 1 : 0));
     out += whole || atom ? *piece : "(" + *piece + ")";
     at = end;
   }
@@ -279,6 +364,7 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   for (TSNode node : statements_of(unit.tree.root())) {
     if (!is(node, "import_statement")) continue;
     for (TSNode name : fields_of(node, "name")) {
+      if (is(name, "aliased_import")) continue;  // `import a.b as c` binds c alone
       std::string_view text = text_of(unit.text(), name);
       if (text == module ||
           (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {

@@ -1,5 +1,5 @@
 // Assignments of Python: unpacking, augmented assignment, stores into slices and attributes, and
-// what a store makes uncertain.
+// where a store makes other names uncertain (alias.cpp).
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
@@ -44,6 +44,7 @@ void FunctionLowering::assignment(TSNode node) {
     assign(target, value);
   }
   graph::Statement& s = g().statements[id];
+  s.names_only = names_only;
   s.pure = !impure && names_only;
   if (!names_only && !impure && targets.size() == 1 && is(targets[0], "subscript")) {
     // A store into a slice of a tensor made here and seen by nobody else only defines it anew.
@@ -157,105 +158,6 @@ void FunctionLowering::augmented(TSNode node) {
   g().statements[id].pure = false;
   use(result);
   close(id);
-}
-
-std::vector<ValueId> FunctionLowering::roots(ValueId id) const {
-  std::vector<ValueId> out, work{id};
-  std::set<ValueId> seen;
-  while (!work.empty()) {
-    ValueId at = work.back();
-    work.pop_back();
-    if (at == kNone || !seen.insert(at).second) continue;
-    const Value& v = g()[at];
-    switch (v.kind) {
-      case Kind::index:
-      case Kind::element:
-      case Kind::update:
-        work.push_back(v.operands[0]);
-        break;
-      case Kind::phi:
-        work.push_back(v.operands[1]);
-        work.push_back(v.operands[2]);
-        break;
-      case Kind::op:
-        if ((v.op->view || v.op->in_place) && !v.operands.empty()) {
-          work.push_back(v.operands[0]);
-        } else {
-          out.push_back(at);
-        }
-        break;
-      case Kind::opaque:
-      case Kind::call:
-      case Kind::tuple:
-      case Kind::list:
-        out.push_back(at);
-        for (ValueId operand : v.operands) work.push_back(operand);
-        break;
-      case Kind::literal:
-      case Kind::symbol:
-        break;
-      default:
-        out.push_back(at);
-    }
-  }
-  return out;
-}
-
-bool FunctionLowering::may_alias(ValueId a, ValueId b) const {
-  auto ra = roots(a), rb = roots(b);
-  for (ValueId x : ra) {
-    if (std::find(rb.begin(), rb.end(), x) != rb.end()) return true;
-  }
-  return false;
-}
-
-bool FunctionLowering::fresh(ValueId id) const {
-  for (ValueId root : roots(id)) {
-    const Value& v = g()[root];
-    if (v.kind != Kind::op || !v.op->pure || v.op->view) return false;
-  }
-  return true;
-}
-
-// Whether anything but arithmetic has seen the value: a call, a container, an attribute.
-bool FunctionLowering::escaped(ValueId id) const {
-  std::set<ValueId> chain;
-  for (ValueId at = id; at != kNone && chain.insert(at).second;) {
-    at = g()[at].kind == Kind::update ? g()[at].operands[0] : kNone;
-  }
-  for (const Value& v : g().values) {
-    if (v.kind != Kind::call && v.kind != Kind::opaque && v.kind != Kind::tuple &&
-        v.kind != Kind::list && !(v.kind == Kind::op && v.op->view)) {
-      continue;
-    }
-    for (ValueId operand : v.operands) {
-      if (chain.contains(operand)) return true;
-    }
-  }
-  for (const graph::Statement& s : g().statements) {
-    for (ValueId used : s.uses) {
-      if (chain.contains(used)) return true;
-    }
-  }
-  return false;
-}
-
-// After a store into `stored`, other names of the same storage no longer mean what they did.
-void FunctionLowering::forget_aliases(ValueId stored, std::string_view except) {
-  for (uint32_t name = 0; name < env_.size(); ++name) {
-    if (env_[name] == kNone || g().names[name] == except) continue;
-    ValueId value = g().definitions[env_[name]].value;
-    Kind kind = g()[value].kind;
-    if (kind == Kind::symbol || kind == Kind::function || kind == Kind::literal) continue;
-    if (value != stored && !may_alias(value, stored)) continue;
-    Value changed;
-    changed.kind = Kind::opaque;
-    changed.text = graph::kStoredElsewhere;
-    changed.operands = {value};
-    changed.statement = current_;
-    std::string text = g().names[name];
-    bind(text, g().add(std::move(changed)));
-  }
 }
 
 }  // namespace refit::python

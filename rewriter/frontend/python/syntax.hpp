@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tree_sitter/api.h>
 
+#include "rewriter/text/edit.hpp"
 #include "rewriter/text/source.hpp"
 
 extern "C" const TSLanguage* tree_sitter_python(void);
@@ -15,14 +17,13 @@ namespace refit::python {
 inline ByteRange range_of(TSNode node) {
   return {ts_node_start_byte(node), ts_node_end_byte(node)};
 }
-inline std::string_view type_of(TSNode node) { return ts_node_type(node); }
+// The grammar's name of a node's kind.
+std::string_view type_of(TSNode node);
 inline bool is(TSNode node, std::string_view type) {
   return !ts_node_is_null(node) && type_of(node) == type;
 }
 inline bool present(TSNode node) { return !ts_node_is_null(node); }
-inline TSNode field(TSNode node, std::string_view name) {
-  return ts_node_child_by_field_name(node, name.data(), static_cast<uint32_t>(name.size()));
-}
+TSNode field(TSNode node, std::string_view name);
 // Named children without comments, in order; one walk, linear in their number.
 std::vector<TSNode> children_of(TSNode node);
 // All children, named or not, comments included.
@@ -40,9 +41,15 @@ std::vector<TSNode> statements_of(TSNode block);
 class Tree {
  public:
   explicit Tree(std::string_view text);
+  // The tree of `before`'s text after `edits`; what they do not touch is not parsed again.
+  Tree(std::string_view text, const Tree& before, const Source& old_source, const EditSet& edits);
+  // The tree of a text of which some ranges are passed over; `source` has the same lines.
+  Tree(std::string_view text, const Source& source, const std::vector<ByteRange>& passed_over);
+  Tree(Tree&& other) noexcept : tree_(std::exchange(other.tree_, nullptr)) {}
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
+  Tree& operator=(Tree&&) = delete;
   TSNode root() const;
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/class_facts.hpp"
 #include "rewriter/frontend/python/project.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
@@ -16,6 +17,9 @@ class PythonUnit : public Unit {
  public:
   PythonUnit(Source file, std::string name)
       : Unit(std::move(file)), relative(std::move(name)), tree(source_.text()) {}
+  // With a tree of the same text, or of one that stands for it.
+  PythonUnit(Source file, std::string name, Tree parsed)
+      : Unit(std::move(file)), relative(std::move(name)), tree(std::move(parsed)) {}
   std::string_view text() const { return source_.text(); }
 
   std::string relative;
@@ -30,6 +34,8 @@ class PythonUnit : public Unit {
     TSNode node;
   };
   std::map<std::pair<uint32_t, graph::ValueId>, std::vector<ArgumentNode>> arguments;
+  std::unique_ptr<ClassFacts> classes;
+  std::map<uint32_t, std::string> methods;  // functions that are methods -> their class
 };
 
 }  // namespace refit::python

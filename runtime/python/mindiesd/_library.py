@@ -152,7 +152,6 @@ class Recorder(threading.local):
 
 
 recorder = Recorder()
-_threads = 0
 _i32, _i64, _f64, _pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
 
@@ -184,16 +183,14 @@ class Operation:
 
         Raises ParametersInvalid, MemoryError or ModelExecError.
         """
-        global _threads
         args = self.pack(tensors, scalars)
         first = tensors[self.tensors[0]]
         if first.is_cuda:
             args.stream = torch._C._cuda_getCurrentRawStream(first.device.index)
         else:
-            threads = torch.get_num_threads()
-            if threads != _threads:  # torch.set_num_threads governs our kernels too
-                set_num_threads(threads)
-                _threads = threads
+            # torch.set_num_threads governs our kernels too; calls that are repeated from C set it
+            # as well, so what it was set to here says nothing.
+            set_num_threads(torch.get_num_threads())
         status = self.function(ctypes.byref(args))
         if status == _OK:
             if recorder.launches is not None:

@@ -271,14 +271,11 @@ bool wants_gradient(const Arguments& call) {
   return false;
 }
 
+// Python's own path sets the number too, so none is remembered here; setting it is one store.
 void follow_thread_count() {
-  static long known = 0;
   const Ref threads(PyObject_CallNoArgs(g_torch->num_threads.get()));
   if (!threads) return PyErr_Clear();
-  const long count = PyLong_AsLong(threads.get());
-  if (count == known) return;
-  known = count;
-  g_torch->set_num_threads(static_cast<std::int32_t>(count));
+  g_torch->set_num_threads(static_cast<std::int32_t>(PyLong_AsLong(threads.get())));
 }
 
 // False: the launch was refused, or a result could not be allocated; Python repeats the call and

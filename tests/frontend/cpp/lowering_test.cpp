@@ -103,6 +103,8 @@ const Row kHidden[] = {
     {"store_into_slice", "x[0] = y; return torch::neg(x);", "neg(x)"},
     {"store_into_part", "auto p = x.chunk(2, -1); p[0] = y; return torch::neg(p[0]);", "#0/2"},
     {"loop", "for (int i = 0; i < 2; ++i) x = x + y; return torch::neg(x);", "neg(x)"},
+    {"loop_that_writes", "for (int i = 0; i < 2; ++i) { y = torch::neg(x); x.mul_(2); } return y;",
+     "neg(x)"},
     {"loop_before", "for (int i = 0; i < 2; ++i) { y = -x; x = y; } return y;", "neg(x)"},
     {"each_by_reference", "auto p = x.chunk(2); for (auto& t : p) t = y; return torch::neg(p[0]);",
      "#0"},

@@ -65,6 +65,12 @@ const Row kBodies[] = {
      "  return mindiesd::ext::attention_forward(q, k, v,\n"
      "                                          {.attn_mask = m, .scale = s, .head_first = "
      "true});\n"},
+    {"in_a_lambda",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return torch::scaled_dot_product_attention(x, k, v);\n  };\n  return g(q);\n",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return mindiesd::ext::attention_forward(x, k, v, {.head_first = true});\n  };\n"
+     "  return g(q);\n"},
     {"causal", "  return torch::scaled_dot_product_attention(q, k, v, {}, 0.0, true);\n",
      "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true, .is_causal = "
      "true});\n"},
@@ -179,15 +185,18 @@ TEST(CppIncludes, GoWhereAPersonPutsThem) {
     const char* after;
   } rows[] = {
       {"#include <vector>\n\n#include <torch/torch.h>\n\n#include \"a.h\"\n",
-       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n\n#include "
+       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n\n#include "
        "\"a.h\"\n"},
       {"#include <torch/torch.h>\n#include <cmath>\n",
        "#include <torch/torch.h>\n#include <cmath>\n#include <mindiesd/functional.h>\n"},
       {"#pragma once\n\n#include <ATen/ATen.h>\nnamespace torch = at;\n",
-       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch = "
+       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch "
+       "= "
        "at;\n"},
       {"#ifndef A_H\n#define A_H\n#include <torch/torch.h>\n#endif\n",
-       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include <torch/torch.h>\n#endif\n"},
+       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n#endif\n"},
       {"#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <torch/torch.h>\n",
        "#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <mindiesd/functional.h>\n"
        "#include <torch/torch.h>\n"},

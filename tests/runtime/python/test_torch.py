@@ -293,9 +293,12 @@ def test_thread_count_follows_torch():
     from mindiesd import _library
 
     count = _library.bind("mindiesd_num_threads", _library._i32)
-    for threads in (3, 1):
+    repeated = torch.randn(3, 4)
+    ext.softmax(repeated)
+    # A call that is repeated from C and one that Python checks first, each behind the other.
+    for number, threads in enumerate((1, 3, 1, 3, 1)):
         torch.set_num_threads(threads)
-        ext.softmax(torch.randn(3, 4))
+        ext.softmax(torch.randn(5 + number, 4) if number % 2 else repeated)
         assert count() == threads
 
 

@@ -44,4 +44,4 @@ class TinyDiT(nn.Module):
         rotary = rope_tables(x.shape[1], self.head_dim, device=x.device)
         for block in self.blocks:
             x = block(x, text, time, rotary, mask)
-        return self.out(self.norm(x))
+        return self.out(mindiesd.fast_layernorm(self.norm, x))

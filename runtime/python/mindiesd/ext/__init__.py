@@ -6,6 +6,12 @@ least, whatever the operands' types.
 
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
+from .modules import (
+    FlashCrossAttention,
+    FlashSelfAttention,
+    TypedRMSNorm,
+    layernorm_scale_shift,
+)
 from .norm import RMSNorm, add_rms_norm, layer_norm, residual_norm, rms_norm
 from .rotary import (
     qk_norm_rotary,
@@ -18,9 +24,12 @@ from .rotary import (
 from .softmax import softmax
 
 __all__ = [
+    "FlashCrossAttention",
+    "FlashSelfAttention",
     "GELU",
     "RMSNorm",
     "SiLU",
+    "TypedRMSNorm",
     "add_rms_norm",
     "attention_forward",
     "attention_forward_varlen",
@@ -28,6 +37,7 @@ __all__ = [
     "gelu",
     "glu",
     "layer_norm",
+    "layernorm_scale_shift",
     "qk_norm_rotary",
     "residual_norm",
     "rms_norm",

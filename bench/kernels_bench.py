@@ -1,0 +1,554 @@
+"""The CUDA kernels against a copy kernel, torch and torch.compile, in one process.
+
+    ./dev bench kernels [--only TEXT] [--sweep] [--seconds S] [--json FILE]
+
+Every launch is captured in a CUDA graph, many to a graph, and the median over replays of graph time by
+launches is what counts. Inputs are random normal numbers. *Cold* launches go round among so many sets
+of tensors that none of them is in the second-level cache when its turn comes; *warm* ones use one
+set over and over. The copy moves as many bytes (half of them read) in the same way. Bytes are those that
+have to move once: every operand read, every result written.
+
+Columns: bytes and rate of ours; ours as a part of the copy's rate; how many times faster ours is
+than torch's functions and than torch.compile of the same lines.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import sys
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+
+BF16 = torch.bfloat16
+COLD_BYTES = 512 * 2**20
+
+
+@dataclass
+class Case:
+    group: str
+    shape: str
+    make: object  # () -> dict of tensors
+    ours: object  # (tensors) -> None; results are in tensors
+    lines: object  # (tensors) -> results; what torch.compile compiles
+    torch: object = None  # the best torch functions, where not the lines themselves
+    outputs: tuple = ("out",)  # tensors that are written and not read
+    both: tuple = ()  # tensors that are read and written
+    fields: dict = field(default_factory=dict)
+
+    def traffic(self, tensors):
+        total = 0
+        for name, tensor in tensors.items():
+            # A stride of 0 repeats what is in memory once.
+            sizes = [s for s, st in zip(tensor.shape, tensor.stride(), strict=True) if st != 0]
+            once = math.prod(sizes) * tensor.element_size()
+            total += 2 * once if name in self.both else once
+        return total
+
+
+def measure(run, sets, per_launch, seconds):
+    """Seconds of a launch: median over replays of a graph of several rounds over the sets."""
+    launches = max(len(sets), min(200, math.ceil(0.002 / per_launch)))
+    launches = math.ceil(launches / len(sets)) * len(sets)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            run(sets[0])
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    kept = [None] * len(sets)  # results of torch's functions go round like the inputs
+    with torch.cuda.graph(graph):
+        for i in range(launches):
+            kept[i % len(sets)] = run(sets[i % len(sets)])
+    graph.replay()
+    torch.cuda.synchronize()
+    times = []
+    spent = 0.0
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    while len(times) < 5 or (spent < seconds and len(times) < 50):
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) / 1e3 / launches)
+        spent += times[-1] * launches
+    del kept
+    return statistics.median(times)
+
+
+def run_case(case, launchers, seconds, compiled=True):
+    """Rows of results, one for each state of the cache."""
+    first = case.make()
+    traffic = case.traffic(first)
+    held = sum(t.untyped_storage().nbytes() for t in {t.data_ptr(): t for t in first.values()}.values())
+    count = max(2, math.ceil(COLD_BYTES / held)) if held >= 2**20 else 1
+    sets = [first] + [case.make() for _ in range(count - 1)]
+    guess = traffic / 3e12 + 2e-6
+    source = torch.randn(count, max(traffic // 8, 16), device="cuda")
+    target = torch.empty_like(source)
+    copies = [(source[i], target[i]) for i in range(count)]
+    half = traffic // 2 // 16 * 16
+
+    def copy(pair):
+        launchers.copy(*pair, half)
+
+    fast = None
+    if compiled:
+        torch.compiler.reset()
+        fast = torch.compile(case.lines, dynamic=False)
+    results = []
+    for state in ("cold", "warm"):
+        if state == "cold" and count == 1:
+            continue
+        some = sets if state == "cold" else sets[:1]
+        ways = {
+            "ours": (case.ours, some),
+            "copy": (copy, copies[: len(some)]),
+            "torch": (case.torch or case.lines, some),
+        }
+        if fast is not None:
+            ways["compile"] = (fast, some)
+        times = {name: measure(run, of, guess, seconds) for name, (run, of) in ways.items()}
+        results.append({
+            "group": case.group, "shape": case.shape, "state": state, "bytes": traffic, **times,
+            **case.fields,
+        })  # fmt: skip
+    return results
+
+
+def show(row):
+    ours = row["ours"]
+
+    def times(name):
+        return f"{row[name] / ours:6.2f}" if name in row else "     -"
+
+    print(
+        f"{row['group']:<34} {row['shape']:<34} {row['state']:<5} {row['bytes'] / 2**20:8.1f} MiB "
+        f"{ours * 1e6:8.2f} us {row['bytes'] / ours / 1e9:6.0f} GB/s  copy {row['copy'] / ours:5.3f}  "
+        f"torch {times('torch')}  compile {times('compile')}",
+        flush=True,
+    )
+
+
+# --- the cases -------------------------------------------------------------------------------------
+
+
+def rand(*shape, dtype=BF16):
+    return torch.randn(shape, device="cuda", dtype=dtype)
+
+
+def norm_cases(launchers):
+    def rms(shape, group, dtype=BF16):
+        width = shape[-1]
+
+        def make():
+            x = rand(*shape, dtype=dtype)
+            return {"x": x, "weight": rand(width, dtype=dtype), "out": torch.empty_like(x)}
+
+        def lines(t):
+            x = t["x"].float()
+            y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+            return (y * t["weight"].float()).to(t["x"].dtype)
+
+        return Case(
+            group, f"{list(shape)}", make,
+            lambda t: launchers.rms_norm(t["x"], t["out"], t["weight"]), lines,
+            lambda t: F.rms_norm(t["x"], (width,), t["weight"], 1e-6),
+        )  # fmt: skip
+
+    yield rms((1, 4608, 24, 128), "rms_norm")
+    yield rms((8192, 4096), "rms_norm")
+    yield rms((8192, 4096), "rms_norm float32", torch.float32)
+    yield rms((1, 32760, 5120), "rms_norm")
+    yield rms((1, 32760, 40, 128), "rms_norm")
+    yield rms((8192, 16384), "rms_norm")
+
+    def add(shape):
+        width = shape[-1]
+
+        def make():
+            x = rand(*shape)
+            return {
+                "x": x, "branch": rand(*shape), "weight": rand(width), "sum": torch.empty_like(x),
+                "out": torch.empty_like(x),
+            }  # fmt: skip
+
+        def lines(t):
+            total = t["x"] + t["branch"]
+            return total, F.rms_norm(total, (width,), t["weight"], 1e-6)
+
+        return Case(
+            "add + rms_norm", f"{list(shape)}", make,
+            lambda t: launchers.fused_norm(
+                t["x"], t["out"], kind="rms", branch=t["branch"], sum=t["sum"], weight=t["weight"],
+                eps=1e-6,
+            ),
+            lines,
+        )  # fmt: skip
+
+    yield add((4608, 3072))
+    yield add((8192, 4096))
+    yield add((16384, 8192))
+
+    def layer(shape, dtype=BF16):
+        width = shape[-1]
+
+        def make():
+            x = rand(*shape, dtype=dtype)
+            return {
+                "x": x, "weight": rand(width, dtype=dtype), "bias": rand(width, dtype=dtype),
+                "out": torch.empty_like(x),
+            }  # fmt: skip
+
+        def lines(t):
+            return F.layer_norm(t["x"], (width,), t["weight"], t["bias"], 1e-5)
+
+        return Case(
+            "layer_norm", f"{list(shape)}", make,
+            lambda t: launchers.fused_norm(t["x"], t["out"], weight=t["weight"], bias=t["bias"]),
+            lines,
+        )  # fmt: skip
+
+    yield layer((2, 4096, 1152))
+    yield layer((8192, 4096))
+    yield layer((1, 32760, 5120))
+
+    def modulated(shape, per_token=False):
+        width = shape[-1]
+        lead = shape[:-1] if per_token else (shape[0], 1)
+
+        def make():
+            x = rand(*shape)
+            return {
+                "x": x, "scale": rand(*lead, width), "shift": rand(*lead, width),
+                "out": torch.empty_like(x),
+            }  # fmt: skip
+
+        def lines(t):
+            return F.layer_norm(t["x"], (width,)) * (1 + t["scale"]) + t["shift"]
+
+        return Case(
+            "layer_norm scale shift" + (" per token" if per_token else ""), f"{list(shape)}", make,
+            lambda t: launchers.fused_norm(t["x"], t["out"], scale=t["scale"], shift=t["shift"]),
+            lines,
+        )  # fmt: skip
+
+    yield modulated((1, 4608, 3072))
+    yield modulated((2, 4250, 1536))
+    yield modulated((1, 32760, 5120))
+    yield modulated((1, 32760, 5120), per_token=True)
+
+    def block(shape):
+        width = shape[-1]
+
+        def make():
+            x = rand(*shape)
+            return {
+                "x": x, "branch": rand(*shape), "gate": rand(shape[0], 1, width),
+                "scale": rand(shape[0], 1, width), "shift": rand(shape[0], 1, width),
+                "sum": torch.empty_like(x), "out": torch.empty_like(x),
+            }  # fmt: skip
+
+        def lines(t):
+            total = t["x"] + t["gate"] * t["branch"]
+            y = F.layer_norm(total, (width,), eps=1e-6) * (1 + t["scale"]) + t["shift"]
+            return total, y
+
+        return Case(
+            "x + gate y, norm, scale, shift", f"{list(shape)}", make,
+            lambda t: launchers.fused_norm(
+                t["x"], t["out"], branch=t["branch"], gate=t["gate"], sum=t["sum"],
+                scale=t["scale"], shift=t["shift"], eps=1e-6,
+            ),
+            lines,
+        )  # fmt: skip
+
+    yield block((1, 4608, 3072))
+    yield block((2, 4250, 1536))
+    yield block((1, 8192, 4096))
+    yield block((1, 32760, 5120))
+
+
+def rotate_neighbours(x, cos, sin):
+    a, b = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    turned = torch.stack((-b, a), -1).flatten(-2)
+    return (x.float() * cos + turned * sin).to(x.dtype)
+
+
+def rotate_halves(x, cos, sin):
+    a, b = x.float().chunk(2, -1)
+    return (x.float() * cos + torch.cat((-b, a), -1) * sin).to(x.dtype)
+
+
+def rotary_cases(launchers):
+    def table(length, width):
+        angle = torch.rand(length, 1, width // 2, device="cuda") * 6.28
+        return angle.repeat_interleave(2, -1).cos(), angle.repeat_interleave(2, -1).sin()
+
+    def one(shape, form, pair=False):
+        length, width = shape[1], shape[-1]
+
+        def make():
+            t = {"x": rand(*shape), "cos": None, "sin": None}
+            t["cos"], t["sin"] = table(length, width)
+            if form == "complex":
+                t["cos"] = torch.polar(
+                    torch.ones(length, 1, width // 2, device="cuda"),
+                    torch.rand(length, 1, width // 2, device="cuda"),
+                )
+                del t["sin"]
+            elif form == "matrix":
+                t["cos"] = torch.randn(length, 1, width // 2, 2, 2, device="cuda")
+                del t["sin"]
+            t["out"] = torch.empty_like(t["x"])
+            if pair:
+                t["y"], t["out_y"] = rand(*shape), torch.empty_like(t["x"])
+            return t
+
+        def turn(x, t):
+            if form == "halves":
+                return rotate_halves(x, t["cos"], t["sin"])
+            if form == "neighbours":
+                return rotate_neighbours(x, t["cos"], t["sin"])
+            if form == "complex":
+                z = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+                return torch.view_as_real(z * t["cos"]).flatten(-2).to(x.dtype)
+            p = x.float().unflatten(-1, (-1, 1, 2))
+            out = t["cos"][..., 0] * p[..., 0] + t["cos"][..., 1] * p[..., 1]
+            return out.flatten(-2).to(x.dtype)
+
+        def lines(t):
+            return (turn(t["x"], t), turn(t["y"], t)) if pair else turn(t["x"], t)
+
+        def ours(t):
+            names = ("x", "y") if pair else ("x",)
+            outs = ("out", "out_y") if pair else ("out",)
+            launchers.rotary(
+                [t[n] for n in names], [t[n] for n in outs], t["cos"], t.get("sin"),
+                interleaved=form != "halves",
+            )  # fmt: skip
+
+        return Case(
+            f"rotary {form}{', q and k' if pair else ''}", f"{list(shape)}", make, ours, lines
+        )
+
+    for shape in ((1, 4608, 24, 128), (1, 32760, 40, 128)):
+        yield one(shape, "neighbours")
+        yield one(shape, "halves")
+        yield one(shape, "complex")
+        yield one(shape, "matrix")
+    yield one((1, 4608, 24, 128), "neighbours", pair=True)
+    yield one((2, 4096, 16, 72), "halves")
+
+    def normed(shape, form, heads):
+        length, count, width = shape[1:]
+
+        def make():
+            q, k = rand(*shape), rand(*shape)
+            cos, sin = table(length, width)
+            size = count * width if heads else width
+            t = {"q": q, "k": k, "qw": rand(size), "kw": rand(size), "cos": cos, "sin": sin}
+            if form == "complex":
+                t["cos"] = torch.polar(torch.ones_like(cos[..., ::2]), torch.rand_like(cos[..., ::2]))
+                del t["sin"]
+            return {**t, "q_out": torch.empty_like(q), "k_out": torch.empty_like(k)}
+
+        def normalise(x, weight):
+            if heads:
+                return F.rms_norm(x.flatten(-2), (size_of(weight),), weight, 1e-6).view(x.shape)
+            return F.rms_norm(x, (width,), weight, 1e-6)
+
+        def size_of(weight):
+            return weight.shape[0]
+
+        def turn(x, t):
+            if form == "complex":
+                z = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+                return torch.view_as_real(z * t["cos"]).flatten(-2).to(x.dtype)
+            rotate = rotate_halves if form == "halves" else rotate_neighbours
+            return rotate(x, t["cos"], t["sin"])
+
+        def lines(t):
+            return turn(normalise(t["q"], t["qw"]), t), turn(normalise(t["k"], t["kw"]), t)
+
+        def ours(t):
+            launchers.rotary(
+                (t["q"], t["k"]), (t["q_out"], t["k_out"]), t["cos"], t.get("sin"),
+                interleaved=form != "halves", norm="heads" if heads else "row",
+                weights=(t["qw"], t["kw"]),
+            )  # fmt: skip
+
+        where = "over heads" if heads else "per head"
+        return Case(f"qk norm {where} + rotary {form}", f"{list(shape)}", make, ours, lines)
+
+    yield normed((1, 4608, 24, 128), "neighbours", False)
+    yield normed((1, 4608, 24, 128), "halves", False)
+    yield normed((1, 32760, 40, 128), "neighbours", False)
+    yield normed((1, 32760, 40, 128), "neighbours", True)
+    yield normed((1, 32760, 40, 128), "complex", True)
+
+
+def softmax_cases(launchers):
+    def plain(shape, dtype=torch.float16):
+        def make():
+            x = rand(*shape, dtype=dtype)
+            return {"x": x, "out": torch.empty_like(x)}
+
+        def lines(t):
+            return t["x"].softmax(-1)
+
+        return Case(
+            "softmax", f"{list(shape)}", make, lambda t: launchers.softmax(t["x"], t["out"]), lines
+        )
+
+    def guarded(shape, dtype=torch.float16):
+        def make():
+            x = rand(*shape, dtype=dtype)
+            return {"x": x, "out": torch.empty_like(x)}
+
+        def lines(t):
+            x = t["x"] - t["x"].amax(-1, keepdim=True)
+            return x.clamp(min=-50000).clamp(max=50000).softmax(-1)
+
+        return Case(
+            "softmax, maximum and two clamps", f"{list(shape)}", make,
+            lambda t: launchers.softmax(
+                t["x"], t["out"], subtract="row", clamp_min=-50000.0, clamp_max=50000.0
+            ),
+            lines,
+        )  # fmt: skip
+
+    def masked(shape, dtype=torch.float16):
+        def make():
+            x = rand(*shape, dtype=dtype)
+            mask = torch.rand(shape[0], 1, *shape[2:], device="cuda") < 0.8
+            return {"x": x, "mask": mask, "out": torch.empty_like(x)}
+
+        def lines(t):
+            return (t["x"] * 0.125).masked_fill(~t["mask"], -10000.0).softmax(-1)
+
+        return Case(
+            "softmax, scale and boolean mask", f"{list(shape)}", make,
+            lambda t: launchers.softmax(
+                t["x"], t["out"], scale=0.125, mask=t["mask"], mask_value=-10000.0
+            ),
+            lines,
+        )  # fmt: skip
+
+    yield plain((8, 12, 1024, 1024))
+    yield plain((2, 8, 4096, 4096))
+    yield guarded((8, 12, 1024, 1024))
+    yield guarded((2, 16, 4096, 4096))
+    yield guarded((1, 8, 8192, 8192))
+    yield guarded((8, 64, 256, 256))
+    yield masked((8, 12, 1024, 1024))
+    yield masked((2, 16, 4096, 4096))
+
+
+def activation_cases(launchers):
+    torch_of = {
+        "gelu": F.gelu,
+        "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
+        "gelu-fast": lambda x: x * torch.sigmoid(1.702 * x),
+        "silu": F.silu,
+    }
+
+    def plain(shape, kind, dtype=BF16):
+        def make():
+            x = rand(*shape, dtype=dtype)
+            return {"x": x, "out": torch.empty_like(x)}
+
+        return Case(
+            f"{kind}" + (" float32" if dtype == torch.float32 else ""), f"{list(shape)}", make,
+            lambda t: launchers.activation(t["x"], t["out"], kind), lambda t: torch_of[kind](t["x"]),
+        )  # fmt: skip
+
+    def gated(shape, kind):
+        def make():
+            packed = rand(*shape[:-1], 2 * shape[-1])
+            first, second = packed.chunk(2, -1)
+            out = torch.empty(shape, device="cuda", dtype=BF16)
+            return {"first": first, "second": second, "out": out}
+
+        return Case(
+            f"{kind} gated product", f"{list(shape)}", make,
+            lambda t: launchers.activation(t["first"], t["out"], kind, t["second"]),
+            lambda t: t["first"] * torch_of[kind](t["second"]),
+        )  # fmt: skip
+
+    for kind in torch_of:
+        yield plain((1, 4608, 3072), kind)
+        yield plain((32760, 13824), kind)
+    yield plain((16384, 8192), "gelu", torch.float32)
+    yield gated((2, 4096, 1536), "gelu")
+    yield gated((2, 4096, 5120), "gelu")
+    yield gated((2, 4096, 10240), "gelu")
+    yield gated((8192, 14336), "silu")
+
+
+SWEEP_WIDTHS = (
+    64, 72, 80, 96, 128, 160, 256, 512, 768, 1024, 1152, 1536, 2048, 3072, 4096, 5120, 8192, 13824,
+    16384,
+)  # fmt: skip
+SWEEP_ROWS = (1, 16, 256, 4096, 65536, 2**20)
+
+
+def sweep_cases(launchers):
+    """Every width by every number of rows that fits: rms_norm and layer_norm."""
+    for width in SWEEP_WIDTHS:
+        for rows in SWEEP_ROWS:
+            if rows * width > 2**31:
+                continue
+
+            def make(rows=rows, width=width):
+                x = rand(rows, width)
+                return {"x": x, "weight": rand(width), "out": torch.empty_like(x)}
+
+            yield Case(
+                "sweep rms_norm", f"[{rows}, {width}]", make,
+                lambda t: launchers.rms_norm(t["x"], t["out"], t["weight"]),
+                lambda t, width=width: F.rms_norm(t["x"], (width,), t["weight"], 1e-6),
+            )  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--sweep", action="store_true", help="widths by rows instead of the table")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--seconds", type=float, default=0.02, help="of device time a measurement")
+    parser.add_argument("--json", help="where to write the numbers")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("kernels_bench: no CUDA device; nothing to measure", file=sys.stderr)
+        return 0
+    import launchers
+
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}; "
+        "us: time of ours; copy: part of the copy's rate; torch, compile: times faster than they"
+    )
+    makers = (
+        (sweep_cases,) if options.sweep
+        else (norm_cases, rotary_cases, softmax_cases, activation_cases)
+    )  # fmt: skip
+    rows = []
+    for maker in makers:
+        for case in maker(launchers):
+            if options.only not in f"{case.group} {case.shape}":
+                continue
+            for row in run_case(case, launchers, options.seconds, not options.no_compile):
+                rows.append(row)
+                show(row)
+            torch.cuda.empty_cache()
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""The CUDA launchers of libmindiesd on torch tensors, without the interfaces above them.
+
+Mirrors kernels/problem.h through the test library ``libmindiesd_launchers.so``. The benchmark of the
+kernels uses it, and so do the tests in tests/kernels/gpu. Every function takes tensors of the shape
+``[..., width]`` that broadcast against the first, and puts the work on torch's current stream.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+
+import torch
+
+_RANK = 8
+_TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.bool: 3}
+ACTIVATIONS = {"gelu": 0, "gelu-tanh": 1, "gelu-fast": 2, "silu": 3, "mish": 4, "relu": 5}
+SUBTRACT = {None: 0, "row": 1, "global": 2}
+
+_i32, _i64, _f32, _bool, _pointer = (
+    ctypes.c_int32, ctypes.c_int64, ctypes.c_float, ctypes.c_bool, ctypes.c_void_p,
+)  # fmt: skip
+
+
+def _struct(name, *fields):
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields)})
+
+
+_Operand = _struct(
+    "RowOperand", ("data", _pointer), ("type", _i32), ("strides", _i64 * _RANK), ("step", _i64)
+)
+_Space = _struct("RowSpace", ("rank", _i32), ("sizes", _i64 * _RANK))
+_ROWS = (("rows", _Space), ("width", _i64))
+_VECTORS = (
+    ("weight", _pointer), ("weight_type", _i32), ("weight_step", _i64),
+    ("bias", _pointer), ("bias_type", _i32), ("bias_step", _i64),
+)  # fmt: skip
+_FusedNorm = _struct(
+    "FusedNorm", *_ROWS, ("kind", _i32), ("input", _Operand), ("output", _Operand),
+    ("has_branch", _bool), ("has_gate", _bool), ("has_sum", _bool),
+    ("branch", _Operand), ("gate", _Operand), ("sum", _Operand),
+    ("has_scale", _bool), ("has_shift", _bool), ("scale", _Operand), ("shift", _Operand),
+    *_VECTORS, ("eps", _f32),
+)  # fmt: skip
+_RmsNorm = _struct(
+    "RmsNorm", *_ROWS, ("input", _Operand), ("output", _Operand), *_VECTORS,
+    ("normalized", _i32), ("product", _i32), ("eps", _f32),
+)  # fmt: skip
+_Rotary = _struct(
+    "Rotary", *_ROWS, ("input", _Operand), ("cos", _Operand), ("sin", _Operand),
+    ("output", _Operand), ("interleaved", _bool), ("half_width_tables", _bool),
+    ("has_matrix", _bool), ("matrix", _Operand), ("matrix_row", _i64), ("matrix_column", _i64),
+)  # fmt: skip
+_RotaryQk = _struct(
+    "RotaryQk", ("count", _i32), ("operands", _Rotary * 2), ("norm", _i32),
+    ("weight", _pointer * 2), ("weight_type", _i32 * 2), ("weight_step", _i64 * 2), ("eps", _f32),
+)  # fmt: skip
+_Softmax = _struct(
+    "Softmax", *_ROWS, ("input", _Operand), ("output", _Operand), ("scale", _f32),
+    ("has_bias", _bool), ("bias", _Operand), ("has_mask", _bool), ("mask", _Operand),
+    ("mask_value", _f32), ("subtract", _i32), ("has_clamp_min", _bool), ("has_clamp_max", _bool),
+    ("clamp_min", _f32), ("clamp_max", _f32),
+)  # fmt: skip
+_Activate = _struct(
+    "Activate", *_ROWS, ("input", _Operand), ("output", _Operand), ("has_gate", _bool),
+    ("gate", _Operand), ("activation", _i32),
+)  # fmt: skip
+
+
+def _load():
+    root = Path(__file__).resolve().parents[1]
+    name = "libmindiesd_launchers.so"
+    # ./dev bench and ./dev test gpu build in different folders.
+    built = [root / folder / "lib" / name for folder in ("build", "build-gpu")]
+    path = os.environ.get("MINDIESD_LAUNCHERS") or next((p for p in built if p.is_file()), built[0])
+    library = ctypes.CDLL(str(path))
+    library.launch_error.restype = ctypes.c_char_p
+    library.sizeof_problem.restype = ctypes.c_longlong
+    for which, struct in enumerate((_FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate)):
+        expected, found = library.sizeof_problem(which), ctypes.sizeof(struct)
+        if expected != found:
+            raise ImportError(f"{struct.__name__} has {expected} bytes, its mirror here {found}")
+    return library
+
+
+_library = _load()
+
+
+def _operand(tensor, shape):
+    """A tensor that broadcasts to ``shape``, as rows along the last dimension."""
+    if tensor is None:
+        return _Operand()
+    tensor = tensor.expand(shape)
+    operand = _Operand(data=tensor.data_ptr(), type=_TYPES[tensor.dtype], step=tensor.stride(-1))
+    operand.strides[: tensor.dim() - 1] = tensor.stride()[:-1]
+    return operand
+
+
+def _rows(shape):
+    space = _Space(rank=len(shape) - 1)
+    space.sizes[: len(shape) - 1] = tuple(shape)[:-1]
+    return {"rows": space, "width": shape[-1]}
+
+
+def _vector(name, tensor):
+    if tensor is None:
+        return {}
+    return {
+        name: tensor.data_ptr(),
+        f"{name}_type": _TYPES[tensor.dtype],
+        f"{name}_step": tensor.stride(0),
+    }
+
+
+def _call(name, problem):
+    stream = torch.cuda.current_stream().cuda_stream
+    status = getattr(_library, f"launch_{name}")(ctypes.byref(problem), ctypes.c_void_p(stream))
+    if status != 0:
+        raise RuntimeError(f"{name}: status {status}, {_library.launch_error().decode()}")
+
+
+def fused_norm(
+    x, output, *, kind="layer", branch=None, gate=None, sum=None, scale=None, shift=None,
+    weight=None, bias=None, eps=1e-5,
+):  # fmt: skip
+    shape = x.shape
+    problem = _FusedNorm(
+        **_rows(shape), kind=0 if kind == "layer" else 1, input=_operand(x, shape),
+        output=_operand(output, shape), has_branch=branch is not None, has_gate=gate is not None,
+        has_sum=sum is not None, branch=_operand(branch, shape), gate=_operand(gate, shape),
+        sum=_operand(sum, shape), has_scale=scale is not None, has_shift=shift is not None,
+        scale=_operand(scale, shape), shift=_operand(shift, shape), **_vector("weight", weight),
+        **_vector("bias", bias), eps=eps,
+    )  # fmt: skip
+    _call("fused_norm", problem)
+    return output
+
+
+def rms_norm(
+    x, output, weight=None, *, bias=None, eps=1e-6, normalized=torch.float32,
+    product=torch.float32,
+):  # fmt: skip
+    problem = _RmsNorm(
+        **_rows(x.shape), input=_operand(x, x.shape), output=_operand(output, x.shape),
+        **_vector("weight", weight), **_vector("bias", bias), normalized=_TYPES[normalized],
+        product=_TYPES[product], eps=eps,
+    )  # fmt: skip
+    _call("rms_norm", problem)
+    return output
+
+
+def _rotation(x, output, cos, sin, interleaved):
+    rotary = _Rotary(
+        **_rows(x.shape), input=_operand(x, x.shape), output=_operand(output, x.shape),
+        interleaved=interleaved, matrix_row=2, matrix_column=1,
+    )  # fmt: skip
+    lead = x.shape[:-1]
+    half = x.shape[-1] // 2
+    if sin is None and cos.is_complex():
+        parts = torch.view_as_real(cos.expand(*lead, half))
+        cos, sin = parts[..., 0], parts[..., 1]
+        rotary.interleaved = True
+    if sin is None:  # [..., width / 2, 2, 2]
+        matrix = cos.expand(*lead, half, 2, 2)
+        rotary.has_matrix = rotary.interleaved = True
+        rotary.matrix = _Operand(
+            data=matrix.data_ptr(), type=_TYPES[matrix.dtype], step=matrix.stride(-3)
+        )
+        rotary.matrix.strides[: len(lead)] = matrix.stride()[: len(lead)]
+        rotary.matrix_row, rotary.matrix_column = matrix.stride()[-2:]
+        return rotary
+    rotary.half_width_tables = cos.shape[-1] == half
+    table = (*lead, cos.shape[-1])
+    rotary.cos, rotary.sin = _operand(cos, table), _operand(sin, table)
+    return rotary
+
+
+def rotary(
+    inputs, outputs, cos, sin=None, *, interleaved=False, norm=None, weights=None, eps=1e-6
+):
+    """norm: None, "row" or "heads" (the last dimension before the width is the head)."""
+    problem = _RotaryQk(
+        count=len(inputs), norm={None: 0, "row": 1, "heads": 2}[norm], eps=eps
+    )  # fmt: skip
+    for i, (x, output) in enumerate(zip(inputs, outputs, strict=True)):
+        problem.operands[i] = _rotation(x, output, cos, sin, interleaved)
+        problem.weight_step[i] = 1
+        weight = None if weights is None else weights[i]
+        if weight is not None:
+            problem.weight[i] = weight.data_ptr()
+            problem.weight_type[i] = _TYPES[weight.dtype]
+            problem.weight_step[i] = weight.stride(0)
+    _call("rotary", problem)
+    return outputs
+
+
+def softmax(
+    x, output, *, scale=1.0, bias=None, mask=None, mask_value=float("-inf"), subtract=None,
+    clamp_min=None, clamp_max=None,
+):  # fmt: skip
+    problem = _Softmax(
+        **_rows(x.shape), input=_operand(x, x.shape), output=_operand(output, x.shape),
+        scale=scale, has_bias=bias is not None, bias=_operand(bias, x.shape),
+        has_mask=mask is not None, mask=_operand(mask, x.shape), mask_value=mask_value,
+        subtract=SUBTRACT[subtract], has_clamp_min=clamp_min is not None,
+        has_clamp_max=clamp_max is not None, clamp_min=clamp_min or 0.0, clamp_max=clamp_max or 0.0,
+    )  # fmt: skip
+    _call("softmax", problem)
+    return output
+
+
+def activation(x, output, kind, gate=None):
+    """activation(x), or x * activation(gate)."""
+    problem = _Activate(
+        **_rows(x.shape), input=_operand(x, x.shape), output=_operand(output, x.shape),
+        has_gate=gate is not None, gate=_operand(gate, x.shape), activation=ACTIVATIONS[kind],
+    )  # fmt: skip
+    _call("activation", problem)
+    return output
+
+
+def copy(source, target, nbytes):
+    stream = torch.cuda.current_stream().cuda_stream
+    status = _library.launch_copy(
+        ctypes.c_void_p(source.data_ptr()), ctypes.c_void_p(target.data_ptr()),
+        ctypes.c_longlong(nbytes), ctypes.c_void_p(stream),
+    )  # fmt: skip
+    if status != 0:
+        raise RuntimeError(f"copy: status {status}, {_library.launch_error().decode()}")

@@ -1,0 +1,66 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Temperature(nn.Module):
+    """A factor for each head, learnt."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.temperature = nn.Parameter(torch.ones(heads, 1, 1))
+
+    def forward(self, q, k, v):
+        attn = (q @ k.transpose(-2, -1)) * self.temperature
+        return attn.softmax(dim=-1) @ v
+
+
+def weights_returned(q, k, v):
+    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
+    return weights @ v, weights
+
+
+def dropped(q, k, v):
+    """Without training= it drops at inference too."""
+    weights = F.dropout((q @ k.transpose(-2, -1)).softmax(dim=-1), p=0.1)
+    return weights @ v
+
+
+def filled(q, k, v, hidden):
+    """A finite value is no boolean mask: a row of nothing else is an average."""
+    scores = q @ k.transpose(-2, -1)
+    scores = scores.masked_fill(hidden, -1e9)
+    return scores.softmax(dim=-1) @ v
+
+
+def boolean_added(q, k, v, keep):
+    scores = q @ k.transpose(-2, -1) + (keep > 0)
+    return scores.softmax(dim=-1) @ v
+
+
+def in_float32(q, k, v):
+    scores = q.float() @ k.float().transpose(-2, -1)
+    return scores.softmax(dim=-1).to(v.dtype) @ v
+
+
+def kept_in_float32(q, k, v):
+    weights = F.softmax(q @ k.transpose(-2, -1), dim=-1, dtype=torch.float32)
+    return weights @ v.float()
+
+
+def other_axis(q, k, v):
+    """The queries compete for a key, not the keys for a query."""
+    return (q @ k.transpose(-2, -1)).softmax(dim=-2) @ v
+
+
+def not_transposed(q, k, v):
+    return (q @ k).softmax(dim=-1) @ v
+
+
+def gated(q, k, v, gate):
+    return ((q @ k.transpose(-2, -1)).softmax(dim=-1) * gate) @ v
+
+
+def linear_attention(q, k, v):
+    """No product before the softmax: not even a candidate."""
+    return q.softmax(dim=-1) @ (k.softmax(dim=-2).transpose(-2, -1) @ v)

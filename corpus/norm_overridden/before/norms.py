@@ -1,0 +1,17 @@
+import torch
+import torch.nn as nn
+
+
+class Norm(nn.Module):
+    """Another file has a class of this kind with an arithmetic of its own: `_norm` may be that."""
+
+    def __init__(self, width, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def _norm(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return self._norm(x.float()).type_as(x) * self.weight

@@ -1,0 +1,22 @@
+import torch
+
+
+def rotate_half(x):
+    x_real, x_imag = x.float().reshape(*x.shape[:-1], -1, 2).unbind(-1)  # [B, S, H, D//2]
+    return torch.stack([-x_imag, x_real], dim=-1).flatten(3)
+
+
+def rotate_halves(x):
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([-b, a], dim=-1)
+
+
+def apply_rotary_emb(xq, xk, cos, sin):
+    """Rotated in float32 and given back in the type of the operand: the casts belong to the rotation."""
+    xq_out = (xq.float() * cos + rotate_half(xq.float()) * sin).type_as(xq)
+    xk_out = (xk.float() * cos + rotate_half(xk.float()) * sin).type_as(xk)
+    return xq_out, xk_out
+
+
+def apply_halves(x, cos, sin):
+    return (x.float() * cos + rotate_halves(x.float()) * sin).to(x.dtype)

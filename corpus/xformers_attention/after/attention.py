@@ -1,0 +1,45 @@
+import mindiesd.ext
+import torch
+import xformers
+import xformers.ops
+from xformers.ops import LowerTriangularMask, memory_efficient_attention
+
+
+class CrossAttention(torch.nn.Module):
+    def forward(self, q, k, v, heads):
+        b, _, inner = q.shape
+        d = inner // heads
+        q, k, v = (t.unsqueeze(3) for t in (q, k, v))
+        return xformers.ops.memory_efficient_attention(q, k, v, attn_bias=None, op=self.attention_op)
+
+
+def four(q, k, v, heads):
+    b, n, c = q.shape
+    q = q.reshape(b, n, heads, c // heads)
+    k = k.reshape(b, -1, heads, c // heads)
+    v = v.reshape(b, -1, heads, c // heads)
+    x = mindiesd.attention_forward(q, k, v)
+    return x.reshape(b, n, c)
+
+
+def biased(q, k, v, mask, heads):
+    b, n, c = q.shape
+    q, k, v = (q.view(b, n, heads, -1), k.view(b, n, heads, -1), v.view(b, n, heads, -1))
+    return mindiesd.ext.attention_forward(q, k, v, attn_mask=mask, scale=0.125)
+
+
+def one_head(q, k, v):
+    b, n, c = q.shape
+    k = k.view(b, n, c)
+    v = v.view(b, n, c)
+    return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+
+
+def causal(q, k, v, b, n, heads, d):
+    q, k, v = q.view(b, n, heads, d), k.view(b, n, heads, d), v.view(b, n, heads, d)
+    return memory_efficient_attention(q, k, v, attn_bias=LowerTriangularMask())
+
+
+def widened(q, k, v, b, n, heads, d):
+    q, k, v = q.view(b, n, heads, d), k.view(b, n, heads, d), v.view(b, n, heads, d)
+    return memory_efficient_attention(q, k, v, output_dtype=torch.float32)

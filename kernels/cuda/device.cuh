@@ -1,0 +1,392 @@
+// What the CUDA kernels share on the device: element types, 128-bit memory access, reductions over
+// the threads of a row, programmatic launch. No entry point of its own.
+
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/row_map.h"
+#include "kernels/problem.h"
+
+namespace mindiesd::kernels::cuda {
+
+template <typename T>
+inline constexpr DataType kTypeOf = DataType::kFloat32;
+template <>
+inline constexpr DataType kTypeOf<__half> = DataType::kFloat16;
+template <>
+inline constexpr DataType kTypeOf<__nv_bfloat16> = DataType::kBFloat16;
+
+// --- memory ------------------------------------------------------------------------------------
+
+template <int kBytes>
+struct Raw {
+  std::uint32_t words[kBytes / 4];
+};
+
+// Operands of the operation itself: coherent loads, since some operations write over their input.
+// With the default cache policy: keeping them out of the first-level cache cost 2 % on an H200.
+template <int kBytes>
+__device__ __forceinline__ Raw<kBytes> load_operand(const void* from) {
+  Raw<kBytes> raw;
+  if constexpr (kBytes == 16) {
+    const uint4 value = *static_cast<const uint4*>(from);
+    raw.words[0] = value.x, raw.words[1] = value.y, raw.words[2] = value.z, raw.words[3] = value.w;
+  } else {
+    static_assert(kBytes == 8);
+    const uint2 value = *static_cast<const uint2*>(from);
+    raw.words[0] = value.x, raw.words[1] = value.y;
+  }
+  return raw;
+}
+
+// Data that other threads read too and nobody writes meanwhile: weights, tables, modulation.
+template <int kBytes>
+__device__ __forceinline__ Raw<kBytes> load_shared_data(const void* from) {
+  Raw<kBytes> raw;
+  if constexpr (kBytes == 16) {
+    const uint4 value = __ldg(static_cast<const uint4*>(from));
+    raw.words[0] = value.x, raw.words[1] = value.y, raw.words[2] = value.z, raw.words[3] = value.w;
+  } else if constexpr (kBytes == 8) {
+    const uint2 value = __ldg(static_cast<const uint2*>(from));
+    raw.words[0] = value.x, raw.words[1] = value.y;
+  } else {
+    static_assert(kBytes == 4);
+    raw.words[0] = __ldg(static_cast<const unsigned*>(from));
+  }
+  return raw;
+}
+
+template <int kBytes>
+__device__ __forceinline__ void store_raw(void* to, const Raw<kBytes>& raw) {
+  if constexpr (kBytes == 16) {
+    *static_cast<uint4*>(to) = make_uint4(raw.words[0], raw.words[1], raw.words[2], raw.words[3]);
+  } else if constexpr (kBytes == 8) {
+    *static_cast<uint2*>(to) = make_uint2(raw.words[0], raw.words[1]);
+  } else {
+    static_assert(kBytes == 4);
+    *static_cast<unsigned*>(to) = raw.words[0];
+  }
+}
+
+// --- conversions -------------------------------------------------------------------------------
+
+template <typename T>
+__device__ __forceinline__ void unpack_word(std::uint32_t word, float& low, float& high) {
+  if constexpr (kTypeOf<T> == DataType::kBFloat16) {
+    low = __uint_as_float(word << 16);
+    high = __uint_as_float(word & 0xffff0000U);
+  } else {
+    const float2 both = __half22float2(*reinterpret_cast<const __half2*>(&word));
+    low = both.x;
+    high = both.y;
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ std::uint32_t pack_word(float low, float high) {
+  if constexpr (kTypeOf<T> == DataType::kBFloat16) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  } else {
+    const __half2 both = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  }
+}
+
+template <typename T, int kBytes>
+__device__ __forceinline__ void unpack(const Raw<kBytes>& raw, float* values) {
+#pragma unroll
+  for (int i = 0; i < kBytes / 4; ++i) {
+    if constexpr (sizeof(T) == 4) {
+      values[i] = __uint_as_float(raw.words[i]);
+    } else {
+      unpack_word<T>(raw.words[i], values[2 * i], values[2 * i + 1]);
+    }
+  }
+}
+
+template <typename T, int kBytes>
+__device__ __forceinline__ Raw<kBytes> pack(const float* values) {
+  Raw<kBytes> raw;
+#pragma unroll
+  for (int i = 0; i < kBytes / 4; ++i) {
+    if constexpr (sizeof(T) == 4) {
+      raw.words[i] = __float_as_uint(values[i]);
+    } else {
+      raw.words[i] = pack_word<T>(values[2 * i], values[2 * i + 1]);
+    }
+  }
+  return raw;
+}
+
+__device__ __forceinline__ float round_to(float value, DataType type) {
+  if (type == DataType::kBFloat16) return __bfloat162float(__float2bfloat16_rn(value));
+  if (type == DataType::kFloat16) return __half2float(__float2half_rn(value));
+  return value;
+}
+
+// --- arithmetic --------------------------------------------------------------------------------
+
+// One instruction each, with relative errors below 2^-22; subnormal results are zero.
+__device__ __forceinline__ float exp2_fast(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+__device__ __forceinline__ float reciprocal_fast(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// A NaN stays, as torch's clamp and amax have it.
+__device__ __forceinline__ float max_nan(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ float min_nan(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
+// --- operands whose type is known at run time ----------------------------------------------------
+
+// One element.
+__device__ __forceinline__ float load_one(const void* base, DataType type, std::int64_t index) {
+  switch (type) {
+    case DataType::kFloat32:
+      return static_cast<const float*>(base)[index];
+    case DataType::kFloat16:
+      return __half2float(static_cast<const __half*>(base)[index]);
+    case DataType::kBFloat16:
+      return __bfloat162float(static_cast<const __nv_bfloat16*>(base)[index]);
+    default:
+      return static_cast<const std::uint8_t*>(base)[index] != 0 ? 1.0F : 0.0F;
+  }
+}
+
+__device__ __forceinline__ void store_one(void* base, DataType type, std::int64_t index,
+                                          float value) {
+  switch (type) {
+    case DataType::kFloat16:
+      static_cast<__half*>(base)[index] = __float2half_rn(value);
+      break;
+    case DataType::kBFloat16:
+      static_cast<__nv_bfloat16*>(base)[index] = __float2bfloat16_rn(value);
+      break;
+    default:
+      static_cast<float*>(base)[index] = value;
+      break;
+  }
+}
+
+// kCount dense values from element `index` on. The type is the same for the whole launch, so the
+// branches do not diverge. Alignment: min(16, kCount * element size).
+template <int kCount>
+__device__ __forceinline__ void load_values(const void* base, DataType type, std::int64_t index,
+                                            float* values) {
+  if constexpr (kCount == 1) {
+    values[0] = load_one(base, type, index);
+  } else if (type == DataType::kFloat32) {
+    constexpr int kBytes = kCount * 4 < 16 ? kCount * 4 : 16;
+#pragma unroll
+    for (int i = 0; i < kCount * 4 / kBytes; ++i) {
+      const char* place = static_cast<const char*>(base) + index * 4 + i * kBytes;
+      unpack<float>(load_shared_data<kBytes>(place), values + i * (kBytes / 4));
+    }
+  } else {
+    constexpr int kBytes = kCount * 2 < 16 ? kCount * 2 : 16;
+#pragma unroll
+    for (int i = 0; i < kCount * 2 / kBytes; ++i) {
+      const char* place = static_cast<const char*>(base) + index * 2 + i * kBytes;
+      const Raw<kBytes> raw = load_shared_data<kBytes>(place);
+      if (type == DataType::kBFloat16) {
+        unpack<__nv_bfloat16>(raw, values + i * (kBytes / 2));
+      } else {
+        unpack<__half>(raw, values + i * (kBytes / 2));
+      }
+    }
+  }
+}
+
+template <int kCount>
+__device__ __forceinline__ void store_values(void* base, DataType type, std::int64_t index,
+                                             const float* values) {
+  if (type == DataType::kFloat32) {
+    constexpr int kBytes = kCount * 4 < 16 ? kCount * 4 : 16;
+#pragma unroll
+    for (int i = 0; i < kCount * 4 / kBytes; ++i) {
+      char* place = static_cast<char*>(base) + index * 4 + i * kBytes;
+      store_raw(place, pack<float, kBytes>(values + i * (kBytes / 4)));
+    }
+    return;
+  }
+  constexpr int kBytes = kCount * 2 < 16 ? kCount * 2 : 16;
+#pragma unroll
+  for (int i = 0; i < kCount * 2 / kBytes; ++i) {
+    char* place = static_cast<char*>(base) + index * 2 + i * kBytes;
+    if (type == DataType::kBFloat16) {
+      store_raw(place, pack<__nv_bfloat16, kBytes>(values + i * (kBytes / 2)));
+    } else {
+      store_raw(place, pack<__half, kBytes>(values + i * (kBytes / 2)));
+    }
+  }
+}
+
+// A vector of results, usually of the type of the operands.
+template <typename T, int kBytes = 16>
+__device__ __forceinline__ void store_typed(void* base, DataType type, std::int64_t at,
+                                            const float* values) {
+  if (type == kTypeOf<T>) {
+    store_raw(static_cast<T*>(base) + at, pack<T, kBytes>(values));
+  } else {
+    store_values<kBytes / sizeof(T)>(base, type, at, values);
+  }
+}
+
+// The same where it is known at compile time that operands have the element type of the kernel
+// (kSame). That is the common case, and conversions chosen at run time cost more instructions than
+// memory leaves time for.
+template <typename T, bool kSame>
+__device__ __forceinline__ void load_vector(const void* base, DataType type, std::int64_t at,
+                                            float* values) {
+  if constexpr (kSame) {
+    unpack<T>(load_shared_data<16>(static_cast<const T*>(base) + at), values);
+  } else {
+    load_values<16 / sizeof(T)>(base, type, at, values);
+  }
+}
+template <typename T, bool kSame>
+__device__ __forceinline__ void store_vector(void* base, DataType type, std::int64_t at,
+                                             const float* values) {
+  if constexpr (kSame) {
+    store_raw(static_cast<T*>(base) + at, pack<T, 16>(values));
+  } else {
+    store_typed<T>(base, type, at, values);
+  }
+}
+
+// A broadcast or dense operand: step 0 or 1.
+struct Modulation {
+  const void* data;
+  DataType type;
+  int step;
+};
+
+// With kSame its step is 1.
+template <typename T, bool kSame>
+__device__ __forceinline__ void load_modulation(const Modulation& operand, std::int64_t row,
+                                                int column, float* values) {
+  if (kSame || operand.step != 0) {
+    load_vector<T, kSame>(operand.data, operand.type, row + column, values);
+    return;
+  }
+  const float value = load_one(operand.data, operand.type, row);
+#pragma unroll
+  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) values[i] = value;
+}
+
+// --- threads of a row --------------------------------------------------------------------------
+
+struct Sum {
+  static __device__ __forceinline__ float of(float a, float b) { return a + b; }
+  static __device__ __forceinline__ float nothing() { return 0.0F; }
+};
+// The maximum as torch has it: a NaN stays.
+struct Maximum {
+  static __device__ __forceinline__ float of(float a, float b) { return max_nan(a, b); }
+  static __device__ __forceinline__ float nothing() { return -__int_as_float(0x7f800000); }
+};
+// Where a NaN need not be kept, because it reaches the result by another way.
+struct NumberMaximum {
+  static __device__ __forceinline__ float of(float a, float b) { return fmaxf(a, b); }
+  static __device__ __forceinline__ float nothing() { return Maximum::nothing(); }
+};
+
+// Rows of a block do not wait for each other: a barrier for the threads of each.
+__device__ __forceinline__ void row_barrier() {
+  asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+}
+
+// Reduces kCount values over the blockDim.x threads that share threadIdx.y: a power of two up to
+// 32, or a multiple of 32, of which a block has at most 15. Every thread gets the results.
+// `memory`: kCount * warps floats, not in use by an earlier reduction that some thread may still be
+// reading.
+template <typename Op, int kCount>
+__device__ __forceinline__ void reduce_row(float (&values)[kCount], float* memory) {
+  if (blockDim.x < 32) {
+    for (int offset = static_cast<int>(blockDim.x) / 2; offset > 0; offset /= 2) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        values[i] = Op::of(values[i], __shfl_xor_sync(0xffffffffU, values[i], offset));
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      values[i] = Op::of(values[i], __shfl_xor_sync(0xffffffffU, values[i], offset));
+    }
+  }
+  if (blockDim.x == 32) return;
+  const int warp = static_cast<int>(threadIdx.x) >> 5;
+  const int warps = static_cast<int>(blockDim.x) >> 5;
+  float* row = memory + threadIdx.y * warps * kCount;
+  if ((threadIdx.x & 31) == 0) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) row[i * warps + warp] = values[i];
+  }
+  row_barrier();
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    values[i] = lane < warps ? row[i * warps + lane] : Op::nothing();
+  }
+  if (warps > 8) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      values[i] = Op::of(values[i], __shfl_xor_sync(0xffffffffU, values[i], 16));
+      values[i] = Op::of(values[i], __shfl_xor_sync(0xffffffffU, values[i], 8));
+    }
+  }
+#pragma unroll
+  for (int offset = 4; offset > 0; offset /= 2) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      values[i] = Op::of(values[i], __shfl_xor_sync(0xffffffffU, values[i], offset));
+    }
+  }
+  // Lanes beyond the first eight hold nothing of up to eight warps: they take what the first has.
+  if (warps <= 8) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) values[i] = __shfl_sync(0xffffffffU, values[i], 0);
+  }
+}
+
+// --- programmatic launch -----------------------------------------------------------------------
+
+// The kernel before this one in the stream may still be running until here: nothing that it may
+// have written is read earlier. Every thread of every kernel calls it, so that a grid's end implies
+// the end of all before it.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the blocks of the next kernel start while this one's last blocks run.
+__device__ __forceinline__ void allow_next_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+}  // namespace mindiesd::kernels::cuda

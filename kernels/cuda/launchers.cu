@@ -1,0 +1,55 @@
+// The CUDA launchers as C functions over the structs of problem.h, and a plain copy kernel: what
+// the tests in gpu/ and the benchmark call through ctypes (bench/launchers.py mirrors the structs).
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/host.h"
+#include "kernels/cuda/launch.h"
+
+namespace {
+
+using namespace mindiesd::kernels;
+
+// One vector of 16 bytes in each thread: of 30 shapes tried on an H200 the fastest from 128 MiB on.
+__global__ void __launch_bounds__(256)
+    copy_kernel(const uint4* from, uint4* to, long long vectors) {
+  const long long i = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;
+  if (i < vectors) to[i] = from[i];
+}
+
+}  // namespace
+
+#define MINDIESD_EXPORTED extern "C" __attribute__((visibility("default")))
+
+MINDIESD_EXPORTED int launch_fused_norm(const FusedNorm* problem, void* stream) {
+  return static_cast<int>(cuda::fused_norm(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_rms_norm(const RmsNorm* problem, void* stream) {
+  return static_cast<int>(cuda::rms_norm(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_rotary(const RotaryQk* problem, void* stream) {
+  return static_cast<int>(cuda::rotary(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_softmax(const Softmax* problem, void* stream) {
+  return static_cast<int>(cuda::softmax(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_activation(const Activate* problem, void* stream) {
+  return static_cast<int>(cuda::activation(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_copy(const void* from, void* to, long long bytes, void* stream) {
+  const long long vectors = bytes / 16;
+  const auto blocks = static_cast<unsigned>(cuda::ceil_div(vectors, 256));
+  copy_kernel<<<blocks, 256, 0, static_cast<cudaStream_t>(stream)>>>(
+      static_cast<const uint4*>(from), static_cast<uint4*>(to), vectors);
+  const cudaError_t error = cudaGetLastError();
+  return static_cast<int>(error == cudaSuccess ? LaunchStatus::kOk : cuda::failed(error));
+}
+MINDIESD_EXPORTED const char* launch_error() { return cuda::last_error(); }
+
+// So that the mirror of the structs can be checked against them.
+MINDIESD_EXPORTED long long sizeof_problem(int which) {
+  constexpr long long kSizes[] = {sizeof(FusedNorm), sizeof(RmsNorm), sizeof(RotaryQk),
+                                  sizeof(Softmax), sizeof(Activate)};
+  return kSizes[which];
+}

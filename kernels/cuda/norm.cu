@@ -1,0 +1,289 @@
+// RMSNorm, LayerNorm and the fused block x + gate * y, norm, scale, shift. Entry points:
+// fused_norm, rms_norm. The vectorised kernel is in norm.cuh; here are the choice of its instance
+// and the plain kernel for everything that cannot be read in vectors.
+
+#include "kernels/cuda/norm.cuh"
+
+#include "kernels/cuda/host.h"
+#include "kernels/cuda/launch.h"
+
+namespace mindiesd::kernels::cuda {
+namespace {
+
+// What both descriptions come to.
+struct Task {
+  RowSpace space;
+  std::int64_t width;
+  bool centered;
+  RowOperand operands[kNormOperands];  // by NormOperand; absent ones have no data
+  RowOperand weight, bias;
+  DataType normalized, product;
+  float eps;
+};
+
+struct PlainOperand {
+  void* data;
+  DataType type;
+  std::int64_t step;
+};
+
+struct PlainParameters {
+  RowMap<kNormOperands> map;
+  PlainOperand operands[kNormOperands];
+  PlainOperand weight, bias;
+  std::int64_t width;
+  DataType normalized, product;
+  bool centered;
+  float eps;
+};
+
+// One block a row, the row read again for each step.
+__global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainParameters p) {
+  __shared__ float memory[2][8];
+  wait_for_previous_kernel();
+  allow_next_kernel();
+  std::int64_t offsets[kNormOperands];
+  for (int o = 0; o < kNormOperands; ++o) offsets[o] = p.map.offset(blockIdx.x, o);
+  const auto load = [&](NormOperand which, std::int64_t i) {
+    const PlainOperand& operand = p.operands[which];
+    return load_one(operand.data, operand.type, offsets[which] + i * operand.step);
+  };
+  const auto value = [&](std::int64_t i) {
+    const float x = load(kInput, i);
+    if (p.operands[kBranch].data == nullptr) return x;
+    const float y = load(kBranch, i);
+    return p.operands[kGate].data == nullptr ? x + y : fmaf(load(kGate, i), y, x);
+  };
+
+  const float width = static_cast<float>(p.width);
+  float total[1] = {0.0F};
+  float mean = 0.0F;
+  if (p.centered) {
+    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i);
+    reduce_row<Sum>(total, memory[0]);
+    mean = total[0] / width;
+    total[0] = 0.0F;
+  }
+  for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+    const float deviation = value(i) - mean;
+    total[0] = fmaf(deviation, deviation, total[0]);
+  }
+  reduce_row<Sum>(total, memory[1]);
+  const float factor = 1.0F / sqrtf(total[0] / width + p.eps);
+
+  for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+    const float x = value(i);
+    float y = round_to((x - mean) * factor, p.normalized);
+    if (p.weight.data != nullptr) y *= load_one(p.weight.data, p.weight.type, i * p.weight.step);
+    if (p.bias.data != nullptr) {
+      y = round_to(y, p.product) + load_one(p.bias.data, p.bias.type, i * p.bias.step);
+    }
+    if (p.operands[kScale].data != nullptr) y = fmaf(y, load(kScale, i), y);
+    if (p.operands[kShift].data != nullptr) y += load(kShift, i);
+    const PlainOperand& sum = p.operands[kSum];
+    if (sum.data != nullptr) store_one(sum.data, sum.type, offsets[kSum] + i * sum.step, x);
+    const PlainOperand& output = p.operands[kOutput];
+    store_one(output.data, output.type, offsets[kOutput] + i * output.step, y);
+  }
+}
+
+PlainOperand plain(const RowOperand& operand, std::int64_t offset) {
+  return {advance(operand.data, operand.type, offset), operand.type, operand.step};
+}
+
+Modulation modulation(const RowOperand& operand, std::int64_t offset) {
+  return {advance(operand.data, operand.type, offset), operand.type,
+          static_cast<int>(operand.step)};
+}
+
+template <typename Launch>
+LaunchStatus by_rows(const Task& task, const Launch& body) {
+  std::array<const RowOperand*, kNormOperands> operands{};
+  for (int o = 0; o < kNormOperands; ++o) operands[o] = &task.operands[o];
+  return for_each_piece<kNormOperands>(merge_rows<kNormOperands>(task.space, operands), 1,
+                                       std::cref(body));
+}
+
+LaunchStatus run_plain(const Task& task, const Device& device, void* stream) {
+  PlainParameters p;
+  p.width = task.width;
+  p.weight = plain(task.weight, 0);
+  p.bias = plain(task.bias, 0);
+  p.normalized = task.normalized;
+  p.product = task.product;
+  p.centered = task.centered;
+  p.eps = task.eps;
+  const unsigned threads = task.width <= 256 ? 32 : 256;
+  const auto body = [&](const Rows<kNormOperands>& rows,
+                        const std::array<std::int64_t, kNormOperands>& offsets) {
+    p.map = map_of(rows);
+    for (int o = 0; o < kNormOperands; ++o) p.operands[o] = plain(task.operands[o], offsets[o]);
+    return launch(plain_norm, static_cast<unsigned>(rows.count()), threads, 0, device, stream, p);
+  };
+  return by_rows(task, body);
+}
+
+NormKernel kernel_of(DataType type, const NormChoice& choice) {
+  switch (type) {
+    case DataType::kFloat16:
+      return norm_kernel_for<__half>(choice);
+    case DataType::kBFloat16:
+      return norm_kernel_for<__nv_bfloat16>(choice);
+    default:
+      return norm_kernel_for<float>(choice);
+  }
+}
+
+// Whether norm_kernel takes the task and in which form: one type, no repeats within a row, and
+// either weight and bias, with at most the rounding that most models have, or scale and shift.
+bool simple(const Task& task, NormForm* form) {
+  const DataType type = task.operands[kInput].type;
+  const auto same = [&](const RowOperand& operand) {
+    return !present(operand) || (operand.type == type && operand.step == 1);
+  };
+  const bool same_types = std::all_of(std::begin(task.operands), std::end(task.operands), same) &&
+                          same(task.weight) && same(task.bias);
+  const bool modulated = present(task.operands[kScale]) || present(task.operands[kShift]);
+  const bool rounded = task.normalized != DataType::kFloat32;
+  *form = modulated ? NormForm::kModulate : rounded ? NormForm::kRounded : NormForm::kAffine;
+  if (!same_types) return false;
+  if (modulated) return task.centered && !present(task.weight) && !present(task.bias) && !rounded;
+  if (task.centered) return !rounded;
+  return !present(task.bias) && (!rounded || task.normalized == type);
+}
+
+bool vectorised(const Task& task) {
+  const DataType type = task.operands[kInput].type;
+  const int count = static_cast<int>(16 / bytes_of(type));
+  if (task.width % count != 0 || task.width > (std::int64_t{1} << 20)) return false;
+  const bool branches = present(task.operands[kBranch]);
+  if (branches && task.operands[kBranch].type != type) return false;
+  for (const NormOperand o : {kInput, kOutput, kBranch, kSum}) {
+    if (present(task.operands[o]) && task.operands[o].step != 1) return false;
+  }
+  for (const RowOperand& operand : task.operands) {
+    if (!aligned(operand, task.space, count)) return false;
+  }
+  for (const RowOperand* vector : {&task.weight, &task.bias}) {
+    if (present(*vector) && !aligned_vector(vector->data, vector->type, vector->step, count)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+LaunchStatus run(Task task, void* stream) {
+  if (task.space.count() == 0 || task.width == 0) return LaunchStatus::kOk;
+  const Device* device = current_device();
+  if (device == nullptr) return LaunchStatus::kFailed;
+  if (!vectorised(task)) return run_plain(task, *device, stream);
+
+  const DataType type = task.operands[kInput].type;
+  const bool branches = present(task.operands[kBranch]);
+  const std::int64_t vectors = task.width / (16 / bytes_of(type));
+  const std::int64_t row_count = task.space.count();
+  NormChoice choice{1, task.centered, branches, false, NormForm::kAffine};
+  choice.general = !simple(task, &choice.form);
+  const auto most = [](int per_thread) { return norm_threads(per_thread); };
+  // As measured on an H200.
+  const RowShape shape =
+      choice.general  ? row_shape(vectors, row_count, *device, {4, 1}, 256, most)
+      : branches      ? row_shape(vectors, row_count, *device, {3, 2, 4, 1}, 256, most)
+      : task.centered ? row_shape(vectors, row_count, *device, {4, 3, 2, 8, 1},
+                                  vectors > 4 * 128 ? 512 : 256, most)
+                      : row_shape(vectors, row_count, *device, {4, 3, 8, 2, 1}, 512, most);
+  choice.vectors = shape.per_thread;
+  const NormKernel kernel = kernel_of(type, choice);
+  if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
+    return run_plain(task, *device, stream);
+  }
+  if (!choice.general && choice.form != NormForm::kModulate) {
+    task.operands[kScale] = task.weight;
+    task.operands[kShift] = task.bias;
+  }
+
+  NormParameters p;
+  p.output_type = task.operands[kOutput].type;
+  p.sum_type = task.operands[kSum].type;
+  p.weight = task.weight.data;
+  p.bias = task.bias.data;
+  p.weight_type = task.weight.type;
+  p.bias_type = task.bias.type;
+  p.normalized = task.normalized;
+  p.product = task.product;
+  p.vectors = static_cast<int>(vectors);
+  p.eps = task.eps;
+  p.per_width = 1.0F / static_cast<float>(task.width);
+  const auto body = [&](const Rows<kNormOperands>& rows,
+                        const std::array<std::int64_t, kNormOperands>& offsets) {
+    const auto place = [&](NormOperand o) {
+      return advance(task.operands[o].data, task.operands[o].type, offsets[o]);
+    };
+    p.map = map_of(rows);
+    p.input = place(kInput);
+    p.branch = place(kBranch);
+    p.output = place(kOutput);
+    p.sum = place(kSum);
+    p.gate = modulation(task.operands[kGate], offsets[kGate]);
+    p.scale = modulation(task.operands[kScale], offsets[kScale]);
+    p.shift = modulation(task.operands[kShift], offsets[kShift]);
+    p.rows = static_cast<std::uint32_t>(rows.count());
+    const dim3 block(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
+    const std::int64_t grid = ceil_div(p.rows, shape.rows);
+    return launch(kernel, static_cast<unsigned>(grid), block, 0, *device, stream, p);
+  };
+  return by_rows(task, body);
+}
+
+RowOperand vector_operand(const void* data, DataType type, std::int64_t step) {
+  RowOperand operand;
+  operand.data = const_cast<void*>(data);
+  operand.type = type;
+  operand.step = step;
+  return operand;
+}
+
+}  // namespace
+
+LaunchStatus fused_norm(const FusedNorm& problem, void* stream) {
+  Task task;
+  task.space = problem.rows;
+  task.width = problem.width;
+  task.centered = problem.kind == NormKind::kLayer;
+  task.operands[kInput] = problem.input;
+  task.operands[kOutput] = problem.output;
+  task.operands[kBranch] = operand_if(problem.has_branch, problem.branch);
+  task.operands[kGate] = operand_if(problem.has_branch && problem.has_gate, problem.gate);
+  task.operands[kSum] = operand_if(problem.has_sum, problem.sum);
+  task.operands[kScale] = operand_if(problem.has_scale, problem.scale);
+  task.operands[kShift] = operand_if(problem.has_shift, problem.shift);
+  task.weight = vector_operand(problem.weight, problem.weight_type, problem.weight_step);
+  task.bias = vector_operand(problem.bias, problem.bias_type, problem.bias_step);
+  task.normalized = task.product = DataType::kFloat32;
+  task.eps = problem.eps;
+  // The vectorised kernel stores a sum only where it computes one.
+  if (problem.has_sum && !problem.has_branch) {
+    const Device* device = current_device();
+    if (device == nullptr) return LaunchStatus::kFailed;
+    return task.space.count() == 0 || task.width == 0 ? LaunchStatus::kOk
+                                                      : run_plain(task, *device, stream);
+  }
+  return run(task, stream);
+}
+
+LaunchStatus rms_norm(const RmsNorm& problem, void* stream) {
+  Task task;
+  task.space = problem.rows;
+  task.width = problem.width;
+  task.centered = false;
+  task.operands[kInput] = problem.input;
+  task.operands[kOutput] = problem.output;
+  task.weight = vector_operand(problem.weight, problem.weight_type, problem.weight_step);
+  task.bias = vector_operand(problem.bias, problem.bias_type, problem.bias_step);
+  task.normalized = problem.normalized;
+  task.product = problem.product;
+  task.eps = problem.eps;
+  return run(task, stream);
+}
+
+}  // namespace mindiesd::kernels::cuda

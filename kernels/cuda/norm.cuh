@@ -1,0 +1,462 @@
+// The vectorised kernel of the norm family: one read of each operand, one write of each result, the
+// row in registers between. Instances: norm_*.cu through norm_kernel_for, the choice among them:
+// norm.cu.
+//
+// Traffic per element: input (and branch) once, output (and sum) once; weight, bias and modulation
+// that rows share come from the caches. Statistics in float32; the variance is that of the
+// deviations from the mean, a second pass over registers, not the difference of two large sums.
+
+#pragma once
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/problem.h"
+
+namespace mindiesd::kernels::cuda {
+
+enum NormOperand { kInput, kOutput, kBranch, kGate, kSum, kScale, kShift, kNormOperands };
+
+struct NormParameters {
+  RowMap<kNormOperands> map;
+  const void* input;
+  const void* branch;
+  void* output;
+  void* sum;
+  DataType output_type, sum_type;
+  Modulation gate, scale, shift;
+  const void* weight;
+  const void* bias;
+  DataType weight_type, bias_type;
+  DataType normalized, product;
+  std::uint32_t rows;
+  int vectors;  // in a row
+  float eps;
+  float per_width;  // 1 / width
+};
+
+// The most threads of a block: as many as leave each the registers that its vectors need.
+constexpr int norm_threads(int vectors) { return vectors > 2 ? 512 : 1024; }
+
+// What follows the division by the deviation in norm_kernel.
+enum class NormForm {
+  kAffine,    // * weight + bias
+  kRounded,   // rounded to T, then * weight
+  kModulate,  // * (1 + scale) + shift
+};
+
+// Blocks that have to fit a multiprocessor at once: bounds the registers of a thread.
+constexpr int norm_blocks(int vectors) { return vectors == 3 || vectors == 4 ? 2 : 1; }
+
+// unpack, without letting the compiler keep the values of an earlier unpack of the same registers.
+template <typename T>
+__device__ __forceinline__ void unpack_again(Raw<16>& raw, float* values) {
+#pragma unroll
+  for (std::uint32_t& word : raw.words) asm volatile("" : "+r"(word));
+  unpack<T>(raw, values);
+}
+
+template <typename T>
+__device__ __forceinline__ Raw<16> ones() {
+  float values[16 / sizeof(T)];
+#pragma unroll
+  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) values[i] = 1.0F;
+  return pack<T, 16>(values);
+}
+
+// The common case: every operand has type T and a step of 1; `scale` is the weight or the scale and
+// `shift` the bias or the shift. kVectors vectors of 16 bytes of a row are in each thread;
+// blockDim.x threads share a row, blockDim.y rows a block. All that differs between launches is
+// decided at compile time or by branches around whole loops: short conditional bodies become
+// predicated instructions, which take their turn even where the condition is false.
+template <typename T, int kVectors, bool kCentered, bool kBranches, NormForm kForm>
+__global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
+    norm_kernel(const __grid_constant__ NormParameters p) {
+  constexpr int kCount = 16 / sizeof(T);
+  __shared__ float memory[2][32];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+  const bool row_inside = row < p.rows;
+  const auto inside = [&](int v) { return row_inside && v * threads + thread < p.vectors; };
+  const auto at = [&](int v) { return static_cast<std::uint32_t>(v * threads + thread) * 16U; };
+  // The row's place in an operand, in bytes from there on.
+  const auto place = [&](const void* base, NormOperand which) {
+    return static_cast<char*>(const_cast<void*>(base)) +
+           p.map.offset(row, which) * static_cast<std::int64_t>(sizeof(T));
+  };
+  wait_for_previous_kernel();
+  allow_next_kernel();
+
+  Raw<16> raw[kVectors], multiplier[kVectors], addend[kVectors];
+  const char* input = place(p.input, kInput);
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    raw[v] = {};
+    if (inside(v)) raw[v] = load_operand<16>(input + at(v));
+  }
+  // With two reductions the row stays packed and is unpacked again after each: kept as float32 it
+  // takes so many registers that half as many blocks fit, or spills that cost more of the
+  // second-level cache's bandwidth than the row itself.
+  constexpr bool kUnpackAgain = kCentered && !kBranches;
+  float x[kVectors][kCount];
+  if constexpr (kBranches) {
+    Raw<16> branch[kVectors], gate[kVectors];
+    const char* other = place(p.branch, kBranch);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      branch[v] = {};
+      gate[v] = ones<T>();
+      if (inside(v)) branch[v] = load_operand<16>(other + at(v));
+    }
+    if (p.gate.data != nullptr) {
+      const char* from = place(p.gate.data, kGate);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (inside(v)) gate[v] = load_shared_data<16>(from + at(v));
+      }
+    }
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float y[kCount], g[kCount];
+      unpack<T>(raw[v], x[v]);
+      unpack<T>(branch[v], y);
+      unpack<T>(gate[v], g);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
+    }
+  } else if constexpr (!kUnpackAgain) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
+  }
+  const auto load_modulators = [&] {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      multiplier[v] = kForm == NormForm::kModulate ? Raw<16>{} : ones<T>();
+      addend[v] = {};
+    }
+    if (p.scale.data != nullptr) {
+      const char* from = place(p.scale.data, kScale);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (inside(v)) multiplier[v] = load_shared_data<16>(from + at(v));
+      }
+    }
+    if (kForm != NormForm::kRounded && p.shift.data != nullptr) {
+      const char* from = place(p.shift.data, kShift);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (inside(v)) addend[v] = load_shared_data<16>(from + at(v));
+      }
+    }
+  };
+  // On their way while the row is reduced, where there are registers for them.
+  constexpr bool kEarly = kVectors <= (kCentered && !kBranches ? 2 : 4);
+  if constexpr (kEarly) load_modulators();
+  if (kBranches && p.sum != nullptr) {
+    char* to = place(p.sum, kSum);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (inside(v)) store_raw(to + at(v), pack<T, 16>(x[v]));
+    }
+  }
+
+  // A sum for each vector, so that additions do not all wait for each other. Values beyond the row
+  // are zero and count in no sum of values or squares.
+  float part[kVectors];
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    part[v] = 0.0F;
+    if constexpr (kUnpackAgain) unpack<T>(raw[v], x[v]);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      part[v] = kCentered ? part[v] + x[v][i] : fmaf(x[v][i], x[v][i], part[v]);
+    }
+  }
+  float total[1] = {0.0F};
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) total[0] += part[v];
+  reduce_row<Sum>(total, memory[0]);
+  float mean = 0.0F;
+  if constexpr (kCentered) {
+    mean = total[0] * p.per_width;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      part[v] = 0.0F;
+      if (!inside(v)) continue;
+      if constexpr (kUnpackAgain) unpack_again<T>(raw[v], x[v]);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        x[v][i] -= mean;
+        part[v] = fmaf(x[v][i], x[v][i], part[v]);
+      }
+    }
+    total[0] = 0.0F;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) total[0] += part[v];
+    reduce_row<Sum>(total, memory[1]);
+  }
+  if constexpr (!kEarly) load_modulators();
+
+  const float variance = total[0] * p.per_width + p.eps;
+  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
+  char* output = place(p.output, kOutput);
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    if (!inside(v)) break;
+    float m[kCount], a[kCount];
+    if constexpr (kUnpackAgain) {
+      unpack_again<T>(raw[v], x[v]);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[v][i] -= mean;
+    }
+    unpack<T>(multiplier[v], m);
+    unpack<T>(addend[v], a);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) x[v][i] *= factor;
+    if constexpr (kForm == NormForm::kRounded) unpack<T>(pack<T, 16>(x[v]), x[v]);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if constexpr (kForm == NormForm::kModulate) {
+        x[v][i] = fmaf(x[v][i], m[i], x[v][i]) + a[i];
+      } else if constexpr (kForm == NormForm::kAffine && kCentered) {
+        x[v][i] = fmaf(x[v][i], m[i], a[i]);
+      } else {
+        x[v][i] *= m[i];
+      }
+    }
+    store_raw(output + at(v), pack<T, 16>(x[v]));
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void round_vector(float* x, DataType type) {
+  if (type == DataType::kFloat32) return;
+#pragma unroll
+  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) x[i] = round_to(x[i], type);
+}
+
+// Every operand may have a type of its own, and all of them may be there. One row for blockDim.x
+// threads.
+template <typename T, int kVectors, bool kCentered, bool kBranches>
+__global__ void __launch_bounds__(norm_threads(kVectors))
+    general_norm_kernel(const __grid_constant__ NormParameters p) {
+  constexpr int kCount = 16 / sizeof(T);
+  // Weights are in registers before the reduction where there is room: with few rows the wait for
+  // them would come on top of everything.
+  constexpr bool kEarlyWeight = kVectors <= 2;
+  __shared__ float memory[2][32];
+
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+  const bool row_inside = row < p.rows;
+  wait_for_previous_kernel();
+  allow_next_kernel();
+
+  Raw<16> raw[kVectors];
+  Raw<16> branch[kBranches ? kVectors : 1];
+  {
+    const T* input = static_cast<const T*>(p.input) + p.map.offset(row, kInput);
+    const T* other = nullptr;
+    if constexpr (kBranches) {
+      other = static_cast<const T*>(p.branch) + p.map.offset(row, kBranch);
+    }
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const int vector = v * threads + thread;
+      const bool inside = row_inside && vector < p.vectors;
+      raw[v] = {};
+      if (inside) raw[v] = load_operand<16>(input + vector * kCount);
+      if constexpr (kBranches) {
+        branch[v] = {};
+        if (inside) branch[v] = load_operand<16>(other + vector * kCount);
+      }
+    }
+  }
+  float weight[kEarlyWeight ? kVectors * kCount : 1];
+  if constexpr (kEarlyWeight) {
+    if (p.weight != nullptr) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const int vector = v * threads + thread;
+        if (vector < p.vectors) {
+          load_vector<T, false>(p.weight, p.weight_type, vector * kCount, weight + v * kCount);
+        }
+      }
+    }
+  }
+
+  // What is normalised: as it was read, or, where it was computed, in float32.
+  float sums[kBranches ? kVectors : 1][kCount];
+  const auto values = [&](int v, float* x) {
+    if constexpr (kBranches) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] = sums[v][i];
+    } else {
+      unpack<T>(raw[v], x);
+    }
+  };
+
+  float total[1] = {0.0F};
+  if constexpr (kBranches) {
+    const std::int64_t gate_row = p.gate.data != nullptr ? p.map.offset(row, kGate) : 0;
+    const std::int64_t sum_row = p.sum != nullptr ? p.map.offset(row, kSum) : 0;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const int vector = v * threads + thread;
+      float y[kCount];
+      unpack<T>(raw[v], sums[v]);
+      unpack<T>(branch[v], y);
+      if (row_inside && vector < p.vectors) {
+        if (p.gate.data != nullptr) {
+          float gate[kCount];
+          load_modulation<T, false>(p.gate, gate_row, vector * kCount, gate);
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) sums[v][i] = fmaf(gate[i], y[i], sums[v][i]);
+        } else {
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) sums[v][i] += y[i];
+        }
+        if (p.sum != nullptr) {
+          store_vector<T, false>(p.sum, p.sum_type, sum_row + vector * kCount, sums[v]);
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    float x[kCount];
+    values(v, x);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      total[0] = kCentered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
+    }
+  }
+  reduce_row<Sum>(total, memory[0]);
+
+  float mean = 0.0F;
+  if constexpr (kCentered) {
+    mean = total[0] * p.per_width;
+    total[0] = 0.0F;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (v * threads + thread < p.vectors) {
+        float x[kCount];
+        values(v, x);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          const float deviation = x[i] - mean;
+          total[0] = fmaf(deviation, deviation, total[0]);
+        }
+      }
+    }
+    reduce_row<Sum>(total, memory[1]);
+  }
+  if (!row_inside) return;
+
+  const float variance = total[0] * p.per_width + p.eps;
+  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
+  const std::int64_t output_row = p.map.offset(row, kOutput);
+  const std::int64_t scale_row = p.scale.data != nullptr ? p.map.offset(row, kScale) : 0;
+  const std::int64_t shift_row = p.shift.data != nullptr ? p.map.offset(row, kShift) : 0;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int vector = v * threads + thread;
+    if (vector >= p.vectors) break;
+    const int column = vector * kCount;
+    float x[kCount], other[kCount];
+    values(v, x);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) x[i] = (kCentered ? x[i] - mean : x[i]) * factor;
+    round_vector<T>(x, p.normalized);
+    if (p.weight != nullptr) {
+      if constexpr (kEarlyWeight) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[i] *= weight[v * kCount + i];
+      } else {
+        load_vector<T, false>(p.weight, p.weight_type, column, other);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[i] *= other[i];
+      }
+    }
+    if (p.bias != nullptr) {
+      load_vector<T, false>(p.bias, p.bias_type, column, other);
+      round_vector<T>(x, p.product);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] += other[i];
+    }
+    if (p.scale.data != nullptr) {
+      load_modulation<T, false>(p.scale, scale_row, column, other);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] = fmaf(x[i], other[i], x[i]);
+    }
+    if (p.shift.data != nullptr) {
+      load_modulation<T, false>(p.shift, shift_row, column, other);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] += other[i];
+    }
+    store_vector<T, false>(p.output, p.output_type, output_row + column, x);
+  }
+}
+
+using NormKernel = void (*)(NormParameters);
+
+struct NormChoice {
+  int vectors;  // in each thread
+  bool centered, branches;
+  bool general;   // general_norm_kernel, which has no form
+  NormForm form;  // kModulate: of a LayerNorm alone; kRounded: of an RMSNorm alone
+};
+
+// Null where there is no such instance.
+template <typename T>
+NormKernel norm_kernel_for(const NormChoice& choice);
+
+template <typename T, int kVectors, bool kBranches>
+NormKernel norm_kernel_of(const NormChoice& choice) {
+  if (choice.centered) {
+    return choice.form == NormForm::kModulate
+               ? norm_kernel<T, kVectors, true, kBranches, NormForm::kModulate>
+               : norm_kernel<T, kVectors, true, kBranches, NormForm::kAffine>;
+  }
+  return choice.form == NormForm::kRounded
+             ? norm_kernel<T, kVectors, false, kBranches, NormForm::kRounded>
+             : norm_kernel<T, kVectors, false, kBranches, NormForm::kAffine>;
+}
+
+template <typename T, int kVectors, bool kBranches>
+NormKernel general_norm_kernel_of(const NormChoice& choice) {
+  return choice.centered ? general_norm_kernel<T, kVectors, true, kBranches>
+                         : general_norm_kernel<T, kVectors, false, kBranches>;
+}
+
+template <typename T, bool kBranches>
+NormKernel norm_kernel_of(const NormChoice& choice) {
+  if (choice.general) {
+    return choice.vectors == 1 ? general_norm_kernel_of<T, 1, kBranches>(choice)
+                               : general_norm_kernel_of<T, 4, kBranches>(choice);
+  }
+  switch (choice.vectors) {
+    case 1:
+      return norm_kernel_of<T, 1, kBranches>(choice);
+    case 2:
+      return norm_kernel_of<T, 2, kBranches>(choice);
+    case 3:
+      return norm_kernel_of<T, 3, kBranches>(choice);
+    case 4:
+      return norm_kernel_of<T, 4, kBranches>(choice);
+    case 8:
+      if constexpr (!kBranches) return norm_kernel_of<T, 8, kBranches>(choice);
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// The file of each element type has one of these.
+#define MINDIESD_NORM_INSTANCES(T)                                                               \
+  template <>                                                                                    \
+  NormKernel norm_kernel_for<T>(const NormChoice& choice) {                                      \
+    return choice.branches ? norm_kernel_of<T, true>(choice) : norm_kernel_of<T, false>(choice); \
+  }
+
+}  // namespace mindiesd::kernels::cuda

@@ -1,0 +1,9 @@
+// Instances of norm.cuh for __nv_bfloat16.
+
+#include "kernels/cuda/norm.cuh"
+
+namespace mindiesd::kernels::cuda {
+
+MINDIESD_NORM_INSTANCES(__nv_bfloat16)
+
+}  // namespace mindiesd::kernels::cuda

@@ -1,0 +1,480 @@
+// Rotary embedding of one or two operands in one launch, alone or after an RMSNorm. Entry point:
+// rotary. The vectorised kernels are in rotary.cuh and rotary_heads.cuh; here are the choice of an
+// instance and the plain kernel for everything that cannot be read in vectors.
+
+#include "kernels/cuda/rotary.cuh"
+
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cuda/host.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/rotary_heads.cuh"
+
+namespace mindiesd::kernels::cuda {
+namespace {
+
+// An operand of the operation with its rows split in two: `outer` ones and `inner` ones, the latter
+// along one dimension: the heads of a norm over all heads, or rows that share their table row.
+struct Split {
+  RowSpace outer;
+  std::int64_t inner = 1;
+  RowOperand operands[kRotaryOperands];        // strides of the outer dimensions
+  std::int64_t strides[kRotaryOperands] = {};  // of the inner one
+  std::int64_t matrix_row = 0, matrix_column = 0;
+  const void* weight = nullptr;
+  DataType weight_type = DataType::kFloat32;
+  std::int64_t weight_step = 1;
+
+  std::array<const RowOperand*, kRotaryOperands> pointers() const {
+    return {&operands[0], &operands[1], &operands[2], &operands[3]};
+  }
+};
+
+// `dim` < 0: no inner dimension.
+Split split_at(const RotaryQk& problem, int which, int dim) {
+  const Rotary& rotary = problem.operands[which];
+  Split split;
+  split.operands[kRotaryInput] = rotary.input;
+  split.operands[kRotaryOutput] = rotary.output;
+  split.operands[kRotaryCos] = rotary.has_matrix ? rotary.matrix : rotary.cos;
+  split.operands[kRotarySin] = rotary.has_matrix ? rotary.matrix : rotary.sin;
+  split.matrix_row = rotary.matrix_row;
+  split.matrix_column = rotary.matrix_column;
+  split.weight = problem.weight[which];
+  split.weight_type = problem.weight_type[which];
+  split.weight_step = problem.weight_step[which];
+  for (int d = 0; d < rotary.rows.rank; ++d) {
+    if (d == dim) {
+      split.inner = rotary.rows.sizes[d];
+      for (int o = 0; o < kRotaryOperands; ++o) split.strides[o] = split.operands[o].strides[d];
+      continue;
+    }
+    const int to = split.outer.rank++;
+    split.outer.sizes[to] = rotary.rows.sizes[d];
+    // `to` is not above d, so strides still to be read are not overwritten.
+    for (RowOperand& operand : split.operands) operand.strides[to] = operand.strides[d];
+  }
+  return split;
+}
+
+// The dimension along which the tables repeat, the innermost one of the input; -1: none.
+int shared_dim(const Rotary& rotary) {
+  const RowOperand& cos = rotary.has_matrix ? rotary.matrix : rotary.cos;
+  const RowOperand& sin = rotary.has_matrix ? rotary.matrix : rotary.sin;
+  int best = -1;
+  for (int d = 0; d < rotary.rows.rank; ++d) {
+    if (rotary.rows.sizes[d] == 1 || cos.strides[d] != 0 || sin.strides[d] != 0) continue;
+    if (best < 0 || std::llabs(rotary.input.strides[d]) < std::llabs(rotary.input.strides[best])) {
+      best = d;
+    }
+  }
+  return best;
+}
+
+// --- the plain kernel ----------------------------------------------------------------------------
+
+struct PlainOperand {
+  void* data;
+  DataType type;
+  std::int64_t step;
+  std::int64_t inner_stride;
+};
+
+struct PlainParameters {
+  RowMap<kRotaryOperands> map;
+  PlainOperand operands[kRotaryOperands];
+  const void* weight;
+  DataType weight_type;
+  std::int64_t weight_step;
+  std::int64_t inner, width, matrix_row, matrix_column;
+  float eps;
+  bool neighbours, full_tables, matrix, norm;
+};
+
+// One block for the rows of one outer index, which a norm takes together.
+__global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ PlainParameters p) {
+  __shared__ float memory[8];
+  wait_for_previous_kernel();
+  allow_next_kernel();
+  std::int64_t offsets[kRotaryOperands];
+  for (int o = 0; o < kRotaryOperands; ++o) offsets[o] = p.map.offset(blockIdx.x, o);
+  const auto load = [&](RotaryOperand which, std::int64_t row, std::int64_t i) {
+    const PlainOperand& operand = p.operands[which];
+    return load_one(operand.data, operand.type,
+                    offsets[which] + row * operand.inner_stride + i * operand.step);
+  };
+
+  float factor[1] = {1.0F};
+  if (p.norm) {
+    factor[0] = 0.0F;
+    for (std::int64_t row = 0; row < p.inner; ++row) {
+      for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+        const float x = load(kRotaryInput, row, i);
+        factor[0] = fmaf(x, x, factor[0]);
+      }
+    }
+    reduce_row<Sum>(factor, memory);
+    const float width = static_cast<float>(p.width * p.inner);
+    factor[0] = 1.0F / sqrtf(factor[0] / width + p.eps);
+    __syncthreads();  // every thread has read what some thread will now write over
+  }
+
+  const std::int64_t half = p.width / 2;
+  for (std::int64_t row = 0; row < p.inner; ++row) {
+    for (std::int64_t j = threadIdx.x; j < half; j += blockDim.x) {
+      const std::int64_t first = p.neighbours ? 2 * j : j;
+      const std::int64_t second = p.neighbours ? 2 * j + 1 : j + half;
+      float a = load(kRotaryInput, row, first);
+      float b = load(kRotaryInput, row, second);
+      if (p.norm) {
+        const std::int64_t at = row * p.width;
+        a *= factor[0];
+        b *= factor[0];
+        if (p.weight != nullptr) {
+          a *= load_one(p.weight, p.weight_type, (at + first) * p.weight_step);
+          b *= load_one(p.weight, p.weight_type, (at + second) * p.weight_step);
+        }
+      }
+      float turned_a, turned_b;
+      if (p.matrix) {
+        const PlainOperand& m = p.operands[kRotaryCos];
+        const std::int64_t at = offsets[kRotaryCos] + row * m.inner_stride + j * m.step;
+        const auto entry = [&](int r, int c) {
+          return load_one(m.data, m.type, at + r * p.matrix_row + c * p.matrix_column);
+        };
+        turned_a = entry(0, 0) * a + entry(0, 1) * b;
+        turned_b = entry(1, 0) * a + entry(1, 1) * b;
+      } else {
+        const std::int64_t ta = p.full_tables ? first : j;
+        const std::int64_t tb = p.full_tables ? second : j;
+        turned_a = load(kRotaryCos, row, ta) * a - load(kRotarySin, row, ta) * b;
+        turned_b = load(kRotaryCos, row, tb) * b + load(kRotarySin, row, tb) * a;
+      }
+      const PlainOperand& out = p.operands[kRotaryOutput];
+      const std::int64_t at = offsets[kRotaryOutput] + row * out.inner_stride;
+      store_one(out.data, out.type, at + first * out.step, turned_a);
+      store_one(out.data, out.type, at + second * out.step, turned_b);
+    }
+  }
+}
+
+using RotaryRows = Rows<kRotaryOperands>;
+using Offsets = std::array<std::int64_t, kRotaryOperands>;
+
+LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device, void* stream) {
+  const Rotary& rotary = problem.operands[which];
+  const bool heads = problem.norm == NormSpan::kHeads;
+  const Split split = split_at(problem, which, heads ? rotary.rows.rank - 1 : -1);
+  PlainParameters p;
+  p.weight = split.weight;
+  p.weight_type = split.weight_type;
+  p.weight_step = split.weight_step;
+  p.inner = split.inner;
+  p.width = rotary.width;
+  p.matrix_row = split.matrix_row;
+  p.matrix_column = split.matrix_column;
+  p.eps = problem.eps;
+  p.neighbours = rotary.interleaved || rotary.has_matrix;
+  p.full_tables = !rotary.half_width_tables;
+  p.matrix = rotary.has_matrix;
+  p.norm = problem.norm != NormSpan::kNone;
+  const unsigned threads = rotary.width <= 256 && !heads ? 32 : 256;
+  const auto body = [&](const RotaryRows& rows, const Offsets& offsets) {
+    p.map = map_of(rows);
+    for (int o = 0; o < kRotaryOperands; ++o) {
+      const RowOperand& operand = split.operands[o];
+      p.operands[o] = {advance(operand.data, operand.type, offsets[o]), operand.type, operand.step,
+                       split.strides[o]};
+    }
+    return launch(plain_rotary, static_cast<unsigned>(rows.count()), threads, 0, device, stream, p);
+  };
+  return for_each_piece<kRotaryOperands>(merge_rows<kRotaryOperands>(split.outer, split.pointers()),
+                                         1, std::cref(body));
+}
+
+// --- the vectorised kernels ----------------------------------------------------------------------
+
+struct Form {
+  DataType type;
+  int bytes;  // of a vector
+  bool neighbours;
+  Table table;
+};
+
+// How the operands of all rotations can be read in vectors of `bytes`; false: not at all.
+bool form_of(const RotaryQk& problem, int bytes, Form* form) {
+  const Rotary& first = problem.operands[0];
+  form->type = first.input.type;
+  form->bytes = bytes;
+  form->neighbours = first.interleaved || first.has_matrix;
+  form->table = first.has_matrix          ? Table::kMatrix
+                : first.half_width_tables ? Table::kHalf
+                                          : Table::kFull;
+  const std::int64_t count = bytes / bytes_of(form->type);
+  const std::int64_t pairs = form->neighbours ? count / 2 : count;  // of a unit
+  if (first.width % (2 * pairs) != 0 || first.width > (1 << 20)) return false;
+  for (int i = 0; i < problem.count; ++i) {
+    const Rotary& rotary = problem.operands[i];
+    const bool dense = rotary.input.step == 1 && rotary.output.step == 1;
+    if (!dense || rotary.input.type != form->type) return false;
+    if (rotary.output.type != first.output.type) return false;
+    if (!aligned(rotary.input, rotary.rows, static_cast<int>(count))) return false;
+    if (!aligned(rotary.output, rotary.rows, static_cast<int>(count))) return false;
+    if (problem.norm != NormSpan::kNone && problem.weight[i] != nullptr &&
+        !aligned_vector(problem.weight[i], problem.weight_type[i], problem.weight_step[i],
+                        static_cast<int>(count))) {
+      return false;
+    }
+    if (rotary.has_matrix) {
+      RowOperand flat = rotary.matrix;
+      const bool dense_matrix =
+          flat.step == 4 && rotary.matrix_row == 2 && rotary.matrix_column == 1;
+      flat.step = 1;
+      if (!dense_matrix || !aligned(flat, rotary.rows, static_cast<int>(4 * pairs))) return false;
+      continue;
+    }
+    if (rotary.cos.type != rotary.sin.type) return false;
+    if (rotary.cos.step == 2 && rotary.sin.step == 2) {
+      bool one_table = rotary.half_width_tables && form->neighbours &&
+                       rotary.sin.data == advance(rotary.cos.data, rotary.cos.type, 1);
+      for (int d = 0; d < rotary.rows.rank; ++d) {
+        one_table = one_table && rotary.cos.strides[d] == rotary.sin.strides[d];
+      }
+      RowOperand flat = rotary.cos;
+      flat.step = 1;
+      if (!one_table || !aligned(flat, rotary.rows, static_cast<int>(2 * pairs))) return false;
+      form->table = Table::kComplex;
+      continue;
+    }
+    if (form->table == Table::kComplex) return false;
+    if (rotary.cos.step != 1 || rotary.sin.step != 1) return false;
+    const int values =
+        static_cast<int>(form->neighbours && form->table == Table::kFull ? 2 * pairs : pairs);
+    if (!aligned(rotary.cos, rotary.rows, values) || !aligned(rotary.sin, rotary.rows, values)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t units_of(std::int64_t width, const Form& form) {
+  return width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
+}
+
+DataType table_type(const Rotary& rotary) {
+  return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
+}
+
+RotaryKernel kernel_of(DataType type, const RotaryChoice& choice) {
+  switch (type) {
+    case DataType::kFloat16:
+      return rotary_kernel_for<__half>(choice);
+    case DataType::kBFloat16:
+      return rotary_kernel_for<__nv_bfloat16>(choice);
+    default:
+      return rotary_kernel_for<float>(choice);
+  }
+}
+
+RotaryItem item_of(const Split& split, const RotaryRows& rows, const Offsets& offsets, int group) {
+  const auto place = [&](RotaryOperand o) {
+    return advance(split.operands[o].data, split.operands[o].type, offsets[o]);
+  };
+  RotaryItem item;
+  item.map = map_of(rows);
+  item.input = place(kRotaryInput);
+  item.output = place(kRotaryOutput);
+  item.cos = place(kRotaryCos);
+  item.sin = place(kRotarySin);
+  item.weight = split.weight;
+  item.weight_type = split.weight_type;
+  item.outer = static_cast<std::uint32_t>(rows.count());
+  item.shared = static_cast<std::uint32_t>(split.inner);
+  item.input_stride = split.strides[kRotaryInput];
+  item.output_stride = split.strides[kRotaryOutput];
+  item.groups = divisor_of(static_cast<std::uint32_t>(ceil_div(split.inner, group)));
+  return item;
+}
+
+// Rows that turn by themselves, each after its own norm if there is one.
+LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& device,
+                      void* stream) {
+  const Rotary& first = problem.operands[0];
+  const std::int64_t units = units_of(first.width, form);
+  const bool norm = problem.norm != NormSpan::kNone;
+  Split splits[2];
+  RotaryRows rows[2];
+  bool shared = norm;
+  bool fits = true;
+  for (int i = 0; i < problem.count; ++i) {
+    splits[i] = split_at(problem, i, shared_dim(problem.operands[i]));
+    rows[i] = merge_rows<kRotaryOperands>(splits[i].outer, splits[i].pointers());
+    shared = shared || splits[i].inner > 2;
+  }
+  const RotaryChoice choice{form.bytes, form.neighbours, form.table, shared, norm};
+  const int thread_rows = shared ? shared_rows(form.neighbours, form.bytes) : 1;
+  const RotaryKernel kernel = kernel_of(form.type, choice);
+
+  RotaryParameters p;
+  p.units = divisor_of(static_cast<std::uint32_t>(units));
+  p.table_type = table_type(first);
+  p.output_type = first.output.type;
+  p.eps = problem.eps;
+  p.per_width = 1.0F / static_cast<float>(first.width);
+  unsigned lanes = 1;
+  while (lanes < units) lanes *= 2;
+  const std::int64_t per_task = norm ? lanes : units;
+  const auto start = [&](std::int64_t tasks, unsigned items) {
+    const dim3 block = norm ? dim3(lanes, 256 / lanes) : dim3(256);
+    const dim3 grid(static_cast<unsigned>(ceil_div(tasks * per_task, 256)), items);
+    return launch(kernel, grid, block, 0, device, stream, p);
+  };
+
+  std::int64_t tasks[2] = {};
+  for (int i = 0; i < problem.count; ++i) {
+    tasks[i] = rows[i].count() * ceil_div(splits[i].inner, thread_rows);
+    fits = fits && tasks[i] * per_task <= (std::int64_t{1} << 30);
+  }
+  if (fits) {
+    for (int i = 0; i < problem.count; ++i) {
+      p.items[i] = item_of(splits[i], rows[i], {}, thread_rows);
+    }
+    return start(std::max(tasks[0], tasks[1]), static_cast<unsigned>(problem.count));
+  }
+  for (int i = 0; i < problem.count; ++i) {
+    const std::int64_t groups = ceil_div(splits[i].inner, thread_rows);
+    const auto body = [&](const RotaryRows& piece, const Offsets& offsets) {
+      p.items[0] = item_of(splits[i], piece, offsets, thread_rows);
+      return start(piece.count() * groups, 1);
+    };
+    const LaunchStatus status =
+        for_each_piece<kRotaryOperands>(rows[i], groups * per_task, std::cref(body));
+    if (status != LaunchStatus::kOk) return status;
+  }
+  return LaunchStatus::kOk;
+}
+
+HeadsKernel heads_kernel_of(const Form& form, int units) {
+  switch (form.type) {
+    case DataType::kFloat16:
+      return rotary_heads_kernel_for<__half>(form.neighbours, form.table, units);
+    case DataType::kBFloat16:
+      return rotary_heads_kernel_for<__nv_bfloat16>(form.neighbours, form.table, units);
+    default:
+      return rotary_heads_kernel_for<float>(form.neighbours, form.table, units);
+  }
+}
+
+struct HeadsShape {
+  unsigned threads = 0;  // a multiple of 32 and of a head's units; 0: no instance holds the heads
+  int units = 0;         // in each thread
+};
+
+HeadsShape heads_shape(std::int64_t head_units, std::int64_t heads, bool neighbours) {
+  HeadsShape best;
+  double best_cost = 1e30;
+  const std::int64_t multiple = std::lcm(head_units, std::int64_t{32});
+  for (std::int64_t threads = multiple; threads <= 512; threads += multiple) {
+    const std::int64_t at_once = threads / head_units;
+    for (int units = 1; units <= (neighbours ? 8 : 4); units *= 2) {
+      if (units * at_once < heads) continue;
+      // Idle threads cost most; else about four vectors in a thread are best.
+      const double waste = static_cast<double>(units * at_once) / static_cast<double>(heads);
+      const int vectors = neighbours ? units : 2 * units;
+      const double cost = waste + 0.05 * std::abs(std::log2(vectors) - 2.0);
+      if (cost >= best_cost) continue;
+      best_cost = cost;
+      best.threads = static_cast<unsigned>(threads);
+      best.units = units;
+    }
+  }
+  return best;
+}
+
+// Rows that turn after a norm over all heads of a token. False where no instance can.
+bool run_heads(const RotaryQk& problem, const Form& form, const Device& device, void* stream,
+               LaunchStatus* status) {
+  const Rotary& first = problem.operands[0];
+  const std::int64_t head_units = units_of(first.width, form);
+  HeadsParameters p;
+  p.units = divisor_of(static_cast<std::uint32_t>(head_units));
+  p.table_type = table_type(first);
+  p.output_type = first.output.type;
+  p.eps = problem.eps;
+  std::int64_t tokens = 0, heads = 0;
+  for (int i = 0; i < problem.count; ++i) {
+    const Split split = split_at(problem, i, problem.operands[i].rows.rank - 1);
+    const RotaryRows rows = merge_rows<kRotaryOperands>(split.outer, split.pointers());
+    const bool one_table = split.strides[kRotaryCos] == 0 && split.strides[kRotarySin] == 0;
+    if (rows.count() > (std::int64_t{1} << 30) || (!one_table && split.inner > 1)) return false;
+    HeadsItem& item = p.items[i];
+    item.map = map_of(rows);
+    item.input = split.operands[kRotaryInput].data;
+    item.output = split.operands[kRotaryOutput].data;
+    item.cos = split.operands[kRotaryCos].data;
+    item.sin = split.operands[kRotarySin].data;
+    item.weight = split.weight;
+    item.weight_type = split.weight_type;
+    item.tokens = static_cast<std::uint32_t>(rows.count());
+    item.heads = static_cast<std::uint32_t>(split.inner);
+    item.input_stride = split.strides[kRotaryInput];
+    item.output_stride = split.strides[kRotaryOutput];
+    item.per_width = 1.0F / static_cast<float>(split.inner * first.width);
+    tokens = std::max<std::int64_t>(tokens, item.tokens);
+    heads = std::max(heads, split.inner);
+  }
+  const HeadsShape shape = heads_shape(head_units, heads, form.neighbours);
+  if (shape.threads == 0) return false;
+  p.step_heads = shape.threads / static_cast<unsigned>(head_units);
+  const HeadsKernel kernel = heads_kernel_of(form, shape.units);
+  // Tokens of a block do not wait for each other, and fewer blocks have to start.
+  const unsigned block_tokens = std::max(1U, 512 / shape.threads);
+  const dim3 grid(static_cast<unsigned>(ceil_div(tokens, block_tokens)),
+                  static_cast<unsigned>(problem.count));
+  *status = launch(kernel, grid, dim3(shape.threads, block_tokens), 0, device, stream, p);
+  return true;
+}
+
+}  // namespace
+
+LaunchStatus rotary(const RotaryQk& problem, void* stream) {
+  // An operand without elements has nothing to turn, which must not keep the other from it.
+  RotaryQk present = problem;
+  present.count = 0;
+  for (int i = 0; i < problem.count; ++i) {
+    if (problem.operands[i].rows.count() == 0 || problem.operands[i].width == 0) continue;
+    const int to = present.count++;
+    present.operands[to] = problem.operands[i];
+    present.weight[to] = problem.weight[i];
+    present.weight_type[to] = problem.weight_type[i];
+    present.weight_step[to] = problem.weight_step[i];
+  }
+  if (present.count == 0) return LaunchStatus::kOk;
+  const Device* device = current_device();
+  if (device == nullptr) return LaunchStatus::kFailed;
+
+  Form form;
+  LaunchStatus status = LaunchStatus::kOk;
+  // Two vectors and their weights in a thread take the registers of half its multiprocessor:
+  // rotations of halves after a norm of their row use shorter vectors.
+  const bool short_vectors = present.norm == NormSpan::kRow && !present.operands[0].interleaved &&
+                             !present.operands[0].has_matrix;
+  if ((!short_vectors && form_of(present, 16, &form)) || form_of(present, 8, &form)) {
+    const bool row = present.norm == NormSpan::kRow &&
+                     units_of(present.operands[0].width, form) <= 256;  // a block's threads
+    if (present.norm == NormSpan::kNone || row) {
+      return run_rows(present, form, *device, stream);
+    }
+    if (present.norm == NormSpan::kHeads && form.bytes == 16 &&
+        run_heads(present, form, *device, stream, &status)) {
+      return status;
+    }
+  }
+  for (int i = 0; i < present.count && status == LaunchStatus::kOk; ++i) {
+    status = run_plain(present, i, *device, stream);
+  }
+  return status;
+}
+
+}  // namespace mindiesd::kernels::cuda

@@ -1,0 +1,310 @@
+// The vectorised rotation, alone or after an RMSNorm over each row. Instances: rotary_*.cu through
+// rotary_kernel_for; the choice among them and the plain kernel: rotary.cu.
+//
+// A thread works on a unit: one vector of neighbours, or two vectors half a row apart. Where rows
+// share their table row (the heads of a token), a thread takes kRows of them with the table's
+// values in registers, so that the tables cost a fraction of the caches' bandwidth.
+//
+// Traffic per element: input once, output once, tables once for all rows that share them.
+
+#pragma once
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/problem.h"
+
+namespace mindiesd::kernels::cuda {
+
+enum RotaryOperand { kRotaryInput, kRotaryOutput, kRotaryCos, kRotarySin, kRotaryOperands };
+
+// How the coefficients of pair j lie in memory.
+enum class Table {
+  kFull,     // cos and sin have a value for each element
+  kHalf,     // and for each pair
+  kComplex,  // cos and sin of a pair side by side
+  kMatrix,   // m00, m01, m10, m11
+};
+
+// One operand: query or key. Rows are `outer` ones, each with a table row of its own, times
+// `shared` ones that use the same.
+struct RotaryItem {
+  RowMap<kRotaryOperands> map;  // of the outer rows
+  const void* input;
+  void* output;
+  const void* cos;  // or the matrix, or the complex table
+  const void* sin;
+  const void* weight;
+  DataType weight_type;
+  std::uint32_t outer;
+  std::uint32_t shared;
+  std::int64_t input_stride, output_stride;  // between shared rows
+  Divisor groups;                            // of kRows shared rows
+};
+
+struct RotaryParameters {
+  RotaryItem items[2];
+  Divisor units;  // of a row
+  DataType table_type;
+  DataType output_type;
+  float eps, per_width;
+};
+
+// The coefficients of kPairs pairs: a' = ca a - sa b, b' = cb b + sb a.
+template <int kPairs, Table kTable>
+struct Coefficients {
+  static constexpr bool kApart = kTable == Table::kFull || kTable == Table::kMatrix;
+  float ca[kPairs], sa[kPairs];
+  float cb[kApart ? kPairs : 1], sb[kApart ? kPairs : 1];
+
+  __device__ __forceinline__ void rotate(int j, float& a, float& b) const {
+    const float c = kApart ? cb[kApart ? j : 0] : ca[j];
+    const float s = kApart ? sb[kApart ? j : 0] : sa[j];
+    const float turned = ca[j] * a - sa[j] * b;
+    b = c * b + s * a;
+    a = turned;
+  }
+};
+
+// `pair` is the first pair of the unit, `half` the number of pairs in a row.
+template <int kPairs, Table kTable, bool kNeighbours>
+__device__ __forceinline__ void load_coefficients(const void* cos, const void* sin, DataType type,
+                                                  std::int64_t cos_row, std::int64_t sin_row,
+                                                  int pair, int half,
+                                                  Coefficients<kPairs, kTable>& result) {
+  if constexpr (kTable == Table::kHalf) {
+    load_values<kPairs>(cos, type, cos_row + pair, result.ca);
+    load_values<kPairs>(sin, type, sin_row + pair, result.sa);
+  } else if constexpr (kTable == Table::kComplex) {
+    float both[2 * kPairs];
+    load_values<2 * kPairs>(cos, type, cos_row + 2 * pair, both);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      result.ca[j] = both[2 * j];
+      result.sa[j] = both[2 * j + 1];
+    }
+  } else if constexpr (kTable == Table::kMatrix) {
+    float all[4 * kPairs];
+    load_values<4 * kPairs>(cos, type, cos_row + 4 * pair, all);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      result.ca[j] = all[4 * j];
+      result.sa[j] = -all[4 * j + 1];
+      result.sb[j] = all[4 * j + 2];
+      result.cb[j] = all[4 * j + 3];
+    }
+  } else if constexpr (kNeighbours) {
+    float both[2 * kPairs];
+    load_values<2 * kPairs>(cos, type, cos_row + 2 * pair, both);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      result.ca[j] = both[2 * j];
+      result.cb[j] = both[2 * j + 1];
+    }
+    load_values<2 * kPairs>(sin, type, sin_row + 2 * pair, both);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      result.sa[j] = both[2 * j];
+      result.sb[j] = both[2 * j + 1];
+    }
+  } else {
+    load_values<kPairs>(cos, type, cos_row + pair, result.ca);
+    load_values<kPairs>(cos, type, cos_row + pair + half, result.cb);
+    load_values<kPairs>(sin, type, sin_row + pair, result.sa);
+    load_values<kPairs>(sin, type, sin_row + pair + half, result.sb);
+  }
+}
+
+// A unit of a row of elements of type T, in vectors of kBytes.
+template <typename T, int kBytes, bool kNeighbours>
+struct Unit {
+  static constexpr int kParts = kNeighbours ? 1 : 2;
+  static constexpr int kCount = kBytes / static_cast<int>(sizeof(T));  // values of a vector
+  static constexpr int kValues = kParts * kCount;
+  static constexpr int kPairs = kValues / 2;
+
+  Raw<kBytes> raw[kParts];
+
+  // Of the two elements of pair j among the values.
+  static __device__ constexpr int a(int j) { return kNeighbours ? 2 * j : j; }
+  static __device__ constexpr int b(int j) { return kNeighbours ? 2 * j + 1 : j + kCount; }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) raw[i] = {};
+  }
+  // `half`: elements between the parts.
+  __device__ __forceinline__ void load(const T* row, int unit, int half) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      raw[i] = load_operand<kBytes>(row + unit * kCount + i * half);
+    }
+  }
+  __device__ __forceinline__ void values(float* x) const {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) unpack<T>(raw[i], x + i * kCount);
+  }
+  __device__ __forceinline__ float squares() const {
+    float x[kValues];
+    values(x);
+    float total = 0.0F;
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) total = fmaf(x[i], x[i], total);
+    return total;
+  }
+  // Weights of type T.
+  static __device__ __forceinline__ void load_own_weight(const T* weight, int unit, int half,
+                                                         float* values) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      unpack<T>(load_shared_data<kBytes>(weight + unit * kCount + i * half), values + i * kCount);
+    }
+  }
+  static __device__ __forceinline__ void load_weight(const void* weight, DataType type,
+                                                     std::int64_t row, int unit, int half,
+                                                     float* values) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      load_values<kCount>(weight, type, row + unit * kCount + i * half, values + i * kCount);
+    }
+  }
+  static __device__ __forceinline__ void store(void* output, DataType type, std::int64_t row,
+                                               int unit, int half, const float* values) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      store_typed<T, kBytes>(output, type, row + unit * kCount + i * half, values + i * kCount);
+    }
+  }
+};
+
+template <typename T>
+__device__ __forceinline__ float inverse_root(float x) {
+  return sizeof(T) == 4 ? 1.0F / sqrtf(x) : rsqrtf(x);
+}
+
+// kBytes in a vector. With kNorm the blockDim.x threads of a row are a power of two, and each row
+// is normalised before it turns; else threads and units are one sequence.
+template <typename T, int kBytes, bool kNeighbours, Table kTable, int kRows, bool kNorm>
+__global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ RotaryParameters p) {
+  using U = Unit<T, kBytes, kNeighbours>;
+  __shared__ float memory[kNorm ? 8 * kRows : 1];
+  const RotaryItem& item = p.items[blockIdx.y];
+  wait_for_previous_kernel();
+  allow_next_kernel();
+
+  std::uint32_t place, task;
+  if constexpr (kNorm) {
+    place = threadIdx.x;
+    task = blockIdx.x * blockDim.y + threadIdx.y;
+  } else {
+    const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+    task = p.units.quotient(index);
+    place = index - task * p.units.value;
+  }
+  const std::uint32_t outer = item.groups.quotient(task);
+  const std::uint32_t group = task - outer * item.groups.value;
+  const bool active = outer < item.outer && place < p.units.value;
+  if constexpr (!kNorm) {
+    if (!active) return;
+  }
+  const int unit = static_cast<int>(place);
+  const int half = static_cast<int>(p.units.value) * U::kPairs;
+
+  U units[kRows];
+  const T* input = static_cast<const T*>(item.input) + item.map.offset(outer, kRotaryInput);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::uint32_t row = group * kRows + r;
+    units[r].clear();
+    if (active && row < item.shared) units[r].load(input + row * item.input_stride, unit, half);
+  }
+  Coefficients<U::kPairs, kTable> table;
+  if (active) {
+    load_coefficients<U::kPairs, kTable, kNeighbours>(
+        item.cos, item.sin, p.table_type, item.map.offset(outer, kRotaryCos),
+        item.map.offset(outer, kRotarySin), unit * U::kPairs, half, table);
+  }
+
+  float factor[kRows];
+  float weight[kNorm ? U::kValues : 1];
+  if constexpr (kNorm) {
+    if (item.weight != nullptr && active) {
+      U::load_weight(item.weight, item.weight_type, 0, unit, half, weight);
+    } else {
+#pragma unroll
+      for (int i = 0; i < U::kValues; ++i) weight[i] = 1.0F;
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) factor[r] = units[r].squares();
+    reduce_row<Sum>(factor, memory);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      factor[r] = inverse_root<T>(factor[r] * p.per_width + p.eps);
+    }
+  }
+
+  const std::int64_t output = item.map.offset(outer, kRotaryOutput);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::uint32_t row = group * kRows + r;
+    if (!active || row >= item.shared) break;
+    float x[U::kValues];
+    units[r].values(x);
+    if constexpr (kNorm) {
+#pragma unroll
+      for (int i = 0; i < U::kValues; ++i) x[i] = x[i] * factor[r] * weight[i];
+    }
+#pragma unroll
+    for (int j = 0; j < U::kPairs; ++j) table.rotate(j, x[U::a(j)], x[U::b(j)]);
+    U::store(item.output, p.output_type, output + row * item.output_stride, unit, half, x);
+  }
+}
+
+// The rows of a thread where rows share their tables: 64 bytes of the operand.
+constexpr int shared_rows(bool neighbours, int bytes) { return (neighbours ? 64 : 32) / bytes; }
+
+using RotaryKernel = void (*)(RotaryParameters);
+
+struct RotaryChoice {
+  int bytes;  // of a vector: 16 or 8
+  bool neighbours;
+  Table table;
+  bool shared;  // tables; always so with norm
+  bool norm;
+};
+
+template <typename T>
+RotaryKernel rotary_kernel_for(const RotaryChoice& choice);
+
+template <typename T, int kBytes, bool kNeighbours, Table kTable>
+RotaryKernel rotary_kernel_of(const RotaryChoice& choice) {
+  constexpr int kRows = shared_rows(kNeighbours, kBytes);
+  if (choice.norm) return rotary_kernel<T, kBytes, kNeighbours, kTable, kRows, true>;
+  return choice.shared ? rotary_kernel<T, kBytes, kNeighbours, kTable, kRows, false>
+                       : rotary_kernel<T, kBytes, kNeighbours, kTable, 1, false>;
+}
+
+template <typename T, int kBytes>
+RotaryKernel rotary_kernel_of(const RotaryChoice& choice) {
+  if (!choice.neighbours) {
+    return choice.table == Table::kFull ? rotary_kernel_of<T, kBytes, false, Table::kFull>(choice)
+                                        : rotary_kernel_of<T, kBytes, false, Table::kHalf>(choice);
+  }
+  switch (choice.table) {
+    case Table::kFull:
+      return rotary_kernel_of<T, kBytes, true, Table::kFull>(choice);
+    case Table::kHalf:
+      return rotary_kernel_of<T, kBytes, true, Table::kHalf>(choice);
+    case Table::kComplex:
+      return rotary_kernel_of<T, kBytes, true, Table::kComplex>(choice);
+    default:
+      return rotary_kernel_of<T, kBytes, true, Table::kMatrix>(choice);
+  }
+}
+
+#define MINDIESD_ROTARY_INSTANCES(T_)                              \
+  template <>                                                      \
+  RotaryKernel rotary_kernel_for<T_>(const RotaryChoice& choice) { \
+    return choice.bytes == 16 ? rotary_kernel_of<T_, 16>(choice)   \
+                              : rotary_kernel_of<T_, 8>(choice);   \
+  }
+
+}  // namespace mindiesd::kernels::cuda

@@ -1,0 +1,34 @@
+// Which functions of a file are worth lowering: a function none of whose texts could make a site is
+// left out. The engine knows the texts, a front end knows what a function can see. See
+// Frontend::load.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/project/literals.hpp"
+#include "rewriter/text/source.hpp"
+
+namespace refit {
+
+class EditSet;
+class Unit;
+
+struct Focus {
+  // The literals of interest that stand in a text.
+  std::function<LiteralBits(std::string_view)> seen;
+  // Whether to lower a function that stands at `where` and can see those literals: in its own text,
+  // in functions of the file that it names, in what an alias of the file stands for.
+  std::function<bool(ByteRange where, const LiteralBits&)> wanted;
+  // Whether what is left out need not even be parsed. The unit then serves to look for sites, not
+  // to write: what is left out reads no name and holds no error in it.
+  bool sparse = false;
+  // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.
+  const Unit* before = nullptr;
+  const EditSet* edits = nullptr;
+  // With `before`: what the edits wrote. A function that sees nothing of it is what it was.
+  std::vector<ByteRange> changed;
+};
+
+}  // namespace refit

@@ -1,0 +1,228 @@
+// Who may call a definition: the files that import it, its module or everything from one, by the
+// notes of Project::note_imports. Entry points: Project::note_imports, Project::callers_of.
+#include <algorithm>
+#include <functional>
+
+#include "rewriter/frontend/python/project.hpp"
+#include "rewriter/text/disk.hpp"
+
+namespace refit::python {
+
+namespace {
+
+constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+
+bool name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::string_view last_component(std::string_view dotted) {
+  return dotted.substr(dotted.rfind('.') + 1);
+}
+
+uint64_t hash_of(std::string_view name) { return std::hash<std::string_view>{}(name) | 1; }
+
+// The line that holds `at`, up to it; a backslash joins it to the line before.
+std::string_view line_before(std::string_view bytes, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && (bytes[begin - 1] != '\n' || (begin > 1 && bytes[begin - 2] == '\\') ||
+                       (begin > 2 && bytes[begin - 2] == '\r' && bytes[begin - 3] == '\\'))) {
+    --begin;
+  }
+  return bytes.substr(begin, at - begin);
+}
+
+// Calls found(name, alias or "") for the names after `import`; "*" is one.
+template <typename Found>
+void each_imported(std::string_view bytes, size_t at, Found found) {
+  bool bracket = false;
+  std::string_view words[3];
+  size_t count = 0;
+  auto flush = [&] {
+    if (count > 0) found(words[0], count == 3 && words[1] == "as" ? words[2] : "");
+    count = 0;
+  };
+  while (at < bytes.size()) {
+    char c = bytes[at];
+    if (c == ')' || c == ';' || (c == '\n' && !bracket)) break;
+    if (c == '#') {
+      at = std::min(bytes.find('\n', at), bytes.size());
+      continue;
+    }
+    if (c == '\\') {
+      at += bytes.substr(at + 1).starts_with("\r\n") ? 3 : 2;
+      continue;
+    }
+    if (name_char(c) || c == '.' || c == '*') {
+      size_t end = at;
+      while (end < bytes.size() &&
+             (name_char(bytes[end]) || bytes[end] == '.' || bytes[end] == '*')) {
+        ++end;
+      }
+      if (count < 3) words[count++] = bytes.substr(at, end - at);
+      at = end;
+      continue;
+    }
+    if (c == '(') bracket = true;
+    if (c == ',') flush();
+    ++at;
+  }
+  flush();
+}
+
+}  // namespace
+
+void Project::note_imports(std::string_view relative, std::string_view bytes) {
+  auto known = numbers_.find(relative);
+  if (known == numbers_.end()) return;
+  noted_[known->second] = 1;
+  Notes& out = notes_[known->second];
+  constexpr std::string_view kImport = "import";
+  auto note = [&](std::string_view component, uint64_t name) {
+    auto found = components_.find(std::string(component));
+    if (found == components_.end()) return false;
+    out.imports.push_back({found->second, name});
+    return true;
+  };
+  for (size_t at = bytes.find(kImport); at != std::string_view::npos;
+       at = bytes.find(kImport, at)) {
+    size_t word = at;
+    at += kImport.size();
+    if ((word > 0 && name_char(bytes[word - 1])) || (at < bytes.size() && name_char(bytes[at]))) {
+      continue;
+    }
+    std::string_view head = line_before(bytes, word);
+    size_t from = head.rfind("from");
+    if (from == std::string_view::npos) {
+      each_imported(bytes, at, [&](std::string_view name, std::string_view) {
+        while (!name.empty()) {
+          size_t dot = name.find('.');
+          note(name.substr(0, dot), kModule);
+          name = dot == std::string_view::npos ? std::string_view{} : name.substr(dot + 1);
+        }
+      });
+      continue;
+    }
+    std::string written;
+    for (char c : head.substr(from + 4)) {
+      if (name_char(c) || c == '.') written += c;
+    }
+    if (written.empty()) continue;
+    if (written.find_first_not_of('.') == std::string::npos) {
+      bool package = false;
+      std::string module = module_of(relative, &package);
+      written = absolute_module(written, module, package);
+    }
+    std::string_view component = last_component(written);
+    each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
+      if (!note(component, name == "*" ? kStar : hash_of(name))) return;
+      if (!alias.empty() && alias != name) out.aliases.emplace_back(name, alias);
+    });
+  }
+}
+
+void Project::read_unnoted() {
+  for (uint32_t file = 0; file < all_.size(); ++file) {
+    if (noted_[file] != 0) continue;
+    auto bytes = real_disk().read(all_[file].path, kReadLimit);
+    if (bytes) note_imports(all_[file].relative, *bytes);
+  }
+}
+
+void Project::index_importers() {
+  read_unnoted();
+  for (uint32_t file = 0; file < all_.size(); ++file) {
+    for (const ImportNote& note : notes_[file].imports) {
+      if (note.name != kModule) importers_[note.component].push_back({file, note.name});
+    }
+  }
+  for (auto& [component, list] : importers_) {
+    std::sort(list.begin(), list.end(), [&](const Importer& a, const Importer& b) {
+      return module_names_.at(all_[a.file].relative) < module_names_.at(all_[b.file].relative);
+    });
+  }
+}
+
+std::string Project::importer_of(const std::string& module_name, const std::string& name,
+                                 const std::string& except) {
+  std::call_once(importers_once_, [this] { index_importers(); });
+  auto component = components_.find(std::string(last_component(module_name)));
+  if (component == components_.end()) return "";
+  auto found = importers_.find(component->second);
+  if (found == importers_.end()) return "";
+  uint64_t wanted = hash_of(name);
+  for (const Importer& importer : found->second) {
+    if (importer.name != wanted && importer.name != kStar) continue;
+    const std::string& relative = all_[importer.file].relative;
+    if (relative == except) continue;
+    const Module* m = module(module_names_.at(relative));
+    if (m == nullptr) continue;
+    for (const std::string& star : m->names.stars) {
+      if (star == module_name) return relative;
+    }
+    if (m->inner_imports.contains(module_name + "." + name)) return relative;
+  }
+  return "";
+}
+
+Callers Project::callers_of(const std::vector<std::string>& definitions) {
+  std::call_once(importers_once_, [this] { index_importers(); });
+  Callers out;
+  std::set<uint64_t> names;
+  std::set<uint32_t> components;
+  std::set<uint32_t> files;
+  for (const std::string& qualified : definitions) {
+    size_t dot = qualified.rfind('.');
+    std::string last = qualified.substr(dot + 1);
+    std::vector<std::string> words{last};
+    std::string home = dot == std::string::npos ? "" : qualified.substr(0, dot);
+    while (!home.empty() && !has_module(home)) {  // a method is called by its class
+      words.emplace_back(last_component(home));
+      size_t up = home.rfind('.');
+      home = up == std::string::npos ? "" : home.substr(0, up);
+    }
+    for (const std::string& word : words) names.insert(hash_of(word));
+    out.words.push_back(std::move(words));
+    auto file = files_.find(home);
+    if (file != files_.end()) files.insert(file->second);
+    for (std::string_view rest = home; !rest.empty();) {
+      size_t next = rest.find('.');
+      std::string_view part = rest.substr(0, next);
+      names.insert(hash_of(part));
+      auto component = components_.find(std::string(part));
+      if (component != components_.end()) components.insert(component->second);
+      rest = next == std::string_view::npos ? std::string_view{} : rest.substr(next + 1);
+    }
+  }
+  // Under another name, and that under yet another.
+  for (bool more = true; more;) {
+    more = false;
+    for (const Notes& notes : notes_) {
+      for (const auto& [name, alias] : notes.aliases) {
+        for (size_t w = 0; w < out.words.size(); ++w) {
+          auto at = std::find(out.words[w].begin(), out.words[w].end(), name);
+          if (at == out.words[w].end()) continue;
+          std::vector<std::string> renamed = out.words[w];
+          renamed[static_cast<size_t>(at - out.words[w].begin())] = alias;
+          if (std::find(out.words.begin(), out.words.end(), renamed) != out.words.end()) continue;
+          names.insert(hash_of(alias));
+          out.words.push_back(std::move(renamed));
+          more = true;
+        }
+      }
+    }
+  }
+  for (uint32_t file = 0; file < all_.size(); ++file) {
+    bool may = std::any_of(
+        notes_[file].imports.begin(), notes_[file].imports.end(), [&](const ImportNote& note) {
+          bool everything = note.name == kModule || note.name == kStar;
+          return everything ? components.contains(note.component) : names.contains(note.name);
+        });
+    if (may) files.insert(file);
+  }
+  for (uint32_t file : files) out.files.push_back(all_[file].relative);
+  return out;
+}
+
+}  // namespace refit::python

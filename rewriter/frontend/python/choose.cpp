@@ -1,0 +1,266 @@
+// What each function can see: its own text, the functions of the file that it names, and theirs,
+// and what a renamed import or an alias of the module stands for. See choose.hpp.
+#include "rewriter/frontend/python/choose.hpp"
+
+#include <set>
+#include <unordered_map>
+
+namespace refit::python {
+
+namespace {
+
+bool name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+class Chooser {
+ public:
+  Chooser(std::string_view text, const Outline& outline, const Focus& focus)
+      : text_(text), outline_(outline), focus_(focus) {
+    for (size_t i = 0; i < outline.definitions.size(); ++i) {
+      const OutlinedDefinition& d = outline.definitions[i];
+      named_[d.name].push_back(i);
+    }
+    for (const auto& [local, bindings] : outline.module.names.bindings) {
+      for (const Binding& b : bindings) {
+        bool alias = b.kind == Binding::Kind::import || b.kind == Binding::Kind::assignment;
+        if (!alias || b.qualified.empty()) continue;
+        size_t dot = b.qualified.rfind('.');
+        std::string_view last = std::string_view(b.qualified).substr(dot + 1);
+        if (last != local) renamed_[local].push_back(b.qualified);
+      }
+    }
+  }
+
+  Choice run() {
+    Choice out;
+    const auto& definitions = outline_.definitions;
+    std::vector<bool> wanted(definitions.size(), false);
+    bool any = false;
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      const OutlinedDefinition& d = definitions[i];
+      if (d.is_class) continue;
+      ByteRange where{d.header, d.end};
+      wanted[i] = focus_.wanted(where, own(i)) || focus_.wanted(where, all(i));
+      wanted[i] = wanted[i] && (focus_.changed.empty() || sees_change(i));
+      any = any || wanted[i];
+      if (!wanted[i]) out.left_out.push_back(where);
+    }
+    out.nothing = !any && !focus_.wanted({0, static_cast<uint32_t>(text_.size())}, outside());
+    if (focus_.sparse && !out.nothing) out.unseen = unseen(wanted);
+    return out;
+  }
+
+ private:
+  std::string_view text(size_t i) const {
+    const OutlinedDefinition& d = outline_.definitions[i];
+    return text_.substr(d.begin, d.end - d.begin);
+  }
+
+  // What the file's own statements see, those of its classes among them.
+  LiteralBits outside() {
+    LiteralBits out;
+    uint32_t at = 0;
+    auto take = [&](uint32_t to) {
+      LiteralBits seen = focus_.seen(text_.substr(at, to - at));
+      if (at == 0) {
+        out = seen;
+      } else {
+        out |= seen;
+      }
+    };
+    for (const OutlinedDefinition& d : outline_.definitions) {
+      if (d.is_class || d.begin < at) continue;
+      take(d.body);
+      at = d.end;
+    }
+    if (at == 0) return focus_.seen(text_);
+    take(static_cast<uint32_t>(text_.size()));
+    return out;
+  }
+
+  // Whether a method stores attributes: what its class's objects hold is read off such stores.
+  bool stores(size_t i) const {
+    std::string_view body = text(i);
+    constexpr std::string_view kSelf = "self.";
+    for (size_t at = body.find(kSelf); at != std::string_view::npos; at = body.find(kSelf, at)) {
+      size_t begin = at;
+      at += kSelf.size();
+      while (at < body.size() && (name_byte(body[at]) || body[at] == '.')) ++at;
+      size_t next = body.find_first_not_of(" \t", at);
+      if (next == std::string_view::npos) return false;
+      std::string_view rest = body.substr(next);
+      bool assigned = rest.starts_with("=") && !rest.starts_with("==");
+      bool augmented = rest.find('=') <= 3 &&
+                       std::string_view("+-*/@%&|^<>").find(rest[0]) != std::string_view::npos;
+      size_t line = body.find_last_not_of(" \t(", begin == 0 ? 0 : begin - 1);
+      bool first = line == std::string_view::npos || body[line] == '\n';
+      if (assigned || augmented || (first && (rest[0] == ':' || rest[0] == ','))) return true;
+    }
+    return false;
+  }
+
+  // What is kept: what is wanted, what that names, and of a class with a kept method its own
+  // statements and the methods that store attributes. A class that is named is kept so too.
+  std::vector<ByteRange> unseen(const std::vector<bool>& wanted) {
+    const auto& definitions = outline_.definitions;
+    std::vector<std::vector<size_t>> methods(definitions.size());
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      if (definitions[i].owner != SIZE_MAX) methods[definitions[i].owner].push_back(i);
+    }
+    std::vector<bool> kept(definitions.size(), false);
+    std::vector<size_t> work;
+    auto keep = [&](size_t i) {
+      if (kept[i]) return;
+      kept[i] = true;
+      work.push_back(i);
+    };
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      if (wanted[i]) keep(i);
+    }
+    while (!work.empty()) {
+      size_t i = work.back();
+      work.pop_back();
+      const OutlinedDefinition& d = definitions[i];
+      if (d.owner != SIZE_MAX) keep(d.owner);
+      if (!d.is_class) {
+        for (size_t named : mentions(i).definitions) keep(named);
+        continue;
+      }
+      for (size_t m : methods[i]) {
+        if (definitions[m].is_class || stores(m)) keep(m);
+      }
+      // Its bases.
+      for (size_t at = d.header; at < d.body; ++at) {
+        if (!name_byte(text_[at])) continue;
+        size_t end = at + 1;
+        while (end < d.body && name_byte(text_[end])) ++end;
+        auto base = named_.find(text_.substr(at, end - at));
+        at = end;
+        if (base == named_.end()) continue;
+        for (size_t named : base->second) keep(named);
+      }
+    }
+    std::vector<ByteRange> out;
+    uint32_t masked_to = 0;
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      const OutlinedDefinition& d = definitions[i];
+      if (kept[i] || d.body >= d.end || d.body < masked_to) continue;
+      out.push_back({d.body, d.end});
+      masked_to = d.end;
+    }
+    return out;
+  }
+
+  const LiteralBits& own(size_t i) {
+    if (own_.empty()) own_.resize(outline_.definitions.size());
+    if (!own_[i]) own_[i] = focus_.seen(text(i));
+    return *own_[i];
+  }
+
+  // With everything that it names, directly or not.
+  LiteralBits all(size_t start) {
+    LiteralBits out = own(start);
+    std::vector<bool> met(outline_.definitions.size(), false);
+    std::vector<size_t> work{start};
+    met[start] = true;
+    while (!work.empty()) {
+      const Mentions& m = mentions(work.back());
+      work.pop_back();
+      for (std::string_view qualified : m.aliases) out |= focus_.seen(qualified);
+      for (size_t d : m.definitions) {
+        if (met[d]) continue;
+        met[d] = true;
+        out |= own(d);
+        work.push_back(d);
+      }
+    }
+    return out;
+  }
+
+  bool sees_change(size_t start) {
+    std::vector<bool> met(outline_.definitions.size(), false);
+    std::vector<size_t> work{start};
+    met[start] = true;
+    while (!work.empty()) {
+      size_t i = work.back();
+      work.pop_back();
+      const OutlinedDefinition& d = outline_.definitions[i];
+      for (ByteRange range : focus_.changed) {
+        if (range.begin <= d.end && d.begin <= range.end) return true;
+      }
+      for (size_t named : mentions(i).definitions) {
+        if (!met[named]) work.push_back(named);
+        met[named] = true;
+      }
+    }
+    return false;
+  }
+
+  struct Mentions {
+    bool ready = false;
+    std::vector<size_t> definitions;
+    std::vector<std::string_view> aliases;
+  };
+
+  const Mentions& mentions(size_t i) {
+    if (mentions_.empty()) mentions_.resize(outline_.definitions.size());
+    Mentions& m = mentions_[i];
+    if (m.ready) return m;
+    m.ready = true;
+    std::string_view body = text(i);
+    std::set<std::pair<std::string_view, bool>> met;
+    for (size_t at = 0; at < body.size();) {
+      if (!name_byte(body[at])) {
+        ++at;
+        continue;
+      }
+      size_t end = at + 1;
+      while (end < body.size() && name_byte(body[end])) ++end;
+      std::string_view word = body.substr(at, end - at);
+      // After a dot it can be a method of the same object, and nothing else that stands here.
+      bool member = at > 0 && body[at - 1] == '.';
+      bool own_member = member && at >= 5 && body.substr(at - 5, 4) == "self";
+      at = end;
+      if (member && !own_member) continue;
+      auto definition = named_.find(word);
+      auto alias = renamed_.find(word);
+      if (definition == named_.end() && alias == renamed_.end()) continue;
+      if (!met.emplace(std::pair(word, own_member)).second) continue;
+      if (definition != named_.end()) {
+        for (size_t d : definition->second) {
+          const OutlinedDefinition& named = outline_.definitions[d];
+          bool method = !named.is_class && named.owner != SIZE_MAX;
+          if (method == own_member) m.definitions.push_back(d);
+        }
+      }
+      if (alias != renamed_.end() && !member) {
+        m.aliases.insert(m.aliases.end(), alias->second.begin(), alias->second.end());
+      }
+    }
+    return m;
+  }
+
+  std::string_view text_;
+  const Outline& outline_;
+  const Focus& focus_;
+  std::unordered_map<std::string_view, std::vector<size_t>> named_;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> renamed_;
+  std::vector<std::optional<LiteralBits>> own_;
+  std::vector<Mentions> mentions_;
+};
+
+}  // namespace
+
+Choice choose(std::string_view text, const Outline& outline, const Focus& focus) {
+  return Chooser(text, outline, focus).run();
+}
+
+std::string with_bodies_marked(std::string_view text, const std::vector<ByteRange>& bodies) {
+  std::string out(text);
+  for (ByteRange body : bodies) out[body.begin] = '0';
+  return out;
+}
+
+}  // namespace refit::python

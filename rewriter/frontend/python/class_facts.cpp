@@ -1,0 +1,330 @@
+// See class_facts.hpp. Classes are read when they are first asked about; every answer is kept.
+#include "rewriter/frontend/python/class_facts.hpp"
+
+#include <algorithm>
+
+namespace refit::python {
+
+namespace {
+
+constexpr int kDepthBound = 16;  // of an expression that is shown to be a number
+
+std::string_view last_component(std::string_view name) {
+  size_t dot = name.rfind('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+bool self_attribute(TSNode node, std::string_view source) {
+  return is(node, "attribute") && is(field(node, "object"), "identifier") &&
+         text_of(source, field(node, "object")) == "self";
+}
+
+}  // namespace
+
+void ClassFacts::add_class(const std::string& qualified, TSNode definition) {
+  Class c;
+  c.definition = definition;
+  TSNode bases = field(definition, "superclasses");
+  if (present(bases)) {
+    for (TSNode base : children_of(bases)) {
+      if (!is(base, "keyword_argument")) c.bases.emplace_back(last_component(text_at(base)));
+    }
+  }
+  auto [at, fresh] = classes_.emplace(qualified, c);
+  if (fresh) return;
+  // Defined twice: either may be meant.
+  read(at->second);
+  read(c);
+  for (auto& [name, values] : c.stores) {
+    auto& list = at->second.stores[name];
+    list.insert(list.end(), values.begin(), values.end());
+  }
+}
+
+void ClassFacts::read(Class& c) {
+  if (c.read) return;
+  c.read = true;
+  for (TSNode statement : statements_of(field(c.definition, "body"))) {
+    if (!is(statement, "expression_statement")) continue;
+    for (TSNode e : children_of(statement)) {
+      if (!is(e, "assignment") || !is(field(e, "left"), "identifier")) continue;
+      if (present(field(e, "right"))) {
+        c.body[std::string(text_at(field(e, "left")))] = field(e, "right");
+      }
+    }
+  }
+  auto unknown = [&](TSNode target) {
+    std::vector<TSNode> parts{target};
+    while (!parts.empty()) {
+      TSNode part = parts.back();
+      parts.pop_back();
+      if (self_attribute(part, source_)) {
+        c.stores[std::string(text_at(field(part, "attribute")))].push_back(TSNode{});
+      } else if (!is(part, "attribute") && !is(part, "subscript") && !is(part, "call")) {
+        for (TSNode inner : children_of(part)) parts.push_back(inner);
+      }
+    }
+  };
+  std::vector<TSNode> work{field(c.definition, "body")};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "class_definition") continue;
+    if (type == "augmented_assignment" || type == "for_statement" || type == "named_expression" ||
+        type == "as_pattern_target" || type == "delete_statement") {
+      unknown(type == "augmented_assignment" || type == "for_statement" ? field(node, "left")
+                                                                        : node);
+    }
+    if (type == "assignment") {
+      std::vector<TSNode> targets;
+      TSNode right = node;
+      while (is(right, "assignment")) {
+        targets.push_back(field(right, "left"));
+        right = field(right, "right");
+        if (!present(right)) break;
+      }
+      for (TSNode target : targets) {
+        if (present(right) && self_attribute(target, source_)) {
+          c.stores[std::string(text_at(field(target, "attribute")))].push_back(right);
+        } else if (present(right)) {
+          unknown(target);
+        }
+      }
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
+// `block.norm = …`: an object whose class is not shown gets an attribute of that name.
+bool ClassFacts::stored_by_others(std::string_view attribute) const {
+  std::string dotted = "." + std::string(attribute);
+  for (size_t at = source_.find(dotted); at != std::string_view::npos;
+       at = source_.find(dotted, at + 1)) {
+    size_t after = source_.find_first_not_of(" \t", at + dotted.size());
+    if (after == std::string_view::npos || source_[after] != '=' ||
+        (after + 1 < source_.size() && source_[after + 1] == '=')) {
+      continue;
+    }
+    if (at < 4 || source_.substr(at - 4, 4) != "self" ||
+        (at > 4 && (isalnum(static_cast<unsigned char>(source_[at - 5])) ||
+                    source_[at - 5] == '_' || source_[at - 5] == '.'))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The class and those of this file that it inherits from or that inherit from it, by name.
+const std::vector<std::string>& ClassFacts::kin_of(const std::string& class_name) {
+  std::vector<std::string>& out = classes_.find(class_name)->second.kin;
+  if (!out.empty()) return out;
+  std::multimap<std::string_view, std::string_view> related;
+  std::map<std::string_view, std::string_view> by_last;
+  for (const auto& [name, c] : classes_) by_last.emplace(last_component(name), name);
+  for (const auto& [name, c] : classes_) {
+    for (const std::string& base : c.bases) {
+      auto known = by_last.find(base);
+      if (known == by_last.end()) continue;
+      related.emplace(name, known->second);
+      related.emplace(known->second, name);
+    }
+  }
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> work{class_name};
+  while (!work.empty()) {
+    std::string_view at = work.back();
+    work.pop_back();
+    if (!seen.insert(at).second) continue;
+    auto [begin, end] = related.equal_range(at);
+    for (auto i = begin; i != end; ++i) work.push_back(i->second);
+  }
+  out.assign(seen.begin(), seen.end());
+  return out;
+}
+
+ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::string_view attribute) {
+  auto [at, fresh] = answers_.emplace(std::pair{class_name, std::string(attribute)}, Answer{});
+  Answer& out = at->second;
+  if (!fresh) return out;
+  if (!classes_.contains(class_name)) return out;
+  bool others = false;
+  for (const std::string& name : kin_of(class_name)) {
+    Class& c = classes_.find(name)->second;
+    read(c);
+    auto stored = c.stores.find(attribute);
+    if (stored != c.stores.end()) {
+      out.values.insert(out.values.end(), stored->second.begin(), stored->second.end());
+    }
+    auto body = c.body.find(attribute);
+    if (body != c.body.end()) out.values.push_back(body->second);
+  }
+  out.known = !out.values.empty();
+  if (out.known) others = stored_by_others(attribute);
+  if (others) out.values.push_back(TSNode{});
+  return out;
+}
+
+bool ClassFacts::stores(const std::string& class_name, std::string_view attribute) {
+  return answer(class_name, attribute).known;
+}
+
+const std::vector<const Operation*>& ClassFacts::instances(const std::string& class_name,
+                                                           std::string_view attribute) {
+  Answer& a = answer(class_name, attribute);
+  if (a.instances) return *a.instances;
+  std::vector<const Operation*> found;
+  bool all = a.known && std::all_of(a.values.begin(), a.values.end(),
+                                    [&](TSNode value) { return class_of(value, found); });
+  if (!all) found.clear();
+  a.instances = std::move(found);
+  return *a.instances;
+}
+
+// Whether a function around `at` binds the name: a parameter, an import, an assignment.
+bool ClassFacts::bound_locally(TSNode at, std::string_view name) {
+  for (; present(at); at = ts_node_parent(at)) {
+    if (!is(at, "function_definition")) continue;
+    auto [known, fresh] = local_names_.try_emplace(ts_node_start_byte(at));
+    if (fresh) {
+      std::vector<std::pair<TSNode, bool>> work{{field(at, "parameters"), true},
+                                                {field(at, "body"), false}};
+      while (!work.empty()) {
+        auto [node, binds] = work.back();
+        work.pop_back();
+        std::string_view type = type_of(node);
+        if (type == "identifier" && binds) known->second.insert(text_at(node));
+        if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
+        bool import = type == "import_statement" || type == "import_from_statement";
+        for (TSNode child : children_of(node)) work.emplace_back(child, binds || import);
+        if (type == "assignment") work.emplace_back(field(node, "left"), true);
+        if (type == "for_statement") work.emplace_back(field(node, "left"), true);
+      }
+    }
+    if (known->second.contains(name)) return true;
+  }
+  return false;
+}
+
+bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
+  if (ts_node_is_null(value)) return false;
+  value = without_parentheses(value);
+  if (is(value, "none")) return true;  // calling it would fail
+  if (is(value, "conditional_expression")) {
+    auto parts = children_of(value);
+    return parts.size() == 3 && class_of(parts[0], out) && class_of(parts[2], out);
+  }
+  if (!is(value, "call")) return false;
+  TSNode function = field(value, "function");
+  if (!is(function, "identifier") && !is(function, "attribute")) return false;
+  std::string_view dotted = text_at(function);
+  if (bound_locally(function, dotted.substr(0, dotted.find('.')))) return false;
+  auto qualified = resolve_(dotted);
+  const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
+  if (op == nullptr || !op->is_class) return false;
+  if (std::find(out.begin(), out.end(), op) == out.end()) out.push_back(op);
+  return true;
+}
+
+bool ClassFacts::number(const std::string& class_name, std::string_view attribute) {
+  Answer& a = answer(class_name, attribute);
+  if (!a.number) {
+    a.number = a.known && std::all_of(a.values.begin(), a.values.end(), [&](TSNode value) {
+                 return !ts_node_is_null(value) && numeric(value, 0);
+               });
+  }
+  return *a.number;
+}
+
+// Arithmetic that gives a number: a root of a size (`head_dim ** -0.5`, `1 / math.sqrt(d)`), a
+// literal, products of such. A name alone shows nothing, unless its parameter is a number.
+bool ClassFacts::numeric(TSNode value, int depth) const {
+  if (depth > kDepthBound) return false;
+  value = without_parentheses(value);
+  std::string_view type = type_of(value);
+  if (type == "integer" || type == "float") return true;
+  if (type == "unary_operator") return numeric(field(value, "argument"), depth + 1);
+  if (type == "conditional_expression") {
+    auto parts = children_of(value);
+    return parts.size() == 3 && numeric(parts[0], depth + 1) && numeric(parts[2], depth + 1);
+  }
+  if (type == "boolean_operator") {  // `qk_scale or head_dim ** -0.5`
+    TSNode left = field(value, "left");
+    return (is(left, "identifier") || numeric(left, depth + 1)) &&
+           numeric(field(value, "right"), depth + 1);
+  }
+  if (type == "binary_operator") {
+    std::string_view sign = text_at(field(value, "operator"));
+    TSNode left = field(value, "left"), right = field(value, "right");
+    if (sign == "**") {  // a size to a power that is a number
+      return numeric(right, depth + 1) &&
+             (is(left, "identifier") || is(left, "attribute") || numeric(left, depth + 1));
+    }
+    return numeric(left, depth + 1) && numeric(right, depth + 1);
+  }
+  if (type == "call") {
+    TSNode function = field(value, "function");
+    if (!is(function, "identifier") && !is(function, "attribute")) return false;
+    auto qualified = resolve_(text_at(function));
+    return text_at(function) == "float" || text_at(function) == "int" ||
+           (qualified && (qualified->starts_with("math.") || qualified->starts_with("numpy.sqrt")));
+  }
+  if (type == "identifier") {  // a parameter of the method that stores it
+    std::string_view name = text_at(value);
+    TSNode at = value;
+    while (present(at) && !is(at, "function_definition")) at = ts_node_parent(at);
+    if (!present(at)) return false;
+    std::vector<TSNode> work{field(at, "body")};
+    while (!work.empty()) {  // bound again, it may be anything
+      TSNode node = work.back();
+      work.pop_back();
+      if (is(node, "assignment") && text_at(field(node, "left")) == name) return false;
+      for (TSNode child : children_of(node)) work.push_back(child);
+    }
+    for (TSNode parameter : children_of(field(at, "parameters"))) {
+      TSNode own = field(parameter, "name");
+      if (!present(own) && is(parameter, "typed_parameter") && !children_of(parameter).empty()) {
+        own = children_of(parameter).front();
+      }
+      if (!present(own) || text_at(own) != name) continue;
+      TSNode fallback = field(parameter, "value"), annotation = field(parameter, "type");
+      return (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) ||
+             (present(annotation) &&
+              (text_at(annotation) == "float" || text_at(annotation) == "int"));
+    }
+  }
+  return false;
+}
+
+TSNode ClassFacts::private_method(const std::string& class_name, std::string_view name) {
+  if (!name.starts_with("_") || name.starts_with("__") || !classes_.contains(class_name)) return {};
+  if (stores(class_name, name)) return {};
+  TSNode found{};
+  for (const std::string& kin : kin_of(class_name)) {
+    for (TSNode child : statements_of(field(classes_.find(kin)->second.definition, "body"))) {
+      TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
+      if (!is(method, "function_definition") || text_at(field(method, "name")) != name) continue;
+      bool plain = kin == class_name && is(child, "function_definition");
+      if (!plain || present(found)) return {};
+      found = method;
+    }
+  }
+  return found;
+}
+
+std::optional<std::string> ClassFacts::text(const std::string& class_name,
+                                            std::string_view attribute) {
+  Answer& a = answer(class_name, attribute);
+  if (a.values.size() != 1 || ts_node_is_null(a.values[0]) || !is(a.values[0], "string")) {
+    return std::nullopt;
+  }
+  std::string out;
+  for (TSNode part : children_of(a.values[0])) {
+    if (is(part, "interpolation")) return std::nullopt;
+    if (is(part, "string_content")) out += text_at(part);
+  }
+  return out;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,77 @@
+// What the classes of a file say of their objects' attributes: `self.norm = nn.LayerNorm(…)`,
+// `self.scale = head_dim ** -0.5`, `_backend = "flex"` in the body. A class and those of the file
+// that it inherits from, or that inherit from it, speak together; they must agree.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/frontend/python/syntax.hpp"
+
+namespace refit::python {
+
+class ClassFacts {
+ public:
+  // The qualified name that a dotted name of the module stands for.
+  using Resolve = std::function<std::optional<std::string>(std::string_view dotted)>;
+
+  ClassFacts(std::string_view source, const Catalogue& catalogue, Resolve resolve)
+      : source_(source), catalogue_(catalogue), resolve_(std::move(resolve)) {}
+
+  void add_class(const std::string& qualified, TSNode definition);
+
+  // Whether `self.NAME` is assigned in the class or its kin.
+  bool stores(const std::string& class_name, std::string_view attribute);
+  // The catalogue's classes that `self.NAME` is an object of; empty where the file does not show
+  // them all.
+  const std::vector<const Operation*>& instances(const std::string& class_name,
+                                                 std::string_view attribute);
+  // Whether every value that the file gives to `self.NAME` is a number.
+  bool number(const std::string& class_name, std::string_view attribute);
+  // The definition of a private method, where no class of this file's kin has another of that name;
+  // a null node otherwise.
+  TSNode private_method(const std::string& class_name, std::string_view name);
+  // The string that the class's body gives to NAME, and nothing else changes.
+  std::optional<std::string> text(const std::string& class_name, std::string_view attribute);
+
+ private:
+  struct Class {
+    TSNode definition{};
+    std::vector<std::string> bases;  // last components of their names
+    bool read = false;
+    std::vector<std::string> kin;  // with itself; filled when first asked for
+    // Right-hand sides by attribute; a null node where a value is given in another way.
+    std::map<std::string, std::vector<TSNode>, std::less<>> stores;
+    std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
+  };
+  struct Answer {
+    bool known = false;
+    std::vector<TSNode> values;
+    std::optional<std::vector<const Operation*>> instances;
+    std::optional<bool> number;
+  };
+
+  void read(Class& c);
+  const std::vector<std::string>& kin_of(const std::string& class_name);
+  Answer& answer(const std::string& class_name, std::string_view attribute);
+  bool stored_by_others(std::string_view attribute) const;
+  bool bound_locally(TSNode at, std::string_view name);
+  bool class_of(TSNode value, std::vector<const Operation*>& out);
+  bool numeric(TSNode value, int depth) const;
+  std::string_view text_at(TSNode node) const { return text_of(source_, node); }
+
+  std::string_view source_;
+  const Catalogue& catalogue_;
+  Resolve resolve_;
+  std::map<std::string, Class, std::less<>> classes_;
+  std::map<std::pair<std::string, std::string>, Answer> answers_;
+  std::map<uint32_t, std::set<std::string_view>> local_names_;  // by where a function begins
+};
+
+}  // namespace refit::python

@@ -1,0 +1,223 @@
+// See heirs.hpp.
+#include "rewriter/frontend/python/heirs.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace refit::python {
+
+namespace {
+
+bool word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::string_view trimmed(std::string_view text) {
+  size_t begin = text.find_first_not_of(" \t\r\n\\");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n\\") - begin + 1);
+}
+
+std::string_view word_at(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && word_char(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+size_t line_start(std::string_view text, size_t at) {
+  size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return newline == std::string_view::npos ? 0 : newline + 1;
+}
+
+size_t indentation(std::string_view text, size_t line) {
+  size_t at = line;
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  return at - line;
+}
+
+// The last component of a base as it is written: `nn.Module`, `Base[T]`.
+std::string_view base_name(std::string_view written) {
+  written = trimmed(written.substr(0, written.find('[')));
+  written = trimmed(written.substr(0, written.find('(')));
+  size_t dot = written.rfind('.');
+  return dot == std::string_view::npos ? written : trimmed(written.substr(dot + 1));
+}
+
+// The entries between the parenthesis at `open` and its partner, comments left out.
+std::vector<std::string> entries(std::string_view text, size_t open) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if ((c == ')' || c == ']' || c == '}') && --depth == 0) break;
+    if (c == ',' && depth == 1) {
+      out.emplace_back();
+    } else if (depth > 0) {
+      out.back() += c;
+    }
+    if (c == '(' || c == '[' || c == '{') ++depth;
+  }
+  return out;
+}
+
+struct Header {
+  std::string name;
+  std::vector<std::string> bases;
+  uint32_t begin, end;
+};
+
+// Where the next definition stands that is no part of a class whose header is indented so far.
+size_t extent(std::string_view text, size_t begin, size_t depth) {
+  for (size_t newline = text.find('\n', begin); newline != std::string_view::npos;
+       newline = text.find('\n', newline + 1)) {
+    size_t line = newline + 1, inner = indentation(text, line);
+    if (inner > depth) continue;
+    std::string_view rest = text.substr(line + inner);
+    if (rest.starts_with("class ") || rest.starts_with("def ") || rest.starts_with("async def ") ||
+        rest.starts_with("@")) {
+      return line;
+    }
+  }
+  return text.size();
+}
+
+std::vector<Header> headers(std::string_view text) {
+  std::vector<Header> out;
+  for (size_t at = text.find("class "); at != std::string_view::npos;
+       at = text.find("class ", at + 1)) {
+    size_t line = line_start(text, at), depth = indentation(text, line);
+    if (line + depth != at) continue;
+    size_t name_at = text.find_first_not_of(" \t", at + 6);
+    if (name_at == std::string_view::npos) break;
+    std::string_view name = word_at(text, name_at);
+    size_t after = text.find_first_not_of(" \t", name_at + name.size());
+    if (name.empty() || after == std::string_view::npos) continue;
+    Header header{std::string(name),
+                  {},
+                  static_cast<uint32_t>(at),
+                  static_cast<uint32_t>(extent(text, at, depth))};
+    if (text[after] == '[') after = text.find('(', after);
+    if (after != std::string_view::npos && text[after] == '(') {
+      for (const std::string& entry : entries(text, after)) {
+        if (entry.find('=') != std::string::npos) continue;
+        std::string_view base = base_name(entry);
+        if (!base.empty()) header.bases.emplace_back(base);
+      }
+    }
+    out.push_back(std::move(header));
+  }
+  return out;
+}
+
+// What `import NAME as ALIAS` calls by another name.
+std::string_view imported_as(std::string_view text, std::string_view alias) {
+  std::string written = " as " + std::string(alias);
+  for (size_t at = text.find(written); at != std::string_view::npos;
+       at = text.find(written, at + 1)) {
+    size_t end = at + written.size();
+    if (end < text.size() && word_char(text[end])) continue;
+    size_t begin = at;
+    while (begin > 0 && word_char(text[begin - 1])) --begin;
+    if (begin < at) return text.substr(begin, at - begin);
+  }
+  return alias;
+}
+
+std::string local_key(uint32_t file, std::string_view name) {
+  return std::to_string(file) + ":" + std::string(name);
+}
+
+}  // namespace
+
+void Heirs::add(uint32_t file, std::string_view text) {
+  std::vector<Header> found = headers(text);
+  std::set<std::string_view> local;
+  for (const Header& h : found) local.insert(h.name);
+  for (const Header& h : found) {
+    for (const std::string& base : h.bases) {
+      std::string key =
+          local.contains(base) ? local_key(file, base) : std::string(imported_as(text, base));
+      heirs_[key].push_back({h.name, file, h.begin, h.end});
+    }
+  }
+  for (std::string_view function : {"isinstance", "issubclass"}) {
+    for (size_t at = text.find(function); at != std::string_view::npos;
+         at = text.find(function, at + 1)) {
+      size_t open = at + function.size();
+      if (open >= text.size() || text[open] != '(') continue;
+      auto arguments = entries(text, open);
+      if (arguments.size() < 2) continue;
+      const std::string& asked = arguments[1];
+      for (size_t i = 0; i < asked.size();) {
+        std::string_view word = word_at(asked, i);
+        bool last = i + word.size() >= asked.size() || asked[i + word.size()] != '.';
+        if (!word.empty() && last && !local.contains(word)) {
+          compared_.emplace(imported_as(text, word));
+        }
+        i += std::max<size_t>(word.size(), 1);
+      }
+    }
+  }
+}
+
+std::vector<Heir> Heirs::of(const std::string& name, uint32_t file) const {
+  std::vector<Heir> out;
+  std::set<std::string> seen;
+  std::vector<std::pair<std::string, uint32_t>> work{{name, file}};
+  while (!work.empty()) {
+    auto [base, home] = work.back();
+    work.pop_back();
+    if (!seen.insert(local_key(home, base)).second) continue;
+    for (const std::string& key : {base, local_key(home, base)}) {
+      auto known = heirs_.find(key);
+      if (known == heirs_.end()) continue;
+      for (const Heir& heir : known->second) {
+        out.push_back(heir);
+        work.emplace_back(heir.name, heir.file);
+      }
+    }
+  }
+  return out;
+}
+
+bool stores_attribute(std::string_view body, std::string_view attribute) {
+  bool by_name = body.find("setattr(") != std::string_view::npos ||
+                 body.find("add_module(") != std::string_view::npos ||
+                 body.find("register_module(") != std::string_view::npos;
+  for (size_t at = body.find(attribute); at != std::string_view::npos;
+       at = body.find(attribute, at + 1)) {
+    size_t end = at + attribute.size();
+    if ((at > 0 && word_char(body[at - 1])) || (end < body.size() && word_char(body[end]))) {
+      continue;
+    }
+    char before = at == 0 ? '\n' : body[at - 1];
+    if (by_name && (before == '"' || before == '\'')) return true;
+    size_t line = line_start(body, at);
+    std::string_view head = trimmed(body.substr(line, at - line));
+    size_t next = body.find_first_not_of(" \t", end);
+    char follows = next == std::string_view::npos ? '\n' : body[next];
+    bool assigned = follows == ':' || (follows == '=' && !body.substr(next).starts_with("=="));
+    if (head.empty() || head == "def" || head == "async def") {
+      if (assigned || !head.empty()) return true;
+      continue;
+    }
+    if (before != '.') continue;
+    if (head == "del self.") return true;
+    if (assigned && head.ends_with("self.")) return true;
+    // `self.q_norm, self.k_norm = …`
+    std::string_view rest = body.substr(end, body.find('\n', end) - end);
+    if (head.starts_with("self.") && head.find('(') == std::string_view::npos && follows == ',' &&
+        rest.find('=') != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace refit::python

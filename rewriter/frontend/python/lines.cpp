@@ -1,0 +1,200 @@
+// Brackets, strings and comments as Python's own tokenizer finds them: see lines.hpp.
+#include "rewriter/frontend/python/lines.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace refit::python {
+
+namespace {
+
+constexpr int kFieldDepth = 64;  // f-strings inside f-strings
+
+// Bytes at which the scan of a line has something to do.
+constexpr std::array<bool, 256> kSpecial = [] {
+  std::array<bool, 256> table{};
+  for (unsigned char c : std::string_view("\n\\#'\"()[]{}")) table[c] = true;
+  return table;
+}();
+
+}  // namespace
+
+size_t Lines::next_line(size_t at) const {
+  size_t end = text_.find('\n', at);
+  return end == std::string_view::npos ? text_.size() : end + 1;
+}
+
+size_t Lines::string_end(size_t at, int depth) const {
+  char quote = text_[at];
+  bool formatted = false;
+  for (size_t p = at, n = 0; p > 0 && n < 3; --p, ++n) {
+    char before = text_[p - 1];
+    if (before == 'f' || before == 'F' || before == 't' || before == 'T') {
+      formatted = true;
+    } else if (!(before == 'r' || before == 'R' || before == 'b' || before == 'B' ||
+                 before == 'u' || before == 'U')) {
+      if (name_char(before)) formatted = false;  // `if"…"`: a word, no prefix
+      break;
+    }
+  }
+  bool triple = text_.size() - at >= 3 && text_[at + 1] == quote && text_[at + 2] == quote;
+  at += triple ? 3 : 1;
+  while (at < text_.size()) {
+    char c = text_[at];
+    if (c == '\\') {
+      at += 2;
+      if (at <= text_.size() && text_[at - 1] == '\r' && at < text_.size() && text_[at] == '\n')
+        ++at;
+    } else if (c == quote) {
+      if (!triple) return at + 1;
+      if (text_.size() - at >= 3 && text_[at + 1] == quote && text_[at + 2] == quote) {
+        return at + 3;
+      }
+      ++at;
+    } else if (c == '\n' && !triple) {
+      return std::string_view::npos;
+    } else if (c == '{' && formatted) {
+      if (at + 1 < text_.size() && text_[at + 1] == '{') {
+        at += 2;
+      } else {
+        at = field_end(at + 1, quote, triple, depth + 1);
+        if (at == std::string_view::npos) return at;
+      }
+    } else {
+      ++at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+size_t Lines::field_end(size_t at, char quote, bool triple, int depth) const {
+  if (depth > kFieldDepth) return std::string_view::npos;
+  int brackets = 0;
+  bool specifier = false;
+  while (at < text_.size()) {
+    char c = text_[at];
+    if (specifier) {
+      if (c == '}') return at + 1;
+      if (c == '{') {
+        at = field_end(at + 1, quote, triple, depth + 1);
+        if (at == std::string_view::npos) return at;
+        continue;
+      }
+      if ((c == quote || c == '\n') && !triple) return std::string_view::npos;
+      ++at;
+    } else if (c == '\'' || c == '"') {
+      at = string_end(at, depth);
+      if (at == std::string_view::npos) return at;
+    } else if (c == '#') {
+      at = next_line(at);
+    } else {
+      if (c == '(' || c == '[' || c == '{') ++brackets;
+      if (c == '}' && brackets == 0) return at + 1;
+      if (c == ')' || c == ']' || c == '}') --brackets;
+      if (brackets < 0) return std::string_view::npos;
+      if (c == ':' && brackets == 0) specifier = true;
+      ++at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+size_t Lines::logical_line(size_t at, size_t* code_end) const {
+  int brackets = 0;
+  while (true) {
+    while (at < text_.size() && !kSpecial[static_cast<unsigned char>(text_[at])]) ++at;
+    if (at == text_.size()) {
+      *code_end = at;
+      return brackets == 0 ? at : std::string_view::npos;
+    }
+    switch (text_[at]) {
+      case '\n':
+        if (brackets == 0) {
+          *code_end = at;
+          return at + 1;
+        }
+        ++at;
+        break;
+      case '#': {
+        size_t end = text_.find('\n', at);
+        if (brackets == 0) {
+          *code_end = at;
+          return end == std::string_view::npos ? text_.size() : end + 1;
+        }
+        if (end == std::string_view::npos) return end;
+        at = end + 1;
+        break;
+      }
+      case '\\':
+        at += text_.substr(at + 1).starts_with("\r\n") ? 3 : 2;
+        at = std::min(at, text_.size());
+        break;
+      case '\'':
+      case '"':
+        at = string_end(at, 0);
+        if (at == std::string_view::npos) return at;
+        break;
+      case '(':
+      case '[':
+      case '{':
+        ++brackets;
+        ++at;
+        break;
+      default:
+        if (--brackets < 0) return std::string_view::npos;
+        ++at;
+    }
+  }
+}
+
+size_t Lines::find_outside(size_t at, size_t end, char wanted) const {
+  int brackets = 0;
+  while (at < end) {
+    char c = text_[at];
+    if (c == wanted && brackets == 0) return at;
+    if (c == '\'' || c == '"') {
+      at = std::min(string_end(at, 0), end);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(next_line(at), end);
+      continue;
+    }
+    if (c == '(' || c == '[' || c == '{') ++brackets;
+    if (c == ')' || c == ']' || c == '}') --brackets;
+    ++at;
+  }
+  return std::string_view::npos;
+}
+
+size_t Lines::header_colon(size_t at, size_t end) const {
+  while (true) {
+    size_t colon = find_outside(at, end, ':');
+    if (colon == std::string_view::npos) return colon;
+    std::string_view before = text_.substr(at, colon - at);
+    size_t lambda = before.rfind("lambda");
+    if (lambda == std::string_view::npos) return colon;
+    at = colon + 1;
+  }
+}
+
+std::vector<std::string_view> Lines::parts(std::string_view text) const {
+  std::vector<std::string_view> out;
+  auto at = static_cast<size_t>(text.data() - text_.data());
+  size_t end = at + text.size();
+  while (at <= end) {
+    size_t stop = std::min(find_outside(at, end, ','), end);
+    std::string_view part = trimmed(text_.substr(at, stop - at));
+    // A comment may stand before a name in a list over several lines.
+    while (part.starts_with("#")) {
+      size_t line_end = part.find('\n');
+      part =
+          line_end == std::string_view::npos ? std::string_view{} : trimmed(part.substr(line_end));
+    }
+    if (!part.empty()) out.push_back(part);
+    at = stop + 1;
+  }
+  return out;
+}
+
+}  // namespace refit::python

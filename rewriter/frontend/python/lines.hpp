@@ -1,0 +1,53 @@
+// Where things end in Python text, found without a parser: strings, logical lines, lists between
+// brackets. What the scan behind outline.hpp is made of.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace refit::python {
+
+inline bool name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+inline bool blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
+inline bool space(char c) { return blank(c) || c == '\r' || c == '\n'; }
+
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (space(text.front()) || text.front() == '\\')) text.remove_prefix(1);
+  while (!text.empty() && (space(text.back()) || text.back() == '\\')) text.remove_suffix(1);
+  return text;
+}
+
+inline std::string_view first_word(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size() && name_char(text[end])) ++end;
+  return text.substr(0, end);
+}
+
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text) {}
+
+  size_t next_line(size_t at) const;
+  // The end of a string whose opening quote is at `at`; npos where it is not closed.
+  size_t string_end(size_t at, int depth) const;
+  // The end of a replacement field of an f-string, past its `}`.
+  size_t field_end(size_t at, char quote, bool triple, int depth) const;
+  // Where the logical line that begins at `at` ends and the next physical line begins; `code_end`
+  // is where its code ends, before a comment. npos where brackets or strings are not closed.
+  size_t logical_line(size_t at, size_t* code_end) const;
+  // The first of `wanted` outside brackets and strings in [at, end); npos where there is none.
+  size_t find_outside(size_t at, size_t end, char wanted) const;
+  // The colon that ends a header; those of lambdas before it are passed over.
+  size_t header_colon(size_t at, size_t end) const;
+  // Parts between commas outside brackets.
+  std::vector<std::string_view> parts(std::string_view text) const;
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace refit::python

@@ -1,0 +1,448 @@
+// The scan behind outline.hpp: logical lines by brackets, strings and indentation, as Python's own
+// tokenizer finds them, and of each only the first words.
+#include "rewriter/frontend/python/outline.hpp"
+
+#include <algorithm>
+
+#include "rewriter/frontend/python/lines.hpp"
+
+namespace refit::python {
+
+namespace {
+
+bool is_name(std::string_view text) {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  if (text == "None" || text == "True" || text == "False") return false;
+  return std::all_of(text.begin(), text.end(), name_char);
+}
+
+// `a`, `a.b.c`
+bool is_dotted(std::string_view text) {
+  while (true) {
+    size_t dot = text.find('.');
+    if (!is_name(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+class Scanner {
+ public:
+  Scanner(std::string_view text, Outline& out) : text_(text), lines_(text), out_(out) {}
+
+  bool run() {
+    size_t at = 0;
+    while (at < text_.size()) {
+      uint32_t indent = 0;
+      for (; at < text_.size() && blank(text_[at]); ++at) {
+        indent = text_[at] == '\f' ? 0 : text_[at] == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
+      }
+      if (at == text_.size()) break;
+      char c = text_[at];
+      if (c == '\n' || c == '\r') {
+        ++at;
+        continue;
+      }
+      if (c == '#') {
+        at = lines_.next_line(at);
+        continue;
+      }
+      if (c == '\\' &&
+          (text_.substr(at + 1).starts_with("\n") || text_.substr(at + 1).starts_with("\r\n"))) {
+        // A line of nothing but its own continuation: what follows has this line's indentation.
+        at = text_.find('\n', at) + 1;
+        while (at < text_.size() && blank(text_[at])) ++at;
+        if (at == text_.size() || text_[at] == '\n' || text_[at] == '\r') continue;
+      }
+      size_t code_end = 0;
+      size_t next = lines_.logical_line(at, &code_end);
+      if (next == std::string_view::npos) return false;
+      if (!line(at, code_end, indent)) return false;
+      at = next;
+    }
+    while (blocks_.size() > 1) close();
+    return true;
+  }
+
+ private:
+  enum class In : uint8_t { module, type, function };
+  struct Block {
+    In in = In::module;
+    bool guarded = false;
+    bool opened = true;  // its first statement was seen
+    uint32_t indent = 0;
+    uint32_t header = 0;  // indentation of the line that opened it
+    size_t definition = SIZE_MAX;
+    size_t type = SIZE_MAX;  // the class around
+  };
+
+  void close() {
+    Block& block = blocks_.back();
+    if (block.definition != SIZE_MAX) {
+      OutlinedDefinition& d = out_.definitions[block.definition];
+      d.end = last_code_;
+      if (!block.opened) d.body = d.end;
+    }
+    blocks_.pop_back();
+  }
+
+  bool line(size_t begin, size_t end, uint32_t indent) {
+    while (blocks_.size() > 1) {
+      Block& top = blocks_.back();
+      if (!top.opened) {
+        if (indent <= top.header) return false;  // a header without a body
+        top.opened = true;
+        top.indent = indent;
+        if (top.definition != SIZE_MAX) {
+          out_.definitions[top.definition].body = static_cast<uint32_t>(begin);
+        }
+        break;
+      }
+      if (top.in == In::function ? indent > top.header : indent >= top.indent) break;
+      close();
+    }
+    Block& home = blocks_.back();
+    if (home.in != In::function && indent != home.indent) return false;
+    std::string_view code = text_.substr(begin, end - begin);
+    if (home.in == In::function) {
+      inner(begin, end);
+    } else if (!statement(begin, end, indent, home)) {
+      return false;
+    }
+    while (!code.empty() && space(code.back())) code.remove_suffix(1);
+    last_code_ = static_cast<uint32_t>(begin + code.size());
+    return true;
+  }
+
+  // A line of a function: only its imports are of interest.
+  void inner(size_t begin, size_t end) {
+    std::string_view code = text_.substr(begin, end - begin);
+    size_t from = code.find("from");
+    if (from == std::string_view::npos || code.find("import", from) == std::string_view::npos) {
+      return;
+    }
+    simple_statements(begin, end, false, nullptr);
+    if (from != 0) {  // `try: from a import b`
+      size_t colon = lines_.find_outside(begin, end, ':');
+      if (colon != std::string_view::npos) simple_statements(colon + 1, end, false, nullptr);
+    }
+  }
+
+  bool statement(size_t begin, size_t end, uint32_t indent, const Block& home) {
+    std::string_view code = text_.substr(begin, end - begin);
+    if (code.front() == '@') {
+      if (!decorated_) decorated_ = static_cast<uint32_t>(begin);
+      return true;
+    }
+    Names* names = home.in == In::module ? &out_.module.names : nullptr;
+    std::string_view word = first_word(code);
+    std::string_view rest = code;
+    if (word == "async") {
+      rest.remove_prefix(word.size());
+      rest = trimmed(rest);
+      word = first_word(rest);
+    }
+    if (word == "def" || word == "class") {
+      define(begin, end, indent, home, word == "class", trimmed(rest.substr(word.size())), names);
+      return true;
+    }
+    decorated_.reset();
+    static constexpr std::string_view kCompound[] = {"if",   "elif",   "else",    "try", "while",
+                                                     "with", "except", "finally", "for"};
+    bool compound =
+        std::find(std::begin(kCompound), std::end(kCompound), word) != std::end(kCompound);
+    if (word == "match" || word == "case") {
+      std::string_view all = trimmed(code), after = trimmed(all.substr(word.size()));
+      compound = !all.empty() && after.size() > 1 && all.back() == ':' && after.front() != '.' &&
+                 after.front() != '=' && after.front() != ',' && after.front() != ':';
+      if (word == "case" && !compound) compound = match_case(begin, end, after);
+    }
+    if (!compound) {
+      simple_statements(begin, end, home.guarded, names);
+      return true;
+    }
+    if (word == "for" && names != nullptr) loop_names(begin, end, rest);
+    size_t colon = lines_.header_colon(begin + (rest.data() - code.data()) + word.size(), end);
+    if (colon == std::string_view::npos) return false;
+    Block block{home.in, true, false, 0, indent, SIZE_MAX, home.type};
+    if (trimmed(text_.substr(colon + 1, end - colon - 1)).empty()) {
+      blocks_.push_back(block);
+    } else {
+      simple_statements(colon + 1, end, true, names);
+    }
+    return true;
+  }
+
+  // `case 1: x = 2` on one line.
+  bool match_case(size_t begin, size_t end, std::string_view after) const {
+    if (after.empty() || after.front() == '=' || after.front() == '.' || after.front() == ',' ||
+        after.front() == ':' || after.front() == '(') {
+      return false;
+    }
+    return lines_.find_outside(begin, end, ':') != std::string_view::npos;
+  }
+
+  void loop_names(size_t begin, size_t end, std::string_view rest) {
+    std::string_view left = rest.substr(3);
+    size_t at = begin + (left.data() - text_.data()) - begin;
+    size_t in = at;
+    while (true) {  // the word `in` outside brackets
+      in = lines_.find_outside(in, end, 'i');
+      if (in == std::string_view::npos) return;
+      bool word = text_.substr(in, 2) == "in" && (in == 0 || !name_char(text_[in - 1])) &&
+                  (in + 2 >= end || !name_char(text_[in + 2]));
+      if (word) break;
+      ++in;
+    }
+    target(text_.substr(at, in - at), "", begin, end, true, out_.module.names);
+  }
+
+  void define(size_t begin, size_t end, uint32_t indent, const Block& home, bool type,
+              std::string_view header, Names* names) {
+    std::string_view name = first_word(header);
+    OutlinedDefinition d;
+    d.name = name;
+    d.is_class = type;
+    d.owner = home.type;
+    d.begin = decorated_.value_or(static_cast<uint32_t>(begin));
+    d.header = static_cast<uint32_t>(begin);
+    decorated_.reset();
+    if (names != nullptr && !name.empty()) {
+      bind(*names, name,
+           {type ? Binding::Kind::class_ : Binding::Kind::function,
+            out_.module.name + "." + std::string(name),
+            {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)},
+            home.guarded});
+    }
+    size_t after = begin + static_cast<size_t>(header.data() - (text_.data() + begin));
+    size_t colon = lines_.find_outside(after, end, ':');
+    Block block{type ? In::type : In::function,
+                home.guarded,
+                false,
+                0,
+                indent,
+                out_.definitions.size(),
+                type ? out_.definitions.size() : home.type};
+    std::string_view tail = colon == std::string_view::npos
+                                ? std::string_view{}
+                                : trimmed(text_.substr(colon + 1, end - colon - 1));
+    if (colon != std::string_view::npos && tail.empty()) {
+      out_.definitions.push_back(d);
+      blocks_.push_back(block);
+      return;
+    }
+    // On one line: nothing that could be left out.
+    if (colon != std::string_view::npos) simple_statements(colon + 1, end, true, nullptr);
+    d.end = d.body = static_cast<uint32_t>(end);
+    out_.definitions.push_back(d);
+  }
+
+  void bind(Names& names, std::string_view name, Binding binding) {
+    auto found = names.bindings.find(name);
+    if (found == names.bindings.end()) {
+      found = names.bindings.emplace(std::string(name), std::vector<Binding>{}).first;
+    }
+    found->second.push_back(std::move(binding));
+  }
+
+  // Simple statements with `;` between; `names` is null where their bindings are nobody's.
+  void simple_statements(size_t begin, size_t end, bool guarded, Names* names) {
+    while (begin < end) {
+      size_t stop = std::min(lines_.find_outside(begin, end, ';'), end);
+      simple(begin, stop, guarded, names);
+      begin = stop + 1;
+    }
+  }
+
+  void simple(size_t begin, size_t end, bool guarded, Names* names) {
+    std::string_view code = trimmed(text_.substr(begin, end - begin));
+    std::string_view word = first_word(code);
+    if (word == "from") {
+      import_from(code, guarded, names);
+    } else if (names == nullptr) {
+      return;
+    } else if (word == "import") {
+      import_modules(code.substr(word.size()), guarded, *names);
+    } else if (!code.empty() && word != "lambda" && word != "return" &&
+               !(word == "type" && code.size() > 5 && blank(code[4]) && name_char(code[5]))) {
+      assignment(code, guarded, *names);
+    }
+  }
+
+  ByteRange range(std::string_view part) const {
+    auto begin = static_cast<uint32_t>(part.data() - text_.data());
+    return {begin, begin + static_cast<uint32_t>(part.size())};
+  }
+
+  // `name` or `name as alias`, whatever blanks and comments stand between.
+  struct Aliased {
+    std::string name, alias;
+  };
+  static Aliased aliased(std::string_view part) {
+    std::vector<std::string> words;
+    for (size_t at = 0; at < part.size();) {
+      if (part[at] == '#') {
+        at = std::min(part.find('\n', at), part.size());
+      } else if (name_char(part[at]) || part[at] == '.' || part[at] == '*') {
+        size_t end = at;
+        while (end < part.size() &&
+               (name_char(part[end]) || part[end] == '.' || part[end] == '*')) {
+          ++end;
+        }
+        words.emplace_back(part.substr(at, end - at));
+        at = end;
+      } else {
+        ++at;
+      }
+    }
+    if (words.empty()) return {};
+    if (words.size() >= 3 && words[1] == "as") return {words[0], words[2]};
+    return {words[0], ""};
+  }
+
+  void import_modules(std::string_view list, bool guarded, Names& names) {
+    for (std::string_view part : lines_.parts(list)) {
+      Aliased a = aliased(part);
+      if (a.name.empty()) continue;
+      if (!a.alias.empty()) {
+        bind(names, a.alias, {Binding::Kind::import, a.name, range(part), guarded});
+      } else {
+        std::string head = a.name.substr(0, a.name.find('.'));
+        bind(names, head, {Binding::Kind::import, head, range(part), guarded});
+      }
+    }
+  }
+
+  void import_from(std::string_view code, bool guarded, Names* names) {
+    std::string_view rest = trimmed(code.substr(4));
+    size_t import = std::string_view::npos;
+    std::string written;
+    for (size_t at = 0; at < rest.size();) {
+      if (name_char(rest[at])) {
+        std::string_view word = first_word(rest.substr(at));
+        if (word == "import") {
+          import = at + word.size();
+          break;
+        }
+        written += word;
+        at += word.size();
+      } else {
+        if (rest[at] == '.') written += '.';
+        ++at;
+      }
+    }
+    if (import == std::string_view::npos || written == "__future__") return;
+    std::string from = absolute_module(written, out_.module.name, out_.module.package);
+    std::string_view list = trimmed(rest.substr(import));
+    if (list.starts_with("*")) {
+      if (names != nullptr) names->stars.push_back(from);
+      return;
+    }
+    if (list.starts_with("(")) {
+      list.remove_prefix(1);
+      if (list.ends_with(")")) list.remove_suffix(1);
+    }
+    for (std::string_view part : lines_.parts(list)) {
+      Aliased a = aliased(part);
+      if (a.name.empty()) continue;
+      std::string qualified = from.empty() ? a.name : from + "." + a.name;
+      out_.module.inner_imports.insert(qualified);
+      if (names == nullptr) continue;
+      bind(*names, a.alias.empty() ? a.name : a.alias,
+           {Binding::Kind::import, qualified, range(code), guarded});
+    }
+  }
+
+  void assignment(std::string_view code, bool guarded, Names& names) {
+    auto begin = static_cast<size_t>(code.data() - text_.data());
+    size_t end = begin + code.size();
+    std::vector<std::string_view> segments;
+    size_t from = begin;
+    bool augmented = false;
+    for (size_t at = begin; !augmented;) {
+      at = lines_.find_outside(at, end, '=');
+      if (at == std::string_view::npos) break;
+      if (at + 1 < end && text_[at + 1] == '=') {
+        at += 2;
+        continue;
+      }
+      char before = at > begin ? text_[at - 1] : ' ';
+      if (before == '!' ||
+          ((before == '<' || before == '>') && !(at >= begin + 2 && text_[at - 2] == before))) {
+        ++at;
+        continue;
+      }
+      size_t stop = at;
+      if (std::string_view("+-*/%@&|^<>").find(before) != std::string_view::npos) {
+        augmented = true;
+        while (stop > from &&
+               std::string_view("+-*/%@&|^<>").find(text_[stop - 1]) != std::string_view::npos) {
+          --stop;
+        }
+      }
+      segments.push_back(trimmed(text_.substr(from, stop - from)));
+      from = at + 1;
+      ++at;
+    }
+    std::string_view right = trimmed(text_.substr(from, end - from));
+    if (segments.empty()) {  // `x: int`
+      size_t colon = lines_.find_outside(begin, end, ':');
+      if (colon == std::string_view::npos) return;
+      segments.push_back(code);
+      right = {};
+    }
+    size_t colon = lines_.find_outside(
+        begin, begin + static_cast<size_t>(segments[0].data() + segments[0].size() - code.data()),
+        ':');
+    if (colon != std::string_view::npos) {
+      segments[0] = trimmed(text_.substr(begin, colon - begin));
+    }
+    for (size_t s = 0; s < segments.size(); ++s) {
+      bool last = s + 1 == segments.size();
+      target(segments[s], last && !augmented ? right : std::string_view{}, begin, end, guarded,
+             names);
+    }
+  }
+
+  void target(std::string_view text, std::string_view right, size_t begin, size_t end, bool guarded,
+              Names& names) {
+    text = trimmed(text);
+    if (is_name(text)) {
+      Binding b{Binding::Kind::assignment,
+                "",
+                {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)},
+                guarded};
+      if (right == "None") b.kind = Binding::Kind::none;
+      if (is_dotted(right)) b.qualified = right;
+      bind(names, text, std::move(b));
+      return;
+    }
+    bool bracketed = text.size() >= 2 && (text.front() == '(' || text.front() == '[') &&
+                     (text.back() == ')' || text.back() == ']');
+    if (bracketed) text = text.substr(1, text.size() - 2);
+    auto list = lines_.parts(text);
+    if (list.size() == 1 && !bracketed && text.find(',') == std::string_view::npos) return;
+    for (std::string_view part : list) {
+      if (part.size() < text.size()) target(part, {}, begin, end, guarded, names);
+    }
+  }
+
+  std::string_view text_;
+  Lines lines_;
+  Outline& out_;
+  std::vector<Block> blocks_{Block{}};
+  std::optional<uint32_t> decorated_;
+  uint32_t last_code_ = 0;
+};
+
+}  // namespace
+
+std::optional<Outline> outline(std::string_view text, std::string name, bool package) {
+  Outline out;
+  out.module.name = std::move(name);
+  out.module.package = package;
+  if (!Scanner(text, out).run()) return std::nullopt;
+  return out;
+}
+
+}  // namespace refit::python

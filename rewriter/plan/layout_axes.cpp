@@ -1,0 +1,132 @@
+// See layout_axes.hpp.
+#include "rewriter/plan/layout_axes.hpp"
+
+#include <algorithm>
+
+#include "rewriter/match/facts.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+std::optional<std::pair<int, int>> swap_of(const std::string& from, const std::string& to) {
+  if (from.size() != to.size()) return std::nullopt;
+  std::vector<int> moved;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != to[i]) moved.push_back(static_cast<int>(i));
+  }
+  if (moved.size() != 2) return std::nullopt;
+  return std::pair{moved[0], moved[1]};
+}
+
+std::optional<int> integer_of(const Graph& g, ValueId id) {
+  auto l = literal_of(g, id);
+  if (!l || l->kind != Literal::Kind::integer) return std::nullopt;
+  return static_cast<int>(l->integer);
+}
+
+std::optional<int> axis_of(const Graph& g, ValueId id, int rank) {
+  const Value& v = g[id];
+  if (v.op->axis.empty()) return std::nullopt;
+  ValueId given = g.argument(id, v.op->axis);
+  std::optional<int> axis;
+  if (given != kNone) {
+    axis = integer_of(g, given);
+  } else {
+    for (const Parameter& p : graph::parameters_of(v)) {
+      if (p.name == v.op->axis && p.default_value &&
+          p.default_value->kind == Literal::Kind::integer) {
+        axis = static_cast<int>(p.default_value->integer);
+      }
+    }
+  }
+  if (axis && *axis < 0) *axis += rank;
+  if (axis && (*axis < 0 || *axis >= rank)) return std::nullopt;
+  return axis;
+}
+
+namespace {
+
+std::vector<ValueId> subscripts_of(const Graph& g, ValueId subscripts) {
+  const Value& at = g[subscripts];
+  return at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
+}
+
+bool is_literal(const Graph& g, ValueId id, Literal::Kind kind) {
+  return g[id].kind == Kind::literal && g[id].literal.kind == kind;
+}
+
+// How many axes the subscripts name: slices and numbers do, an ellipsis and None do not.
+int named_axes(const Graph& g, const std::vector<ValueId>& parts) {
+  return static_cast<int>(std::count_if(parts.begin(), parts.end(), [&](ValueId p) {
+    return !is_literal(g, p, Literal::Kind::none) && !is_literal(g, p, Literal::Kind::symbol);
+  }));
+}
+
+}  // namespace
+
+std::optional<std::vector<int>> indexed_axes(const Graph& g, ValueId subscripts, int rank) {
+  const std::vector<ValueId> parts = subscripts_of(g, subscripts);
+  for (ValueId p : parts) {
+    if (g[p].kind != Kind::slice && !is_literal(g, p, Literal::Kind::integer) &&
+        !is_literal(g, p, Literal::Kind::none) && !is_literal(g, p, Literal::Kind::symbol)) {
+      return std::nullopt;
+    }
+  }
+  std::vector<int> out;
+  int axis = 0;
+  for (ValueId p : parts) {
+    if (g[p].kind == Kind::slice) {
+      out.push_back(axis++);
+    } else if (is_literal(g, p, Literal::Kind::integer)) {
+      ++axis;
+    } else if (is_literal(g, p, Literal::Kind::none)) {
+      out.push_back(-1);
+    } else {
+      for (int skipped = rank - named_axes(g, parts); skipped > 0; --skipped) out.push_back(axis++);
+    }
+  }
+  while (axis < rank) out.push_back(axis++);
+  return axis == rank ? std::optional(out) : std::nullopt;
+}
+
+bool whole_axis(const Graph& g, ValueId subscripts, int axis, int rank) {
+  const std::vector<ValueId> parts = subscripts_of(g, subscripts);
+  int here = 0;
+  for (ValueId p : parts) {
+    if (is_literal(g, p, Literal::Kind::none)) continue;
+    if (is_literal(g, p, Literal::Kind::symbol)) {  // an ellipsis
+      here += std::max(0, rank - named_axes(g, parts));
+      if (axis < here) return true;
+      continue;
+    }
+    if (here++ != axis) continue;
+    const Value& v = g[p];
+    return v.kind == Kind::slice && std::all_of(v.operands.begin(), v.operands.end(),
+                                                [](ValueId part) { return part == kNone; });
+  }
+  return true;
+}
+
+bool drops_axis(const Operation& op) {
+  return std::none_of(op.parameters.begin(), op.parameters.end(), [](const Parameter& p) {
+    return p.name == "chunks" || p.name.starts_with("split_size") || p.name.ends_with("sections") ||
+           p.name.starts_with("indices");
+  });
+}
+
+std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole) {
+  auto place = [&](int axis) {
+    auto at = std::find(axes.begin(), axes.end(), axis);
+    return at == axes.end() ? -1 : static_cast<int>(at - axes.begin());
+  };
+  int a = place(whole.first), b = place(whole.second);
+  if (a < 0 || b < 0) return std::nullopt;
+  return Flip{std::min(a, b), std::max(a, b), static_cast<int>(axes.size())};
+}
+
+}  // namespace refit

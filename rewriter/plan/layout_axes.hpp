@@ -1,0 +1,43 @@
+// Axis arithmetic for layout propagation: which axis of one value is which axis of another.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rewriter/graph/graph.hpp"
+
+namespace refit {
+
+// The axes of a value that change places, and how many it has.
+struct Flip {
+  int first = 0, second = 0, rank = 0;
+  friend bool operator==(const Flip&, const Flip&) = default;
+  bool has(int axis) const { return axis == first || axis == second; }
+};
+
+// The two places where layouts differ ("BNSD", "BSND": 1 and 2); nullopt where it is not two.
+std::optional<std::pair<int, int>> swap_of(const std::string& from, const std::string& to);
+
+std::optional<int> integer_of(const graph::Graph& g, graph::ValueId id);
+
+// The axis that an operation works along, counted from the front.
+std::optional<int> axis_of(const graph::Graph& g, graph::ValueId id, int rank);
+
+// For every axis of `x[subscripts]` the axis of x that it is; -1 for a new one. nullopt where a
+// subscript is neither a slice nor a number.
+std::optional<std::vector<int>> indexed_axes(const graph::Graph& g, graph::ValueId subscripts,
+                                             int rank);
+
+// Whether the subscript for an axis of a value with `rank` axes keeps it whole.
+bool whole_axis(const graph::Graph& g, graph::ValueId subscripts, int axis, int rank);
+
+// Whether a split takes the axis away (unbind) or leaves a shorter one (chunk).
+bool drops_axis(const Operation& op);
+
+// The axes of a part when those of the whole are mapped by `axes`; nullopt where one of them is not
+// in the part.
+std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole);
+
+}  // namespace refit

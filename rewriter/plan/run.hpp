@@ -1,0 +1,173 @@
+// One run over all files, as its parts see it: what is known of each file, and what each part does.
+// engine.cpp scans, plans and collects; settle.cpp makes a file's new text and checks it;
+// through.cpp finds the calls of what was rewritten. Nobody outside plan/ includes this.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriter/plan/aliases.hpp"
+#include "rewriter/plan/engine.hpp"
+#include "rewriter/plan/frontends.hpp"
+#include "rewriter/plan/planner.hpp"
+#include "rewriter/plan/requirements.hpp"
+#include "rewriter/plan/workers.hpp"
+
+namespace refit {
+
+struct CallSite {  // a call to something that the project defines
+  std::string callee;
+  std::string rule;  // that knows this callee, but only outside its own library
+  std::string code, says;
+  Finding finding;
+};
+
+struct FileState {
+  bool scanned = false, parsed = false, relevant = false, aliased = false;
+  bool migrated_here = false;                  // names the runtime already
+  std::optional<std::string> bytes;            // until it is planned, where there is room
+  bool noted = false;                          // the calls of its own statements were
+  std::vector<ByteRange> left_out;             // functions that were not looked into
+  const LanguageFacts* language = nullptr;     // null: none that could concern a rule
+  bool unreadable_here = false;                // this build has no front end for it
+  std::vector<Alias> aliases;                  // that the file makes
+  std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
+  std::vector<bool> enabled;
+  std::vector<bool> words;  // of Run::tree_words
+  std::vector<Finding> findings;
+  std::vector<CallSite> calls;
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
+      definitions;                    // qualified -> (FILE:LINE, rule)
+  std::vector<std::string> migrated;  // functions that call the runtime already
+  std::vector<std::pair<std::string, std::string>>
+      gives;  // function -> what it returns the call of
+  std::optional<FileResult> changed;
+  std::vector<Problem> problems;
+  std::vector<std::string> notes;
+  std::vector<std::string> replaced;  // said where anything was changed
+  bool trains = false, exports = false;
+};
+
+class Run {
+ public:
+  Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
+      const EngineOptions& options, Frontends& frontends, const Requirements& requirements);
+
+  RunResult go(const Progress& progress);
+
+ private:
+  template <typename Work>
+  void each(Work work, size_t count, const Progress& progress) const {
+    std::atomic<size_t> done{0};
+    std::mutex reporting;
+    each_of(count, options_.jobs, [&](size_t i) {
+      work(i);
+      size_t n = ++done;
+      if (progress && (n % 16 == 0 || n == count)) {
+        std::lock_guard lock(reporting);
+        progress(n, count);
+      }
+    });
+  }
+
+  std::optional<std::string> read(size_t i);
+
+  // Looks at files that know a callee by another name only.
+  void follow_aliases();
+
+  void scan(size_t i);
+
+  // Where the file gives a callee's name another meaning, and other names to callees.
+  void note_other_meanings(size_t i, const std::string& bytes);
+
+  void file(size_t i);
+
+  // What a run over the file's rules wants lowered; a file that calls the runtime already is read
+  // whole.
+  Focus rules_focus(size_t i, bool sparse) const;
+  // Whether a rule asks what a class gives its objects, which stands in functions without a site.
+  bool asks_classes(size_t i) const;
+
+  // A file that names a function of a rule will likely be rewritten, and needs its whole tree then.
+  bool likely(size_t i) const;
+
+  Frontend* frontend(size_t i);
+
+  std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus);
+
+  void plan(size_t i, const std::string& bytes);
+
+  static void note_migrated(const Unit& unit, FileState& state);
+
+  // A file that does not parse is left whole, its sites said.
+  void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
+
+  void realise(size_t i, const Unit& unit, const std::vector<Change>& changes,
+               std::vector<PlannedSite*>& sites, const std::string& bytes);
+
+  // The calls may be sound where a recognised computation was not: those are taken up one by one,
+  // and one that would leave something to rewrite again stays out.
+  bool retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
+             const std::vector<PlannedSite*>& sites, const std::string& bytes);
+
+  // What a rewrite leaves may be a site of its own, a clamp behind a maximum that went: the new
+  // text is planned until nothing changes, and what is found on the way has its place in the old
+  // one.
+  struct Further {
+    bool settled = false;
+    bool broken = false;  // the new text does not parse
+    std::string bytes;    // the final content, where it is another than that given
+    std::vector<Finding> findings;
+  };
+
+  Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes);
+
+  // The unit that its edits make of a unit; what they do not touch is not parsed again.
+  std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,
+                               const std::string& bytes);
+
+  // Migrating the result again would change nothing.
+  bool settled(size_t i, const Unit& unit);
+
+  void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
+                  FileState& state);
+
+  using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+
+  // A function that gives what a rewritten one gives is rewritten with it.
+  void add_givers(Definitions& definitions) const;
+
+  // Looks for calls of some definitions where none were looked for yet.
+  void look_for_callers(const std::vector<std::string>& definitions);
+
+  void look_for_callers(const Callers& callers);
+
+  // Calls of definitions that were rewritten, also in files that no rule looked at.
+  void through();
+
+  // A call by a telltale name of a definition that no pattern recognised.
+  void name_anchor(CallSite& call) const;
+
+  RunResult collect();
+
+  const CompiledRules& compiled_;
+  const Input& input_;
+  const EngineOptions& options_;
+  Frontends& frontends_;
+  const Requirements& requirements_;
+  Planner planner_;
+  std::vector<FileState> states_;
+  std::atomic<uint64_t> kept_{0};
+  std::set<std::string> callee_names_;
+  std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
+  std::vector<NearMiss> near_;                            // of the one file that is asked about
+};
+
+}  // namespace refit

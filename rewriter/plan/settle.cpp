@@ -1,0 +1,205 @@
+// A file's new text: the edits of its sites, planned again until nothing is left to do, and refused
+// where it would not come to rest. Entry point: Run::realise.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "rewriter/plan/run.hpp"
+
+namespace refit {
+
+namespace {
+
+constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
+constexpr int kRounds = 4;       // times that a new text may be planned again
+
+}  // namespace
+
+void Run::realise(size_t i, const Unit& unit, const std::vector<Change>& changes,
+                  std::vector<PlannedSite*>& sites, const std::string& bytes) {
+  FileState& state = states_[i];
+  const std::string& name = input_.files[i].relative;
+  auto realised = frontend(i)->realise(unit, changes);
+  auto withhold = [&](const std::string& why) {
+    for (PlannedSite* site : sites) {
+      site->rewritten = false;
+      site->finding.outcome = Outcome::refused;
+      site->finding.code = "withheld";
+      site->finding.message = why;
+    }
+    state.problems.push_back({FileProblem::withheld, name, why});
+  };
+  if (!realised) {
+    withhold("the edits of its sites do not fit together: " + realised.error().message);
+    return;
+  }
+  for (size_t c = 0; c < sites.size(); ++c) {
+    if (realised->accepted[c]) {
+      sites[c]->finding.after = realised->after[c];
+      continue;
+    }
+    sites[c]->rewritten = false;
+    sites[c]->finding.outcome = Outcome::refused;
+    sites[c]->finding.code = realised->codes[c];
+    sites[c]->finding.message = realised->refused[c].message;
+  }
+  for (const std::string& note : realised->notes) state.notes.push_back(note);
+  std::string text = realised->edits.apply(unit.source().text());
+  auto encoded = unit.source().encode(text);
+  if (!encoded) {
+    withhold("self-check: " + encoded.error().message);
+    return;
+  }
+  Further further = settle(i, unit, realised->edits, *encoded);
+  if (further.broken) {
+    withhold("self-check: " +
+             frontend(i)->verify(unit, text).value_or("the new text cannot be read again"));
+    return;
+  }
+  if (!further.settled) {
+    if (retry(i, unit, changes, sites, bytes)) return;
+    withhold("self-check: planning the new text again is not empty, so the result is not final");
+    return;
+  }
+  for (Finding& f : further.findings) {
+    f.file = name;
+    state.findings.push_back(std::move(f));
+  }
+  if (!further.bytes.empty()) encoded = std::move(further.bytes);
+  if (*encoded == bytes) return;
+  state.changed = FileResult{name, bytes, std::move(*encoded)};
+}
+
+bool Run::retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
+                const std::vector<PlannedSite*>& sites, const std::string& bytes) {
+  std::vector<Change> kept;
+  std::vector<PlannedSite*> kept_sites;
+  auto settles = [&](const std::vector<Change>& some) {
+    auto realised = frontend(i)->realise(unit, some);
+    if (!realised) return false;
+    auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
+    if (!encoded) return false;
+    std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
+    return again != nullptr && settled(i, *again);
+  };
+  size_t tried = 0;
+  for (int regions = 0; regions < 2; ++regions) {
+    for (size_t c = 0; c < sites.size(); ++c) {
+      if (changes[c].edit_call != (regions == 0)) continue;
+      bool take = regions == 0;
+      if (!take && ++tried <= kRetries) {
+        kept.push_back(changes[c]);
+        take = settles(kept);
+        kept.pop_back();
+      }
+      if (take) {
+        kept.push_back(changes[c]);
+        kept_sites.push_back(sites[c]);
+        continue;
+      }
+      sites[c]->rewritten = false;
+      sites[c]->finding.outcome = Outcome::refused;
+      sites[c]->finding.code = "not-settled";
+      sites[c]->finding.message =
+          "rewriting it would leave something that a rule wants to rewrite again; simplify it "
+          "by hand";
+      sites[c]->finding.after.clear();
+    }
+  }
+  if (kept.size() == changes.size()) return false;
+  if (!kept.empty()) realise(i, unit, kept, kept_sites, bytes);
+  return true;
+}
+
+Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
+                         const std::string& bytes) {
+  Further out;
+  std::vector<EditSet> made{edits};
+  std::string now = bytes;
+  std::unique_ptr<Unit> held;  // of the round before
+  for (int round = 0; round <= kRounds; ++round) {
+    const Unit& last = held == nullptr ? unit : *held;
+    std::unique_ptr<Unit> next = reload(i, last, made.back(), now);
+    if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
+      out.broken = true;
+      return out;
+    }
+    UnitPlan again = planner_.plan(*next, *frontend(i), states_[i].enabled);
+    std::vector<Change> changes;
+    std::vector<PlannedSite*> sites;
+    for (PlannedSite& site : again.sites) {
+      if (!site.rewritten) continue;
+      changes.push_back(site.change);
+      sites.push_back(&site);
+    }
+    auto realised = frontend(i)->realise(*next, changes);
+    if (!realised) return out;
+    bool any = false;
+    for (size_t c = 0; c < sites.size(); ++c) {
+      if (!realised->accepted[c]) continue;
+      any = true;
+      Finding f = sites[c]->finding;
+      f.after = realised->after[c];
+      uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
+      for (const EditSet& before : std::views::reverse(made)) {
+        begin = before.original(begin);
+        end = before.original(end);
+      }
+      // A text that an earlier round moved is said where it stood.
+      std::string_view whole = unit.source().text();
+      if (!f.before.empty() && whole.substr(begin, f.before.size()) != f.before) {
+        auto distance = [&](size_t at) { return at > begin ? at - begin : begin - at; };
+        size_t nearest = whole.find(f.before);
+        for (size_t at = nearest; at != std::string_view::npos; at = whole.find(f.before, at + 1)) {
+          if (distance(at) < distance(nearest)) nearest = at;
+        }
+        if (nearest != std::string_view::npos) {
+          begin = static_cast<uint32_t>(nearest);
+          end = begin + static_cast<uint32_t>(f.before.size());
+        }
+      }
+      f.line = unit.source().position(begin).line;
+      f.column = unit.source().position(begin).column;
+      f.end_line = unit.source().position(std::max(begin, end)).line;
+      out.findings.push_back(std::move(f));
+    }
+    if (!any) {
+      out.settled = true;
+      return out;
+    }
+    std::string text = realised->edits.apply(next->source().text());
+    auto encoded = unit.source().encode(text);
+    if (!encoded) return out;
+    now = out.bytes = std::move(*encoded);
+    made.push_back(std::move(realised->edits));
+    held = std::move(next);
+  }
+  return out;
+}
+
+std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edits,
+                                  const std::string& bytes) {
+  auto source = Source::decode(input_.files[i].relative, bytes);
+  if (!source) return nullptr;
+  Focus focus = rules_focus(i, false);
+  focus.before = &unit;
+  focus.edits = &edits;
+  if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
+  auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
+  return again ? std::move(*again) : nullptr;
+}
+
+bool Run::settled(size_t i, const Unit& unit) {
+  UnitPlan again = planner_.plan(unit, *frontend(i), states_[i].enabled);
+  std::vector<Change> changes;
+  for (const PlannedSite& site : again.sites) {
+    if (site.rewritten) changes.push_back(site.change);
+  }
+  if (changes.empty()) return true;
+  auto realised = frontend(i)->realise(unit, changes);
+  return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
+                         realised->accepted.end();
+}
+
+}  // namespace refit

@@ -1,0 +1,211 @@
+// Calls of definitions that were rewritten, in whatever file, and calls of definitions that no
+// pattern recognised. Entry points: Run::note_calls, while a file is at hand, and Run::through.
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "rewriter/plan/run.hpp"
+
+namespace refit {
+
+void Run::note_migrated(const Unit& unit, FileState& state) {
+  for (const Function& function : unit.functions) {
+    for (const graph::Value& v : function.graph.values) {
+      if (v.op != nullptr && !v.op->targets.empty()) {
+        state.migrated.push_back(function.qualified);
+        break;
+      }
+    }
+  }
+}
+
+void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
+                     FileState& state) {
+  for (const ProjectCall& call : unit.project_calls) {
+    if (call.function == 0 && state.noted) continue;
+    const Function& home = unit.functions[call.function];
+    const graph::Value& v = home.graph[call.value];
+    if (is_result(home.graph, call.value)) state.gives.emplace_back(home.qualified, call.callee);
+    auto begin = unit.source().position(v.range.begin);
+    if (own.contains({begin.line, begin.column})) continue;
+    CallSite site;
+    site.callee = call.callee;
+    if (v.op != nullptr) {
+      auto known = compiled_.by_callee.find(v.op);
+      if (known != compiled_.by_callee.end()) {
+        for (size_t r : known->second) {
+          for (const Where& clause : compiled_.rules[r].rule->where) {
+            if (clause.kind != "outside") continue;
+            site.rule = compiled_.rules[r].rule->id;
+            site.code = clause.code;
+            site.says = clause.says;
+          }
+        }
+      }
+    }
+    Finding& f = site.finding;
+    f.file = unit.source().path();
+    f.line = begin.line;
+    f.column = begin.column;
+    f.end_line = unit.source().position(v.range.end).line;
+    f.callee = call.callee;
+    f.outcome = Outcome::rewritten;
+    f.before = f.after = std::string(unit.source().slice(v.range));
+    state.calls.push_back(std::move(site));
+  }
+  state.noted = true;
+}
+
+void Run::add_givers(Definitions& definitions) const {
+  for (const FileState& state : states_) {
+    for (const auto& [qualified, where] : state.definitions) definitions.emplace(qualified, where);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (const FileState& state : states_) {
+      for (const auto& [function, callee] : state.gives) {
+        auto found = definitions.find(callee);
+        if (found == definitions.end() || definitions.contains(function)) continue;
+        definitions.emplace(function, found->second);
+        more = true;
+      }
+    }
+  }
+}
+
+void Run::look_for_callers(const std::vector<std::string>& definitions) {
+  std::set<Language> languages;
+  for (const FileState& state : states_) {
+    if (state.language != nullptr) languages.insert(state.language->language);
+  }
+  for (Language language : languages) {
+    Frontend* reader = frontends_.of(language);
+    if (reader == nullptr) continue;
+    Callers callers = reader->callers_of(definitions);
+    if (callers.anywhere) {
+      for (size_t i = 0; i < states_.size(); ++i) {
+        bool its = states_[i].language != nullptr && states_[i].language->language == language;
+        if (its) callers.files.push_back(input_.files[i].relative);
+      }
+    }
+    look_for_callers(callers);
+  }
+}
+
+void Run::look_for_callers(const Callers& callers) {
+  Literals literals;
+  for (const auto& words : callers.words) {
+    for (const std::string& word : words) literals.add(word, true);
+  }
+  literals.build();
+  std::vector<LiteralBits> wanted;
+  for (const auto& words : callers.words) {
+    for (const std::string& word : words) {
+      wanted.push_back(literals.none());
+      wanted.back().set(literals.add(word, true));
+    }
+    wanted.push_back(literals.none());  // ends the words of one definition
+  }
+  auto names_one = [&](const LiteralBits& seen) {
+    bool all = true;
+    for (const LiteralBits& word : wanted) {
+      if (word == literals.none()) {
+        if (all) return true;
+        all = true;
+      } else {
+        all = all && seen.intersects(word);
+      }
+    }
+    return false;
+  };
+  each(
+      [&](size_t n) {
+        auto number = numbers_.find(callers.files[n]);
+        if (number == numbers_.end()) return;
+        FileState& state = states_[number->second];
+        if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
+        auto bytes = read(number->second);
+        if (!bytes || !names_one(literals.scan(*bytes))) return;
+        bool first = !state.parsed;
+        if (!first && state.left_out.empty()) return;  // every call in it was noted
+        Focus focus;
+        focus.sparse = true;
+        focus.seen = [&](std::string_view text) { return literals.scan(text); };
+        focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
+          bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),
+                                                 where) == state.left_out.end();
+          return !looked_into && names_one(seen);
+        };
+        auto unit = load(number->second, *bytes, focus);
+        if (!unit) return;
+        note_calls(*unit, {}, state);
+        std::vector<ByteRange> rest;
+        for (ByteRange range : unit->left_out) {
+          if (first || std::find(state.left_out.begin(), state.left_out.end(), range) !=
+                           state.left_out.end()) {
+            rest.push_back(range);
+          }
+        }
+        state.left_out = std::move(rest);
+      },
+      callers.files.size(), nullptr);
+}
+
+void Run::through() {
+  Definitions definitions;
+  std::set<std::string> known;
+  while (true) {
+    add_givers(definitions);
+    std::vector<std::string> fresh;
+    for (const auto& [qualified, where] : definitions) {
+      if (known.insert(qualified).second) fresh.push_back(qualified);
+    }
+    if (fresh.empty()) break;
+    look_for_callers(fresh);
+  }
+  std::set<std::string> migrated;
+  for (const FileState& state : states_) {
+    migrated.insert(state.migrated.begin(), state.migrated.end());
+  }
+  for (FileState& state : states_) {
+    for (CallSite& call : state.calls) {
+      auto found = definitions.find(call.callee);
+      // An object of a class whose arithmetic was rewritten.
+      if (found == definitions.end() && !call.rule.empty()) {
+        found = definitions.find(call.callee + ".forward");
+      }
+      if (found == definitions.end()) {
+        if (migrated.contains(call.callee)) continue;
+        if (call.rule.empty()) name_anchor(call);
+        if (call.rule.empty()) continue;
+        call.finding.rule = call.rule;
+        call.finding.outcome = Outcome::refused;
+        call.finding.code = call.code;
+        call.finding.message = call.says;
+        call.finding.after.clear();
+        state.findings.push_back(call.finding);
+        continue;
+      }
+      call.finding.through = found->second.first;
+      call.finding.rule = found->second.second;
+      state.findings.push_back(call.finding);
+    }
+  }
+}
+
+void Run::name_anchor(CallSite& call) const {
+  std::string last = call.callee.substr(call.callee.rfind('.') + 1);
+  for (const CompiledRule& rule : compiled_.rules) {
+    for (const Anchor& anchor : rule.rule->anchors) {
+      for (const std::string& glob : anchor.names) {
+        if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
+        call.rule = rule.rule->id;
+        call.code = anchor.code;
+        call.says = anchor.says;
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace refit

@@ -1,0 +1,130 @@
+// A filter on the hash of three bytes passes over nearly every place of a text at about a
+// nanosecond; where it does not, the literals of that hash are compared. See literals.hpp.
+#include "rewriter/project/literals.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace refit {
+
+namespace {
+
+constexpr uint32_t kBuckets = 1u << 15;
+
+uint32_t hash3(uint32_t bytes) { return (bytes & 0xffffffu) * 2654435761u >> 17; }
+
+uint32_t load3(std::string_view text, size_t at) {
+  uint32_t out = 0;
+  std::memcpy(&out, text.data() + at, 3);
+  return out;
+}
+
+bool word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+LiteralBits& LiteralBits::operator|=(const LiteralBits& other) {
+  for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  return *this;
+}
+
+bool LiteralBits::intersects(const LiteralBits& other) const {
+  for (size_t i = 0; i < words_.size(); ++i) {
+    if ((words_[i] & other.words_[i]) != 0) return true;
+  }
+  return false;
+}
+
+uint32_t Literals::add(std::string_view literal, bool word) {
+  auto [at, fresh] = numbers_.emplace(std::pair(std::string(literal), word),
+                                      static_cast<uint32_t>(literals_.size()));
+  if (fresh) literals_.push_back({std::string(literal), word});
+  return at->second;
+}
+
+void Literals::build() {
+  std::vector<std::pair<uint32_t, uint32_t>> entries;  // bucket, literal
+  for (uint32_t id = 0; id < literals_.size(); ++id) {
+    const std::string& text = literals_[id].text;
+    uint32_t known = 0;
+    std::memcpy(&known, text.data(), std::min<size_t>(text.size(), 3));
+    if (text.size() == 1) {
+      single_.push_back(id);
+    } else if (text.size() == 2) {
+      for (uint32_t third = 0; third < 256; ++third) {
+        entries.emplace_back(hash3(known | third << 16), id);
+      }
+    } else {
+      entries.emplace_back(hash3(known), id);
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  filter_.assign(kBuckets / 64, 0);
+  bucket_begin_.assign(kBuckets + 1, 0);
+  for (auto [bucket, id] : entries) {
+    filter_[bucket / 64] |= uint64_t{1} << (bucket % 64);
+    ++bucket_begin_[bucket + 1];
+    bucket_.push_back(id);
+  }
+  for (uint32_t b = 0; b < kBuckets; ++b) bucket_begin_[b + 1] += bucket_begin_[b];
+}
+
+bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
+  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
+  if (!literal.word) return true;
+  size_t end = at + literal.text.size();
+  char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
+  bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
+  return !word_byte(before) && !word_byte(after) && !quoted;
+}
+
+void Literals::check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
+                     size_t& missing) const {
+  for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
+    uint32_t id = bucket_[i];
+    if (seen.test(id) || !stands_at(text, at, literals_[id])) continue;
+    seen.set(id);
+    --missing;
+  }
+}
+
+LiteralBits Literals::scan(std::string_view text) const {
+  LiteralBits seen = none();
+  size_t missing = literals_.size();
+  if (missing == 0) return seen;
+  for (uint32_t id : single_) {
+    const Literal& literal = literals_[id];
+    for (size_t at = text.find(literal.text); at != std::string_view::npos;
+         at = text.find(literal.text, at + 1)) {
+      if (!stands_at(text, at, literal)) continue;
+      seen.set(id);
+      --missing;
+      break;
+    }
+  }
+  if (missing == 0) return seen;
+  const uint64_t* filter = filter_.data();
+  size_t at = 0;
+  for (; at + 4 <= text.size(); ++at) {
+    uint32_t bytes;
+    std::memcpy(&bytes, text.data() + at, 4);
+    uint32_t bucket = hash3(bytes);
+    if ((filter[bucket / 64] >> (bucket % 64) & 1) == 0) continue;
+    check(text, at, bucket, seen, missing);
+    if (missing == 0) return seen;
+  }
+  // The last bytes, with zeroes behind them.
+  for (; at < text.size(); ++at) {
+    std::string tail(text.substr(at));
+    tail.resize(3, '\0');
+    uint32_t bucket = hash3(load3(tail, 0));
+    if ((filter[bucket / 64] >> (bucket % 64) & 1) != 0) check(text, at, bucket, seen, missing);
+  }
+  return seen;
+}
+
+}  // namespace refit

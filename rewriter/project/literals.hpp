@@ -1,0 +1,59 @@
+// A set of literals and which of them stand in a text, found in one pass. A literal may ask to be a
+// whole word of code. Entry point: Literals::scan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace refit {
+
+// One bit a literal.
+class LiteralBits {
+ public:
+  explicit LiteralBits(size_t literals = 0) : words_((literals + 63) / 64, 0) {}
+  bool test(uint32_t id) const { return (words_[id / 64] >> (id % 64) & 1) != 0; }
+  void set(uint32_t id) { words_[id / 64] |= uint64_t{1} << (id % 64); }
+  LiteralBits& operator|=(const LiteralBits& other);
+  bool intersects(const LiteralBits& other) const;
+  friend bool operator==(const LiteralBits&, const LiteralBits&) = default;
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+class Literals {
+ public:
+  // The number of a literal, the same for equal ones. A word stands where no letter, digit, `_` or
+  // byte beyond ASCII adjoins it, and not as all that is between two quotes or backticks: there it
+  // is text about code. The empty literal is not allowed.
+  uint32_t add(std::string_view literal, bool word);
+  // Call once, after the last add and before the first scan.
+  void build();
+
+  size_t size() const { return literals_.size(); }
+  LiteralBits none() const { return LiteralBits(literals_.size()); }
+  // Const and without hidden state: any number of threads may scan at once.
+  LiteralBits scan(std::string_view text) const;
+
+ private:
+  struct Literal {
+    std::string text;
+    bool word = false;
+  };
+  static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
+             size_t& missing) const;
+
+  std::vector<Literal> literals_;
+  std::map<std::pair<std::string, bool>, uint32_t> numbers_;
+  std::vector<uint32_t> single_;  // those of one byte, which are looked for one by one
+  // Literals by a hash of their first three bytes; one of two stands under every third.
+  std::vector<uint64_t> filter_;
+  std::vector<uint32_t> bucket_begin_, bucket_;
+};
+
+}  // namespace refit

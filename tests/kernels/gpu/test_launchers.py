@@ -1,0 +1,519 @@
+"""The CUDA launchers against the formulas in float64, over types, widths, strides and alignments."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
+
+HALVES = (torch.float16, torch.bfloat16)
+TYPES = (torch.float32, *HALVES)
+# Powers of two, heads of real models, widths that no vector divides, and rows beyond every register.
+WIDTHS = (
+    1, 2, 3, 7, 8, 24, 40, 64, 72, 80, 96, 100, 128, 130, 160, 256, 264, 512, 768, 1000, 1024, 1152,
+    1536, 2048, 2304, 3072, 4096, 5120, 6144, 8192, 9999, 13824, 16384, 24576, 32768, 40000, 65536,
+    131080,
+)  # fmt: skip
+
+
+def normal(*shape, dtype=torch.float32, like=None):
+    """Random normal numbers; ``like``: how they lie in memory."""
+    if like == "unaligned":  # one element behind every vector boundary
+        flat = torch.randn(math.prod(shape) + 1, device="cuda").to(dtype)
+        return flat[1:].view(shape)
+    if like == "padded":  # rows apart, their beginnings aligned
+        wide = torch.randn(*shape[:-1], shape[-1] + 16, device="cuda").to(dtype)
+        return wide[..., : shape[-1]]
+    if like == "strided":
+        wide = torch.randn(*shape[:-1], 2 * shape[-1], device="cuda").to(dtype)
+        return wide[..., ::2]
+    if like == "transposed":
+        order = (*shape[:-3], shape[-2], shape[-3], shape[-1])
+        return torch.randn(order, device="cuda").to(dtype).transpose(-3, -2)
+    return torch.randn(shape, device="cuda").to(dtype)
+
+
+def poisoned(x, dtype=None):
+    """Where a result goes, with x's strides; every element must be written."""
+    return torch.full_like(x, 123.0, dtype=dtype or x.dtype)
+
+
+def check(result, expected, scale=None, extra=0.0):
+    """Two units in the last place of the result's type, and the rounding of sums in float32.
+
+    ``scale``: what a unit is relative to, where not the value itself (the norm of a rotated pair).
+    ``extra``: error that any float32 arithmetic has, where the formula magnifies it.
+    """
+    assert result.shape == expected.shape
+    result, unit = result.double(), torch.finfo(result.dtype).eps
+    smallest = torch.finfo(torch.float16).smallest_normal if unit == 2**-10 else 1e-37
+    nans = expected.isnan()
+    assert torch.equal(result.isnan(), nans), "NaN in different places"
+    expected = expected.masked_fill(nans, 0.0)
+    result = result.masked_fill(nans, 0.0)
+    infinite = expected.isinf()
+    assert torch.equal(result[infinite], expected[infinite])
+    expected, result = expected.masked_fill(infinite, 0), result.masked_fill(infinite, 0)
+    if expected.numel() == 0:
+        return
+    size = expected.abs() if scale is None else scale.expand_as(expected)
+    slack = 8 if unit < 1e-6 else 1
+    bound = slack * unit * size.clamp(min=smallest) + 3e-6 * expected.abs().amax() + extra
+    excess = ((result - expected).abs() / bound).amax().item()
+    assert excess <= 1.0, f"error is {excess:.3g} times the bound"
+
+
+def normalised(x, kind, eps):
+    x = x.double()
+    if kind == "layer":
+        return F.layer_norm(x, x.shape[-1:], eps=eps)
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+
+
+def rounding_of_mean(x, eps):
+    """The mean is rounded to float32; the division by the deviation magnifies that."""
+    x = x.double()
+    deviation = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    return (4e-7 * x.abs().amax(-1, keepdim=True) / deviation).nan_to_num(0.0, 0.0, 0.0)
+
+
+# --- norms -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rms_norm(width, dtype):
+    for rows, like, weight_type in (
+        (1, None, dtype), (5, "unaligned", torch.float32), (33, "padded", None),
+        (3, "strided", dtype),
+    ):  # fmt: skip
+        x = normal(rows, width, dtype=dtype, like=like)
+        weight = None if weight_type is None else normal(width, dtype=weight_type)
+        result = launchers.rms_norm(x, poisoned(x), weight)
+        expected = normalised(x, "rms", 1e-6)
+        check(result, expected if weight is None else expected * weight.double())
+
+
+@pytest.mark.parametrize("width", (64, 128, 72, 256, 1152))
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rms_norm_of_many_rows(width, dtype):
+    x = normal(40001, width, dtype=dtype)
+    weight = normal(width)
+    check(
+        launchers.rms_norm(x, poisoned(x), weight), normalised(x, "rms", 1e-6) * weight.double()
+    )
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_rms_norm_rounds_between_its_steps(dtype):
+    x = normal(64, 1024, dtype=dtype)
+    weight, bias = normal(1024, dtype=dtype), normal(1024, dtype=dtype)
+    result = launchers.rms_norm(
+        x, poisoned(x), weight, bias=bias, normalized=dtype, product=dtype
+    )
+    step = normalised(x, "rms", 1e-6).float().to(dtype)
+    expected = (step * weight) + bias
+    # The float32 norm may round the other way once in a while.
+    assert (result != expected).float().mean() < 1e-3
+
+
+def test_rms_norm_of_heads_in_a_packed_tensor():
+    packed = normal(2, 129, 3, 24, 128, dtype=torch.bfloat16)
+    weight = normal(128, dtype=torch.bfloat16)
+    for i in range(3):
+        x = packed[:, :, i]
+        result = launchers.rms_norm(x, torch.empty(x.shape, dtype=x.dtype, device="cuda"), weight)
+        check(result, normalised(x, "rms", 1e-6) * weight.double())
+
+
+def test_norm_in_place():
+    x = normal(77, 3072, dtype=torch.bfloat16)
+    expected = normalised(x, "rms", 1e-6)
+    check(launchers.rms_norm(x, x), expected)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_layer_norm_with_scale_and_shift(width, dtype):
+    for rows, like, modulation in (
+        (3, None, "sample"), (7, "unaligned", "row"), (130, "padded", "number"), (9, None, "none"),
+    ):  # fmt: skip
+        x = normal(2, rows, width, dtype=dtype, like=like) + 3.0
+        shapes = {"sample": (2, 1, width), "row": (2, rows, width), "number": (1, 1, 1)}
+        scale, shift = (
+            (None, None) if modulation == "none"
+            else (normal(*shapes[modulation], dtype=dtype), normal(*shapes[modulation]))
+        )  # fmt: skip
+        weight, bias = (normal(width), normal(width, dtype=dtype)) if rows != 7 else (None, None)
+        result = launchers.fused_norm(
+            x, poisoned(x), weight=weight, bias=bias, scale=scale, shift=shift, eps=1e-5
+        )
+        expected = normalised(x, "layer", 1e-5)
+        size = expected.abs()
+        if weight is not None:
+            expected, size = expected * weight.double(), size * weight.double().abs()
+            expected, size = expected + bias.double(), size + bias.double().abs()
+        if scale is not None:
+            expected, size = expected * (1 + scale.double()), size * (1 + scale.double()).abs()
+            expected, size = expected + shift.double(), size + shift.double().abs()
+        extra = rounding_of_mean(x, 1e-5)
+        if weight is not None:
+            extra = extra * weight.double().abs()
+        if scale is not None:
+            extra = extra * (1 + scale.double()).abs()
+        check(result, expected, size, extra)
+
+
+def test_layer_norm_of_a_constant_far_from_zero():
+    """The variance is that of deviations: no cancellation of large sums."""
+    x = 1e4 + normal(16, 4096)
+    result = launchers.fused_norm(x, poisoned(x))
+    check(result, normalised(x, "layer", 1e-5), None, rounding_of_mean(x, 1e-5))
+
+
+@pytest.mark.parametrize("width", (1, 40, 128, 1152, 3072, 5120, 8192, 16384, 32768, 70000))
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kind", ("layer", "rms"))
+def test_residual_norm(width, dtype, kind):
+    for rows, gate_shape, like in (
+        (5, (2, 1, width), None), (3, (2, 3, width), "unaligned"), (130, (2, 1, 1), None),
+        (4, None, "padded"),
+    ):  # fmt: skip
+        x, branch = (normal(2, rows, width, dtype=dtype, like=like) for _ in range(2))
+        gate = None if gate_shape is None else normal(*gate_shape, dtype=dtype)
+        scale, shift = normal(2, 1, width, dtype=dtype), normal(2, 1, width)
+        total = poisoned(x)
+        result = launchers.fused_norm(
+            x, poisoned(x), kind=kind, branch=branch, gate=gate, sum=total, scale=scale,
+            shift=shift, eps=1e-5,
+        )  # fmt: skip
+        product = branch.double() * (1.0 if gate is None else gate.double())
+        expected_sum = x.double() + product
+        check(total, expected_sum, x.double().abs() + product.abs())
+        y = normalised(expected_sum, kind, 1e-5)
+        expected = y * (1 + scale.double()) + shift.double()
+        size = y.abs() * (1 + scale.double()).abs() + shift.double().abs()
+        extra = rounding_of_mean(expected_sum, 1e-5) * (1 + scale.double()).abs()
+        check(result, expected, size, extra)
+
+
+def test_residual_norm_in_place_and_in_other_types():
+    x, branch = (normal(33, 3072, dtype=torch.bfloat16) for _ in range(2))
+    expected_sum = x.double() + branch.double()
+    result = torch.empty(33, 3072, device="cuda")
+    launchers.fused_norm(x, result, branch=branch, sum=x, eps=1e-6)
+    check(x, expected_sum)
+    check(result, normalised(expected_sum, "layer", 1e-6), torch.ones((), device="cuda"))
+    total = torch.empty(33, 3072, device="cuda")
+    y = normal(33, 3072, dtype=torch.bfloat16)
+    expected_sum = y.double() + branch.double()
+    launchers.fused_norm(y, branch, kind="rms", branch=branch, sum=total, eps=1e-6)
+    check(total, expected_sum)
+    check(branch, normalised(expected_sum, "rms", 1e-6))
+
+
+@pytest.mark.parametrize("rows", (1, 40000))
+def test_norm_keeps_nan_and_infinity_in_their_row(rows):
+    x = normal(rows + 2, 128, dtype=torch.bfloat16)
+    x[0, 5], x[1, 7] = math.nan, math.inf
+    check(launchers.rms_norm(x, poisoned(x)), normalised(x, "rms", 1e-6))
+    result = launchers.fused_norm(x, poisoned(x))
+    check(result, normalised(x, "layer", 1e-5), None, rounding_of_mean(x, 1e-5))
+
+
+def test_empty_tensors():
+    for shape in ((0, 128), (3, 0), (2, 0, 64)):
+        x = torch.empty(shape, device="cuda", dtype=torch.bfloat16)
+        launchers.rms_norm(x, x)
+        launchers.fused_norm(x, x)
+        launchers.softmax(x, x)
+        launchers.activation(x, x, "gelu")
+        if x.shape[-1]:
+            table = torch.empty(64, device="cuda")
+            launchers.rotary((x,), (x,), table[: x.shape[-1]], table[: x.shape[-1]])
+    torch.cuda.synchronize()
+
+
+# --- rotary ----------------------------------------------------------------------------------------
+
+
+def tables(form, lead, width, dtype):
+    """Tables and the 2x2 matrices that they mean, [..., width / 2, 2, 2] in float64."""
+    half = width // 2
+    if form == "matrix":
+        table = normal(*lead, half, 2, 2, dtype=dtype)
+        return (table, None), table.double()
+    angle = torch.rand(*lead, half, device="cuda") * 6.28
+    if form == "complex":
+        table = torch.polar(torch.ones_like(angle), angle)
+        cos, sin = table.real.double(), table.imag.double()
+        pair = (table, None)
+        ca = cb = cos
+        sa = sb = sin
+    elif form == "half-width":
+        pair = angle.cos().to(dtype), angle.sin().to(dtype)
+        ca = cb = pair[0].double()
+        sa = sb = pair[1].double()
+    else:  # each element its own value, even within a pair
+        pair = normal(*lead, width, dtype=dtype), normal(*lead, width, dtype=dtype)
+        order = (..., slice(0, None, 2)), (..., slice(1, None, 2))
+        if form == "full-halves":
+            order = (..., slice(0, half)), (..., slice(half, None))
+        ca, cb = (pair[0][o].double() for o in order)
+        sa, sb = (pair[1][o].double() for o in order)
+    return pair, torch.stack((ca, -sa, sb, cb), -1).unflatten(-1, (2, 2))
+
+
+def rotated(x, matrix, interleaved):
+    x = x.double()
+    half = x.shape[-1] // 2
+    pairs = x.unflatten(-1, (half, 2)) if interleaved else x.unflatten(-1, (2, half)).transpose(-1, -2)
+    turned = (matrix * pairs.unsqueeze(-2)).sum(-1)
+    size = (matrix.abs() * pairs.abs().unsqueeze(-2)).sum(-1)
+    if interleaved:
+        return turned.flatten(-2), size.flatten(-2)
+    return turned.transpose(-1, -2).flatten(-2), size.transpose(-1, -2).flatten(-2)
+
+
+FORMS = (
+    ("full-halves", False), ("half-width", False), ("full-neighbours", True), ("half-width", True),
+    ("complex", True), ("matrix", True),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form,interleaved", FORMS)
+@pytest.mark.parametrize("width", (2, 6, 16, 40, 64, 72, 80, 96, 128, 160, 256, 512, 1024))
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rotary(form, interleaved, width, dtype):
+    for lead, like, table_type in (
+        ((33, 1), None, torch.float32),  # [S, 1, D]: heads share
+        ((2, 33, 1), "padded", dtype),  # per sample
+        ((33, 5), None, torch.float32),  # per head
+        ((1, 1), "unaligned", torch.float32),
+        ((33, 1), "transposed", torch.float32),
+    ):
+        x = normal(2, 33, 5, width, dtype=dtype, like=like)
+        table, matrix = tables(form, lead, width, table_type)
+        (result,) = launchers.rotary((x,), (poisoned(x),), *table, interleaved=interleaved)
+        check(result, *rotated(x, matrix, interleaved))
+
+
+@pytest.mark.parametrize("form,interleaved", FORMS)
+def test_rotary_of_query_and_key_in_one_launch(form, interleaved):
+    for heads, lengths in (((24, 24), (129, 129)), ((32, 8), (65, 65)), ((4, 4), (40, 0))):
+        q, k = (
+            normal(2, length, n, 128, dtype=torch.bfloat16)
+            for n, length in zip(heads, lengths, strict=True)
+        )
+        table, matrix = tables(form, (1, 1) if lengths[1] == 0 else (lengths[0], 1), 128, torch.float32)
+        expected = [rotated(t, matrix, interleaved) for t in (q, k) if t.numel()]
+        results = launchers.rotary((q, k), (q, k), *table, interleaved=interleaved)  # in place
+        for result, want in zip((r for r in results if r.numel()), expected, strict=True):
+            check(result, *want)
+
+
+@pytest.mark.parametrize("form,interleaved", FORMS)
+@pytest.mark.parametrize("width", (16, 40, 64, 96, 128, 256, 1024))
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("span", ("row", "heads"))
+def test_norm_then_rotary(form, interleaved, width, dtype, span):
+    for heads, like, table_lead in (
+        ((6, 2), None, (17, 1)), ((1, 1), None, (17, 1)), ((3, 3), "unaligned", (17, 1)),
+        ((5, 5), "padded", (2, 17, 5)),
+    ):  # fmt: skip
+        q, k = (normal(2, 17, n, width, dtype=dtype, like=like) for n in heads)
+        table, matrix = tables(form, table_lead, width, torch.float32)
+        weights = [normal(n * width if span == "heads" else width, dtype=dtype) for n in heads]
+        results = launchers.rotary(
+            (q, k), (poisoned(q), poisoned(k)), *table, interleaved=interleaved, norm=span,
+            weights=weights,
+        )  # fmt: skip
+        for x, result, weight in zip((q, k), results, weights, strict=True):
+            if span == "heads":
+                y = normalised(x.flatten(2), "rms", 1e-6) * weight.double()
+                y = y.view(x.shape)
+            else:
+                y = normalised(x, "rms", 1e-6) * weight.double()
+            check(result, *rotated(y, matrix, interleaved))
+
+
+@pytest.mark.parametrize("heads,width", ((24, 128), (40, 128), (12, 64), (16, 1024)))
+def test_norm_over_heads_then_rotary_as_wan(heads, width):
+    x = normal(1, 300, heads, width, dtype=torch.bfloat16)
+    table, matrix = tables("complex", (300, 1), width, torch.float32)
+    weight = normal(heads * width)
+    (result,) = launchers.rotary((x,), (x.clone(),), *table, norm="heads", weights=(weight,))
+    y = (normalised(x.flatten(2), "rms", 1e-6) * weight.double()).view(x.shape)
+    check(result, *rotated(y, matrix, True))
+
+
+# --- softmax ---------------------------------------------------------------------------------------
+
+
+def softmax_of(x, scale, bias, mask, mask_value, subtract, low, high):
+    s = x.double() * scale
+    if bias is not None:
+        s = s + bias.double()
+    if subtract == "row":
+        s = s - s.amax(-1, keepdim=True)
+    elif subtract == "global":
+        s = s - s.amax()
+    if low is not None:
+        s = s.clamp(min=low)
+    if high is not None:
+        s = s.clamp(max=high)
+    if mask is not None:
+        s = s.masked_fill(~mask, mask_value) if mask.dtype == torch.bool else s + mask.double()
+    return s.softmax(-1)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_softmax(width, dtype):
+    for rows, like, guards in (
+        (3, None, {}),
+        (2, "unaligned", {"subtract": "row", "clamp_min": -2.0, "clamp_max": -0.25}),
+        (3, None, {"scale": 0.5, "bias": "row", "mask": "bool", "mask_value": -3.0}),
+        (2, "padded", {"subtract": "global", "clamp_min": -1.0, "mask": "float"}),
+        (1, "strided", {"mask": "bool", "subtract": "row"}),
+        (3, None, {"mask": "column", "bias": "number"}),
+    ):
+        x = normal(2, rows, width, dtype=dtype, like=like) * 3
+        guards = dict(guards)
+        if guards.get("bias") == "row":
+            guards["bias"] = normal(1, rows, width, dtype=dtype)
+        elif guards.get("bias") == "number":
+            guards["bias"] = normal(2, rows, 1)
+        if guards.get("mask") == "bool":
+            guards["mask"] = torch.rand(1, rows, width, device="cuda") < 0.7
+            guards["mask"][..., 0] = True
+        elif guards.get("mask") == "column":
+            guards["mask"] = torch.ones(2, 1, 1, dtype=torch.bool, device="cuda")
+        elif guards.get("mask") == "float":
+            guards["mask"] = normal(2, 1, width, dtype=dtype)
+        result = launchers.softmax(x, poisoned(x), **guards)
+        expected = softmax_of(
+            x, guards.get("scale", 1.0), guards.get("bias"), guards.get("mask"),
+            guards.get("mask_value", -math.inf), guards.get("subtract"), guards.get("clamp_min"),
+            guards.get("clamp_max"),
+        )  # fmt: skip
+        check(result, expected)
+
+
+@pytest.mark.parametrize("width", (64, 128, 256))
+def test_softmax_of_many_rows(width):
+    x = normal(40001, width, dtype=torch.float16)
+    check(launchers.softmax(x, poisoned(x)), x.double().softmax(-1))
+    mask = torch.rand(40001, width, device="cuda") < 0.9
+    check(
+        launchers.softmax(x, poisoned(x), mask=mask, mask_value=-4.0, clamp_max=1.0),
+        softmax_of(x, 1.0, None, mask, -4.0, None, None, 1.0),
+    )
+
+
+@pytest.mark.parametrize("width", (8, 100, 4096))
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("subtract", (None, "row", "global"))
+def test_softmax_of_infinities_and_nan(width, dtype, subtract):
+    x = normal(6, width, dtype=dtype)
+    x[0] = -math.inf  # NaN, as the formula
+    x[1, : width // 2] = -math.inf
+    mask = torch.ones(6, width, dtype=torch.bool, device="cuda")
+    mask[2] = False
+    result = launchers.softmax(x, poisoned(x), mask=mask, subtract=subtract)
+    check(result, softmax_of(x, 1.0, None, mask, -math.inf, subtract, None, None))
+    x[3, 1] = math.nan
+    x[4, 1] = math.inf
+    if subtract == "global":
+        return
+    result = launchers.softmax(x, poisoned(x), subtract=subtract, clamp_min=-5.0)
+    check(result, softmax_of(x, 1.0, None, None, 0.0, subtract, -5.0, None))
+
+
+# --- activations -----------------------------------------------------------------------------------
+
+
+def activated(x, kind):
+    x = x.double()
+    return {
+        "gelu": lambda: F.gelu(x),
+        "gelu-tanh": lambda: F.gelu(x, approximate="tanh"),
+        "gelu-fast": lambda: x * torch.sigmoid(1.702 * x),
+        "silu": lambda: F.silu(x),
+        "mish": lambda: F.mish(x),
+        "relu": lambda: F.relu(x),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", launchers.ACTIVATIONS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_activation(kind, dtype):
+    for shape, like in (
+        ((1,), None), ((13,), None), ((1000, 512), None), ((33, 72), "padded"),
+        ((64, 128), "unaligned"), ((9, 50), "strided"),
+    ):  # fmt: skip
+        x = normal(*shape, dtype=dtype, like=like) * 4
+        # 1 + erf and 1 + tanh cancel for negative values: a unit is relative to the argument.
+        check(launchers.activation(x, poisoned(x), kind), activated(x, kind), x.double().abs())
+        gate = normal(*shape, dtype=dtype) * 4
+        result = launchers.activation(x, poisoned(x), kind, gate)
+        size = (x.double() * gate.double()).abs()
+        check(result, x.double() * activated(gate, kind), size)
+
+
+@pytest.mark.parametrize("kind", launchers.ACTIVATIONS)
+def test_activation_of_every_half(kind):
+    x = torch.arange(65536, device="cuda").to(torch.uint16).view(torch.float16)
+    x = x[x.abs() < 20].contiguous()
+    expected = activated(x, kind)
+    error = (launchers.activation(x, poisoned(x), kind).double() - expected).abs()
+    assert (error <= 2**-10 * expected.abs() + 4e-7 * x.double().abs() + 2**-24).all()
+
+
+def test_gated_halves_in_either_order():
+    packed = normal(2, 300, 2 * 1280, dtype=torch.bfloat16)
+    first, second = packed.chunk(2, dim=-1)
+    result = torch.empty(2, 300, 1280, dtype=torch.bfloat16, device="cuda")
+    for value, gate in ((first, second), (second, first)):
+        launchers.activation(value, result, "gelu", gate)
+        check(result, value.double() * activated(gate, "gelu"))
+
+
+# --- more than 2^31 ----------------------------------------------------------------------------------
+
+
+def enough_memory(gibibytes):
+    return torch.cuda.mem_get_info()[0] > gibibytes * 2**30 if torch.cuda.is_available() else False
+
+
+@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+def test_more_than_two_to_the_31_elements():
+    rows = 2**24 + 3
+    x = torch.empty(rows, 128, dtype=torch.bfloat16, device="cuda").normal_()
+    out = poisoned(x)
+    ends = torch.cat((torch.arange(64), torch.arange(rows - 64, rows))).cuda()
+    launchers.rms_norm(x, out)
+    check(out[ends], normalised(x[ends], "rms", 1e-6))
+    launchers.softmax(x, out)
+    check(out[ends], x[ends].double().softmax(-1))
+    table, matrix = tables("half-width", (1,), 128, torch.float32)
+    launchers.rotary((x,), (out,), *table)
+    check(out[ends], *rotated(x[ends], matrix, False))
+    out.fill_(123.0)
+    launchers.activation(x, out, "silu")
+    check(out[ends], activated(x[ends], "silu"))
+    flat = x.view(-1)
+    launchers.activation(flat, out.view(-1), "gelu")
+    check(out[ends], activated(x[ends], "gelu"))
+
+
+@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+def test_more_rows_than_31_bits_count():
+    rows = 2**31 + 5
+    x = torch.empty(rows, 2, dtype=torch.bfloat16, device="cuda").normal_()
+    out = poisoned(x)
+    ends = torch.cat((torch.arange(64), torch.arange(rows - 64, rows))).cuda()
+    launchers.rms_norm(x, out)
+    check(out[ends], normalised(x[ends], "rms", 1e-6))

@@ -1,0 +1,88 @@
+// Literals in a text: words and fragments, at its ends, short ones, many at once.
+#include "rewriter/project/literals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace refit {
+namespace {
+
+bool stands(std::string_view literal, bool word, std::string_view text) {
+  Literals literals;
+  uint32_t id = literals.add(literal, word);
+  literals.build();
+  return literals.scan(text).test(id);
+}
+
+TEST(Literals, FragmentsStandAnywhere) {
+  EXPECT_TRUE(stands("max", false, "softmax"));
+  EXPECT_TRUE(stands("x", false, "x"));
+  EXPECT_TRUE(stands("::2", false, "q[..., ::2]"));
+  EXPECT_TRUE(stands("**", false, "2**"));
+  EXPECT_FALSE(stands("max", false, "ma"));
+  EXPECT_FALSE(stands("max", false, ""));
+}
+
+TEST(Literals, WordsStandAlone) {
+  EXPECT_TRUE(stands("max", true, "x.max(-1)"));
+  EXPECT_TRUE(stands("max", true, "max"));
+  EXPECT_TRUE(stands("max", true, "softmax max"));
+  EXPECT_FALSE(stands("max", true, "softmax"));
+  EXPECT_FALSE(stands("max", true, "maximum"));
+  EXPECT_FALSE(stands("max", true, "max_"));
+  EXPECT_FALSE(stands("max", true, "max\xc3\xa9"));
+}
+
+TEST(Literals, WordsBetweenQuotesAreText) {
+  EXPECT_FALSE(stands("sdpa", true, "hasattr(F, \"sdpa\")"));
+  EXPECT_FALSE(stands("sdpa", true, "`sdpa`"));
+  EXPECT_TRUE(stands("sdpa", true, "\"sdpa\" if sdpa(q) else 0"));
+  EXPECT_TRUE(stands("sdpa", true, "f'{sdpa(q)}'"));
+  EXPECT_TRUE(stands("sdpa", false, "\"sdpa\""));
+}
+
+TEST(Literals, AgreeWithAPlainSearch) {
+  std::mt19937 random(7);
+  auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  auto word = [&](unsigned longest) {
+    std::string out;
+    for (unsigned n = 1 + below(longest); n > 0; --n) out += static_cast<char>('a' + below(3));
+    return out;
+  };
+  unsigned found = 0;
+  for (int round = 0; round < 500; ++round) {
+    Literals literals;
+    std::vector<std::string> texts(1 + below(8));
+    std::vector<uint32_t> ids;
+    for (std::string& text : texts) {
+      text = word(6);
+      ids.push_back(literals.add(text, false));
+    }
+    literals.build();
+    for (int i = 0; i < 10; ++i) {
+      std::string text = word(30);
+      LiteralBits seen = literals.scan(text);
+      for (size_t t = 0; t < texts.size(); ++t) {
+        ASSERT_EQ(seen.test(ids[t]), text.find(texts[t]) != std::string::npos)
+            << texts[t] << " in " << text;
+        found += seen.test(ids[t]);
+      }
+    }
+  }
+  EXPECT_GT(found, 1000u);
+}
+
+TEST(Literals, OneLiteralHasOneNumber) {
+  Literals literals;
+  EXPECT_EQ(literals.add("a", true), literals.add("a", true));
+  EXPECT_NE(literals.add("a", true), literals.add("a", false));
+  literals.build();
+  LiteralBits bits = literals.none();
+  bits.set(1);
+  EXPECT_FALSE(bits.intersects(literals.none()));
+  EXPECT_TRUE(bits.intersects(bits));
+}
+
+}  // namespace
+}  // namespace refit
