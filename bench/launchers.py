@@ -60,10 +60,27 @@ _Softmax = _struct(
     ("mask_value", _f32), ("subtract", _i32), ("has_clamp_min", _bool), ("has_clamp_max", _bool),
     ("clamp_min", _f32), ("clamp_max", _f32),
 )  # fmt: skip
+_Attention = _struct(
+    "Attention", ("batch", _i64), ("query_heads", _i64), ("key_heads", _i64),
+    ("query_length", _i64), ("key_length", _i64), ("head_dim", _i64), ("value_dim", _i64),
+    ("type", _i32), ("query", _pointer), ("key", _pointer), ("value", _pointer),
+    ("output", _pointer), ("query_strides", _i64 * 3), ("key_strides", _i64 * 3),
+    ("value_strides", _i64 * 3), ("output_strides", _i64 * 3), ("mask", _pointer),
+    ("mask_type", _i32), ("mask_strides", _i64 * 4), ("alibi_slopes", _pointer),
+    ("alibi_strides", _i64 * 2), ("scale", _f32), ("softcap", _f32), ("causal", _i32),
+    ("window_left", _i64), ("window_right", _i64),
+)  # fmt: skip
+_VarlenAttention = _struct(
+    "VarlenAttention", ("problem", _Attention), ("sequences", _i64),
+    ("cu_seqlens_query", _pointer), ("cu_seqlens_key", _pointer), ("cu_seqlens_type", _i32),
+)  # fmt: skip
 _Activate = _struct(
     "Activate", *_ROWS, ("input", _Operand), ("output", _Operand), ("has_gate", _bool),
     ("gate", _Operand), ("activation", _i32),
 )  # fmt: skip
+
+
+_PROBLEMS = (_FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention)
 
 
 def _load():
@@ -75,7 +92,7 @@ def _load():
     library = ctypes.CDLL(str(path))
     library.launch_error.restype = ctypes.c_char_p
     library.sizeof_problem.restype = ctypes.c_longlong
-    for which, struct in enumerate((_FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate)):
+    for which, struct in enumerate(_PROBLEMS):
         expected, found = library.sizeof_problem(which), ctypes.sizeof(struct)
         if expected != found:
             raise ImportError(f"{struct.__name__} has {expected} bytes, its mirror here {found}")
@@ -215,6 +232,52 @@ def activation(x, output, kind, gate=None):
         has_gate=gate is not None, gate=_operand(gate, x.shape), activation=ACTIVATIONS[kind],
     )  # fmt: skip
     _call("activation", problem)
+    return output
+
+
+def _attention_problem(query, key, value, output, mask, slopes, options):
+    """Operands are [batch, heads, length, width], mask broadcasts to the scores."""
+    batch, heads, length, width = query.shape
+    problem = _Attention(
+        batch=batch, query_heads=heads, key_heads=key.shape[1], query_length=length,
+        key_length=key.shape[2], head_dim=width, value_dim=value.shape[3],
+        type=_TYPES[query.dtype], scale=width**-0.5, window_left=-1, window_right=-1,
+    )  # fmt: skip
+    for name, tensor in dict(query=query, key=key, value=value, output=output).items():
+        setattr(problem, name, tensor.data_ptr())
+        getattr(problem, f"{name}_strides")[:] = tensor.expand(batch, -1, -1, -1).stride()[:3]
+    if mask is not None:
+        mask = mask.expand(batch, heads, length, key.shape[2])
+        problem.mask, problem.mask_type = mask.data_ptr(), _TYPES[mask.dtype]
+        problem.mask_strides[:] = mask.stride()
+    if slopes is not None:
+        slopes = slopes.expand(-1 if slopes.dim() == 2 else batch, heads)
+        problem.alibi_slopes = slopes.data_ptr()
+        problem.alibi_strides[:] = slopes.stride()
+    for name, option in options.items():
+        setattr(problem, name, option)
+    return problem
+
+
+def attention(backend, query, key, value, output, *, mask=None, slopes=None, **options):
+    """backend: "mma" or "plain". options: scale, softcap, causal (0 no, 1 top-left, 2 bottom-right),
+    window_left and window_right (negative: none)."""
+    _call(
+        f"attention_{backend}",
+        _attention_problem(query, key, value, output, mask, slopes, options),
+    )
+    return output
+
+
+def attention_varlen(query, key, value, output, cu_query, cu_key, *, slopes=None, **options):
+    """Operands are [tokens, heads, width], cu_query and cu_key of one integer type."""
+    packed = [t.transpose(0, 1)[None] for t in (query, key, value, output)]
+    problem = _VarlenAttention(
+        problem=_attention_problem(*packed, None, slopes, options), sequences=len(cu_query) - 1,
+        cu_seqlens_query=cu_query.data_ptr(), cu_seqlens_key=cu_key.data_ptr(),
+        cu_seqlens_type={torch.int32: 4, torch.int64: 5}[cu_query.dtype],
+    )  # fmt: skip
+    _call("attention_varlen", problem)
     return output
 
 

@@ -17,8 +17,7 @@ set(llvm_parts
   MCParser MC TextAPI Core Remarks Option WindowsDriver TargetParser BinaryFormat Support Demangle)
 
 set(clang_archives)
-if(REFIT_BUILD_CPP_FRONTEND AND NOT SKBUILD
-   AND EXISTS "${clang_root}/include/clang/Tooling/Tooling.h")
+if(REFIT_BUILD_CPP_FRONTEND AND EXISTS "${clang_root}/include/clang/Tooling/Tooling.h")
   foreach(part IN LISTS clang_parts)
     if(EXISTS "${clang_root}/lib/libclang${part}.a")
       list(APPEND clang_archives "${clang_root}/lib/libclang${part}.a")

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(256) activation_kernel(const __grid_constant__
 #pragma unroll
     for (int i = 0; i < kCount; ++i) x[i] = activate_one < kActivation, sizeof(T) == 4 > (x[i]);
   }
-  store_typed<T>(p.output, p.output_type, p.map.offset(row, kOutput) + column, x);
+  store_vector<T, false>(p.output, p.output_type, p.map.offset(row, kOutput) + column, x);
 }
 
 using Kernel = void (*)(Parameters);
@@ -221,7 +221,7 @@ LaunchStatus activation(const Activate& problem, void* stream) {
 
   const DataType type = problem.input.type;
   const int count = static_cast<int>(16 / bytes_of(type));
-  bool vectors = width % count == 0;
+  bool vectors = width % count == 0 && mixes(type, problem.output.type);
   for (const RowOperand& operand : operands) {
     vectors = vectors && (!present(operand) || operand.step == 1) && aligned(operand, space, count);
   }

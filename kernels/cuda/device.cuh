@@ -239,27 +239,35 @@ __device__ __forceinline__ void store_values(void* base, DataType type, std::int
   }
 }
 
-// A vector of results, usually of the type of the operands.
-template <typename T, int kBytes = 16>
-__device__ __forceinline__ void store_typed(void* base, DataType type, std::int64_t at,
+// The same where the type is that of the kernel, T, or float32: what the vectorised kernels of half
+// precisions take (host.h: mixes). Each type more is another copy of the loads in every instance.
+template <typename T, int kCount>
+__device__ __forceinline__ void load_mixed(const void* base, DataType type, std::int64_t index,
+                                           float* values) {
+  load_values<kCount>(
+      base, sizeof(T) == 4 || type == DataType::kFloat32 ? DataType::kFloat32 : kTypeOf<T>, index,
+      values);
+}
+template <typename T, int kCount>
+__device__ __forceinline__ void store_mixed(void* base, DataType type, std::int64_t index,
                                             const float* values) {
-  if (type == kTypeOf<T>) {
-    store_raw(static_cast<T*>(base) + at, pack<T, kBytes>(values));
-  } else {
-    store_values<kBytes / sizeof(T)>(base, type, at, values);
-  }
+  store_values<kCount>(
+      base, sizeof(T) == 4 || type == DataType::kFloat32 ? DataType::kFloat32 : kTypeOf<T>, index,
+      values);
 }
 
-// The same where it is known at compile time that operands have the element type of the kernel
-// (kSame). That is the common case, and conversions chosen at run time cost more instructions than
-// memory leaves time for.
+// A vector of any type that the kernels of T take, or, with kSame, of type T. The latter is the
+// common case, and conversions chosen at run time cost more instructions than memory leaves time
+// for.
 template <typename T, bool kSame>
 __device__ __forceinline__ void load_vector(const void* base, DataType type, std::int64_t at,
                                             float* values) {
   if constexpr (kSame) {
     unpack<T>(load_shared_data<16>(static_cast<const T*>(base) + at), values);
+  } else if constexpr (sizeof(T) == 4) {
+    load_values<4>(base, type, at, values);
   } else {
-    load_values<16 / sizeof(T)>(base, type, at, values);
+    load_mixed<T, 16 / sizeof(T)>(base, type, at, values);
   }
 }
 template <typename T, bool kSame>
@@ -267,8 +275,10 @@ __device__ __forceinline__ void store_vector(void* base, DataType type, std::int
                                              const float* values) {
   if constexpr (kSame) {
     store_raw(static_cast<T*>(base) + at, pack<T, 16>(values));
+  } else if constexpr (sizeof(T) == 4) {
+    store_values<4>(base, type, at, values);
   } else {
-    store_typed<T>(base, type, at, values);
+    store_mixed<T, 16 / sizeof(T)>(base, type, at, values);
   }
 }
 

@@ -94,7 +94,7 @@ RowShape row_shape(std::int64_t vectors, std::int64_t rows, const Device& device
   }
   // Rows of one block do not wait for each other, and fewer blocks have to start. But not so few
   // blocks that the device idles.
-  best.rows = std::max(1, block_threads / best.threads);
+  best.rows = std::max(1, (block_threads + best.threads / 2) / best.threads);
   while (best.rows > 1 && rows < std::int64_t{2} * device.multiprocessors * best.rows)
     best.rows /= 2;
   best.rows = std::min(best.rows, std::max(1, most_threads(best.per_thread) / best.threads));

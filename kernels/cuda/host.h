@@ -44,6 +44,12 @@ inline bool is_floating(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
+// Whether an operand of type `other` may stand beside those of `type` in a vectorised kernel.
+inline bool mixes(DataType type, DataType other) {
+  return other == type || other == DataType::kFloat32 ||
+         (type == DataType::kFloat32 && is_floating(other));
+}
+
 inline Divisor divisor_of(std::uint32_t value) {
   Divisor divisor;
   divisor.value = value;
@@ -122,6 +128,10 @@ RowMap<kOperands> map_of(const Rows<kOperands>& rows) {
   for (int d = 0; d < rows.rank; ++d) {
     map.sizes[d] = divisor_of(static_cast<std::uint32_t>(rows.sizes[d]));
     for (int o = 0; o < kOperands; ++o) map.strides[o][d] = rows.strides[o][d];
+  }
+  for (int o = 0; o < kOperands; ++o) {
+    const bool like = std::equal(rows.strides[o], rows.strides[o] + rows.rank, rows.strides[0]);
+    map.like_first |= static_cast<std::uint32_t>(like) << o;
   }
   return map;
 }

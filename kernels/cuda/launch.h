@@ -12,6 +12,21 @@
 
 namespace mindiesd::kernels::cuda {
 
+// Back ends for a dense batch; of the library's own, the better one computes packed sequences too:
+//   cudnn  a library that a process may have or not: without masks, causality and the like; only
+//   its
+//          launch finds out whether it has an engine for the sizes (kUnsupported: it has not)
+//   mma    float16 and bfloat16 on tensor cores, heads of up to 512 values, every option
+//   plain  multiply-add in float32, every type and width
+// What a back end supports is asked of a device; neither question nor launch waits for it.
+bool attention_cudnn_supports(const Attention& problem, std::int32_t device_id);
+bool attention_mma_supports(const Attention& problem, std::int32_t device_id);
+bool attention_plain_supports(const Attention& problem, std::int32_t device_id);
+LaunchStatus attention_cudnn(const Attention& problem, void* stream);
+LaunchStatus attention_mma(const Attention& problem, void* stream);
+LaunchStatus attention_plain(const Attention& problem, void* stream);
+LaunchStatus attention_varlen(const VarlenAttention& problem, void* stream);
+
 LaunchStatus fused_norm(const FusedNorm& problem, void* stream);
 LaunchStatus rms_norm(const RmsNorm& problem, void* stream);
 LaunchStatus rotary(const RotaryQk& problem, void* stream);

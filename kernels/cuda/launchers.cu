@@ -37,6 +37,21 @@ MINDIESD_EXPORTED int launch_softmax(const Softmax* problem, void* stream) {
 MINDIESD_EXPORTED int launch_activation(const Activate* problem, void* stream) {
   return static_cast<int>(cuda::activation(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_attention_cudnn(const Attention* problem, void* stream) {
+  if (!cuda::attention_cudnn_supports(*problem, 0)) {
+    return static_cast<int>(LaunchStatus::kUnsupported);
+  }
+  return static_cast<int>(cuda::attention_cudnn(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_attention_mma(const Attention* problem, void* stream) {
+  return static_cast<int>(cuda::attention_mma(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_attention_plain(const Attention* problem, void* stream) {
+  return static_cast<int>(cuda::attention_plain(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_attention_varlen(const VarlenAttention* problem, void* stream) {
+  return static_cast<int>(cuda::attention_varlen(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_copy(const void* from, void* to, long long bytes, void* stream) {
   const long long vectors = bytes / 16;
   const auto blocks = static_cast<unsigned>(cuda::ceil_div(vectors, 256));
@@ -49,7 +64,8 @@ MINDIESD_EXPORTED const char* launch_error() { return cuda::last_error(); }
 
 // So that the mirror of the structs can be checked against them.
 MINDIESD_EXPORTED long long sizeof_problem(int which) {
-  constexpr long long kSizes[] = {sizeof(FusedNorm), sizeof(RmsNorm), sizeof(RotaryQk),
-                                  sizeof(Softmax), sizeof(Activate)};
+  constexpr long long kSizes[] = {sizeof(FusedNorm),      sizeof(RmsNorm),  sizeof(RotaryQk),
+                                  sizeof(Softmax),        sizeof(Activate), sizeof(Attention),
+                                  sizeof(VarlenAttention)};
   return kSizes[which];
 }

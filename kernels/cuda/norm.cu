@@ -87,6 +87,10 @@ __global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainP
   }
 }
 
+bool modulated(const Task& task) {
+  return present(task.operands[kScale]) || present(task.operands[kShift]);
+}
+
 PlainOperand plain(const RowOperand& operand, std::int64_t offset) {
   return {advance(operand.data, operand.type, offset), operand.type, operand.step};
 }
@@ -134,20 +138,20 @@ NormKernel kernel_of(DataType type, const NormChoice& choice) {
   }
 }
 
-// Whether norm_kernel takes the task and in which form: one type, no repeats within a row, and
-// either weight and bias, with at most the rounding that most models have, or scale and shift.
-bool simple(const Task& task, NormForm* form) {
+// Whether norm_kernel takes the task: one type, no repeats within a row, and either weight and
+// bias, with at most the rounding that most models have, or scale and shift.
+bool simple(const Task& task) {
   const DataType type = task.operands[kInput].type;
   const auto same = [&](const RowOperand& operand) {
     return !present(operand) || (operand.type == type && operand.step == 1);
   };
   const bool same_types = std::all_of(std::begin(task.operands), std::end(task.operands), same) &&
                           same(task.weight) && same(task.bias);
-  const bool modulated = present(task.operands[kScale]) || present(task.operands[kShift]);
   const bool rounded = task.normalized != DataType::kFloat32;
-  *form = modulated ? NormForm::kModulate : rounded ? NormForm::kRounded : NormForm::kAffine;
   if (!same_types) return false;
-  if (modulated) return task.centered && !present(task.weight) && !present(task.bias) && !rounded;
+  if (modulated(task)) {
+    return task.centered && !present(task.weight) && !present(task.bias) && !rounded;
+  }
   if (task.centered) return !rounded;
   return !present(task.bias) && (!rounded || task.normalized == type);
 }
@@ -158,6 +162,11 @@ bool vectorised(const Task& task) {
   if (task.width % count != 0 || task.width > (std::int64_t{1} << 20)) return false;
   const bool branches = present(task.operands[kBranch]);
   if (branches && task.operands[kBranch].type != type) return false;
+  const auto loadable = [&](const RowOperand& operand) {
+    return !present(operand) || mixes(type, operand.type);
+  };
+  if (!std::all_of(std::begin(task.operands), std::end(task.operands), loadable)) return false;
+  if (!loadable(task.weight) || !loadable(task.bias)) return false;
   for (const NormOperand o : {kInput, kOutput, kBranch, kSum}) {
     if (present(task.operands[o]) && task.operands[o].step != 1) return false;
   }
@@ -182,27 +191,26 @@ LaunchStatus run(Task task, void* stream) {
   const bool branches = present(task.operands[kBranch]);
   const std::int64_t vectors = task.width / (16 / bytes_of(type));
   const std::int64_t row_count = task.space.count();
-  NormChoice choice{1, task.centered, branches, false, NormForm::kAffine};
-  choice.general = !simple(task, &choice.form);
+  NormChoice choice{1, task.centered, branches, !simple(task)};
   const auto most = [](int per_thread) { return norm_threads(per_thread); };
   // As measured on an H200.
   const RowShape shape =
       choice.general  ? row_shape(vectors, row_count, *device, {4, 1}, 256, most)
       : branches      ? row_shape(vectors, row_count, *device, {3, 2, 4, 1}, 256, most)
-      : task.centered ? row_shape(vectors, row_count, *device, {4, 3, 2, 8, 1},
-                                  vectors > 4 * 128 ? 512 : 256, most)
+      : task.centered ? row_shape(vectors, row_count, *device, {4, 5, 3, 2, 8, 1}, 256, most)
                       : row_shape(vectors, row_count, *device, {4, 3, 8, 2, 1}, 512, most);
   choice.vectors = shape.per_thread;
   const NormKernel kernel = kernel_of(type, choice);
   if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
     return run_plain(task, *device, stream);
   }
-  if (!choice.general && choice.form != NormForm::kModulate) {
+  NormParameters p;
+  p.one_plus = modulated(task);
+  p.centered = task.centered;
+  if (!choice.general && !p.one_plus) {
     task.operands[kScale] = task.weight;
     task.operands[kShift] = task.bias;
   }
-
-  NormParameters p;
   p.output_type = task.operands[kOutput].type;
   p.sum_type = task.operands[kSum].type;
   p.weight = task.weight.data;

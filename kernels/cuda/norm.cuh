@@ -3,8 +3,9 @@
 // norm.cu.
 //
 // Traffic per element: input (and branch) once, output (and sum) once; weight, bias and modulation
-// that rows share come from the caches. Statistics in float32; the variance is that of the
-// deviations from the mean, a second pass over registers, not the difference of two large sums.
+// that rows share come from the caches. Statistics in float32. The variance is that of the
+// deviations from the mean, a second pass over registers; half precision has it from the mean of
+// the squares where that loses no accuracy that its results could show.
 
 #pragma once
 
@@ -27,6 +28,8 @@ struct NormParameters {
   const void* bias;
   DataType weight_type, bias_type;
   DataType normalized, product;
+  bool one_plus;  // norm_kernel: `scale` is added to 1
+  bool centered;  // general_norm_kernel: a LayerNorm
   std::uint32_t rows;
   int vectors;  // in a row
   float eps;
@@ -34,17 +37,12 @@ struct NormParameters {
 };
 
 // The most threads of a block: as many as leave each the registers that its vectors need.
-constexpr int norm_threads(int vectors) { return vectors > 2 ? 512 : 1024; }
-
-// What follows the division by the deviation in norm_kernel.
-enum class NormForm {
-  kAffine,    // * weight + bias
-  kRounded,   // rounded to T, then * weight
-  kModulate,  // * (1 + scale) + shift
-};
+constexpr int norm_threads(int vectors) { return vectors == 5 ? 256 : vectors > 2 ? 512 : 1024; }
 
 // Blocks that have to fit a multiprocessor at once: bounds the registers of a thread.
-constexpr int norm_blocks(int vectors) { return vectors == 3 || vectors == 4 ? 2 : 1; }
+constexpr int norm_blocks(int vectors) {
+  return vectors == 5 ? 3 : vectors == 3 || vectors == 4 ? 2 : 1;
+}
 
 // unpack, without letting the compiler keep the values of an earlier unpack of the same registers.
 template <typename T>
@@ -64,14 +62,21 @@ __device__ __forceinline__ Raw<16> ones() {
 
 // The common case: every operand has type T and a step of 1; `scale` is the weight or the scale and
 // `shift` the bias or the shift. kVectors vectors of 16 bytes of a row are in each thread;
-// blockDim.x threads share a row, blockDim.y rows a block. All that differs between launches is
-// decided at compile time or by branches around whole loops: short conditional bodies become
-// predicated instructions, which take their turn even where the condition is false.
-template <typename T, int kVectors, bool kCentered, bool kBranches, NormForm kForm>
+// blockDim.x threads share a row, blockDim.y rows a block. What differs between launches is decided
+// at compile time or by branches around whole loops: short conditional bodies become predicated
+// instructions, which take their turn even where the condition is false. A LayerNorm of half
+// precision is bound by its instructions, a second reduction among them.
+template <typename T, int kVectors, bool kCentered, bool kBranches>
 __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
     norm_kernel(const __grid_constant__ NormParameters p) {
   constexpr int kCount = 16 / sizeof(T);
-  __shared__ float memory[2][32];
+  // Half precision takes mean and variance from one reduction, of the values and their squares, and
+  // goes over the deviations only where the mean is more than eight times the deviation: up to
+  // there the difference of the squares loses six of float32's 24 bits, and results keep eleven.
+  constexpr bool kOnce = kCentered && sizeof(T) == 2;
+  // Then the row stays packed, which leaves registers for the modulators.
+  constexpr bool kPacked = kOnce && !kBranches;
+  __shared__ float memory[96];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
@@ -79,24 +84,54 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
   const auto inside = [&](int v) { return row_inside && v * threads + thread < p.vectors; };
   const auto at = [&](int v) { return static_cast<std::uint32_t>(v * threads + thread) * 16U; };
   // The row's place in an operand, in bytes from there on.
+  const std::int64_t first = p.map.offset(row, kInput);
   const auto place = [&](const void* base, NormOperand which) {
     return static_cast<char*>(const_cast<void*>(base)) +
-           p.map.offset(row, which) * static_cast<std::int64_t>(sizeof(T));
+           p.map.offset(row, which, first) * static_cast<std::int64_t>(sizeof(T));
   };
   wait_for_previous_kernel();
   allow_next_kernel();
 
-  Raw<16> raw[kVectors], multiplier[kVectors], addend[kVectors];
-  const char* input = place(p.input, kInput);
+  Raw<16> raw[kVectors];
+  const char* input =
+      static_cast<const char*>(p.input) + first * static_cast<std::int64_t>(sizeof(T));
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
     raw[v] = {};
     if (inside(v)) raw[v] = load_operand<16>(input + at(v));
   }
-  // With two reductions the row stays packed and is unpacked again after each: kept as float32 it
-  // takes so many registers that half as many blocks fit, or spills that cost more of the
-  // second-level cache's bandwidth than the row itself.
-  constexpr bool kUnpackAgain = kCentered && !kBranches;
+  // Whether the modulators are on their way while the row is reduced: where there are registers for
+  // them beside the row.
+  constexpr bool kEarly = kVectors <= (kPacked ? 5 : kCentered || kBranches ? 3 : 4);
+  const Raw<16> no_multiplier = p.one_plus ? Raw<16>{} : ones<T>();
+  const auto scale_place = [&]() -> const char* {
+    return p.scale.data != nullptr ? place(p.scale.data, kScale) : nullptr;
+  };
+  const auto shift_place = [&]() -> const char* {
+    return kCentered && p.shift.data != nullptr ? place(p.shift.data, kShift) : nullptr;
+  };
+  Raw<16> multiplier[kEarly ? kVectors : 1], addend[kEarly && kCentered ? kVectors : 1];
+  const auto load_modulators = [&] {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      multiplier[v] = no_multiplier;
+      if constexpr (kCentered) addend[v] = {};
+    }
+    if (const char* scale = scale_place(); scale != nullptr) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (inside(v)) multiplier[v] = load_shared_data<16>(scale + at(v));
+      }
+    }
+    if (const char* shift = shift_place(); shift != nullptr) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (kCentered && inside(v)) addend[v] = load_shared_data<16>(shift + at(v));
+      }
+    }
+  };
+  if constexpr (kEarly && !kBranches) load_modulators();
+
   float x[kVectors][kCount];
   if constexpr (kBranches) {
     Raw<16> branch[kVectors], gate[kVectors];
@@ -123,107 +158,118 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
     }
-  } else if constexpr (!kUnpackAgain) {
+    if constexpr (kEarly) load_modulators();
+    if (p.sum != nullptr) {
+      char* to = place(p.sum, kSum);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (inside(v)) store_raw(to + at(v), pack<T, 16>(x[v]));
+      }
+    }
+  } else if constexpr (!kPacked) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
   }
-  const auto load_modulators = [&] {
+
+  // Several sums each, so that additions do not all wait for each other. Values beyond the row are
+  // zero and count in no sum of values or squares.
+  constexpr int kSums = kCentered ? 2 : 4;
+  float sums[kSums] = {}, squares[kSums] = {};
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    if constexpr (kPacked) unpack<T>(raw[v], x[v]);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if constexpr (kCentered) sums[i % kSums] += x[v][i];
+      if constexpr (!kCentered || kOnce) {
+        squares[i % kSums] = fmaf(x[v][i], x[v][i], squares[i % kSums]);
+      }
+    }
+  }
+  float total[2] = {};
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) {
+    total[0] += squares[i];
+    total[1] += sums[i];
+  }
+  float variance, mean = 0.0F;
+  if constexpr (!kCentered) {
+    float one[1] = {total[0]};
+    reduce_row<Sum>(one, memory);
+    variance = one[0] * p.per_width;
+  } else {
+    bool again = true;
+    if constexpr (kOnce) {
+      reduce_row<Sum>(total, memory);
+      mean = total[1] * p.per_width;
+      variance = total[0] * p.per_width - mean * mean;
+      again = !(variance >= mean * mean * 0.015625F);
+      // Rows that share a warp decide together.
+      if (threads < 32) again = __any_sync(0xffffffffU, again);
+    } else {
+      float one[1] = {total[1]};
+      reduce_row<Sum>(one, memory);
+      mean = one[0] * p.per_width;
+    }
+    if (again) {
+      float deviations[1] = {0.0F};
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (!inside(v)) continue;
+        if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          x[v][i] -= mean;
+          deviations[0] = fmaf(x[v][i], x[v][i], deviations[0]);
+        }
+      }
+      reduce_row<Sum>(deviations, memory + (kOnce ? 64 : 32));
+      variance = deviations[0] * p.per_width;
+      if constexpr (!kPacked) mean = 0.0F;  // it is subtracted
+    }
+  }
+
+  variance += p.eps;
+  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
+  const float offset = -mean * factor;
+  const bool rounded = !kCentered && p.normalized != DataType::kFloat32;
+  char* output = place(p.output, kOutput);
+  const auto finish = [&](const auto& modulate) {
+    [[maybe_unused]] const char* scale = kEarly ? nullptr : scale_place();
+    [[maybe_unused]] const char* shift = kEarly ? nullptr : shift_place();
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      multiplier[v] = kForm == NormForm::kModulate ? Raw<16>{} : ones<T>();
-      addend[v] = {};
-    }
-    if (p.scale.data != nullptr) {
-      const char* from = place(p.scale.data, kScale);
-#pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (inside(v)) multiplier[v] = load_shared_data<16>(from + at(v));
+      if (!inside(v)) break;
+      if constexpr (!kEarly) {
+        multiplier[0] = no_multiplier;
+        if (scale != nullptr) multiplier[0] = load_shared_data<16>(scale + at(v));
+        if constexpr (kCentered) {
+          addend[0] = {};
+          if (shift != nullptr) addend[0] = load_shared_data<16>(shift + at(v));
+        }
       }
-    }
-    if (kForm != NormForm::kRounded && p.shift.data != nullptr) {
-      const char* from = place(p.shift.data, kShift);
+      if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
+      float m[kCount], a[kCount];
+      unpack<T>(multiplier[kEarly ? v : 0], m);
+      if constexpr (kCentered) unpack<T>(addend[kEarly ? v : 0], a);
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (inside(v)) addend[v] = load_shared_data<16>(from + at(v));
-      }
+      for (int i = 0; i < kCount; ++i) x[v][i] = modulate(x[v][i], m[i], a[i]);
+      store_raw(output + at(v), pack<T, 16>(x[v]));
     }
   };
-  // On their way while the row is reduced, where there are registers for them.
-  constexpr bool kEarly = kVectors <= (kCentered && !kBranches ? 2 : 4);
-  if constexpr (kEarly) load_modulators();
-  if (kBranches && p.sum != nullptr) {
-    char* to = place(p.sum, kSum);
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      if (inside(v)) store_raw(to + at(v), pack<T, 16>(x[v]));
-    }
-  }
-
-  // A sum for each vector, so that additions do not all wait for each other. Values beyond the row
-  // are zero and count in no sum of values or squares.
-  float part[kVectors];
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    part[v] = 0.0F;
-    if constexpr (kUnpackAgain) unpack<T>(raw[v], x[v]);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      part[v] = kCentered ? part[v] + x[v][i] : fmaf(x[v][i], x[v][i], part[v]);
-    }
-  }
-  float total[1] = {0.0F};
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v) total[0] += part[v];
-  reduce_row<Sum>(total, memory[0]);
-  float mean = 0.0F;
   if constexpr (kCentered) {
-    mean = total[0] * p.per_width;
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      part[v] = 0.0F;
-      if (!inside(v)) continue;
-      if constexpr (kUnpackAgain) unpack_again<T>(raw[v], x[v]);
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        x[v][i] -= mean;
-        part[v] = fmaf(x[v][i], x[v][i], part[v]);
-      }
+    if (p.one_plus) {
+      finish([&](float value, float m, float a) {
+        return fmaf(fmaf(value, factor, offset), 1.0F + m, a);
+      });
+    } else {
+      finish(
+          [&](float value, float m, float a) { return fmaf(fmaf(value, factor, offset), m, a); });
     }
-    total[0] = 0.0F;
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) total[0] += part[v];
-    reduce_row<Sum>(total, memory[1]);
-  }
-  if constexpr (!kEarly) load_modulators();
-
-  const float variance = total[0] * p.per_width + p.eps;
-  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
-  char* output = place(p.output, kOutput);
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    if (!inside(v)) break;
-    float m[kCount], a[kCount];
-    if constexpr (kUnpackAgain) {
-      unpack_again<T>(raw[v], x[v]);
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) x[v][i] -= mean;
-    }
-    unpack<T>(multiplier[v], m);
-    unpack<T>(addend[v], a);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) x[v][i] *= factor;
-    if constexpr (kForm == NormForm::kRounded) unpack<T>(pack<T, 16>(x[v]), x[v]);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if constexpr (kForm == NormForm::kModulate) {
-        x[v][i] = fmaf(x[v][i], m[i], x[v][i]) + a[i];
-      } else if constexpr (kForm == NormForm::kAffine && kCentered) {
-        x[v][i] = fmaf(x[v][i], m[i], a[i]);
-      } else {
-        x[v][i] *= m[i];
-      }
-    }
-    store_raw(output + at(v), pack<T, 16>(x[v]));
+  } else if (rounded) {
+    finish([&](float value, float m, float) { return round_to(value * factor, kTypeOf<T>) * m; });
+  } else {
+    finish([&](float value, float m, float) { return value * factor * m; });
   }
 }
 
@@ -236,7 +282,7 @@ __device__ __forceinline__ void round_vector(float* x, DataType type) {
 
 // Every operand may have a type of its own, and all of them may be there. One row for blockDim.x
 // threads.
-template <typename T, int kVectors, bool kCentered, bool kBranches>
+template <typename T, int kVectors, bool kBranches>
 __global__ void __launch_bounds__(norm_threads(kVectors))
     general_norm_kernel(const __grid_constant__ NormParameters p) {
   constexpr int kCount = 16 / sizeof(T);
@@ -328,13 +374,13 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
     values(v, x);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      total[0] = kCentered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
+      total[0] = p.centered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
     }
   }
   reduce_row<Sum>(total, memory[0]);
 
   float mean = 0.0F;
-  if constexpr (kCentered) {
+  if (p.centered) {
     mean = total[0] * p.per_width;
     total[0] = 0.0F;
 #pragma unroll
@@ -366,7 +412,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
     float x[kCount], other[kCount];
     values(v, x);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] = (kCentered ? x[i] - mean : x[i]) * factor;
+    for (int i = 0; i < kCount; ++i) x[i] = (x[i] - mean) * factor;
     round_vector<T>(x, p.normalized);
     if (p.weight != nullptr) {
       if constexpr (kEarlyWeight) {
@@ -403,8 +449,7 @@ using NormKernel = void (*)(NormParameters);
 struct NormChoice {
   int vectors;  // in each thread
   bool centered, branches;
-  bool general;   // general_norm_kernel, which has no form
-  NormForm form;  // kModulate: of a LayerNorm alone; kRounded: of an RMSNorm alone
+  bool general;  // general_norm_kernel
 };
 
 // Null where there is no such instance.
@@ -413,27 +458,15 @@ NormKernel norm_kernel_for(const NormChoice& choice);
 
 template <typename T, int kVectors, bool kBranches>
 NormKernel norm_kernel_of(const NormChoice& choice) {
-  if (choice.centered) {
-    return choice.form == NormForm::kModulate
-               ? norm_kernel<T, kVectors, true, kBranches, NormForm::kModulate>
-               : norm_kernel<T, kVectors, true, kBranches, NormForm::kAffine>;
-  }
-  return choice.form == NormForm::kRounded
-             ? norm_kernel<T, kVectors, false, kBranches, NormForm::kRounded>
-             : norm_kernel<T, kVectors, false, kBranches, NormForm::kAffine>;
-}
-
-template <typename T, int kVectors, bool kBranches>
-NormKernel general_norm_kernel_of(const NormChoice& choice) {
-  return choice.centered ? general_norm_kernel<T, kVectors, true, kBranches>
-                         : general_norm_kernel<T, kVectors, false, kBranches>;
+  return choice.centered ? norm_kernel<T, kVectors, true, kBranches>
+                         : norm_kernel<T, kVectors, false, kBranches>;
 }
 
 template <typename T, bool kBranches>
 NormKernel norm_kernel_of(const NormChoice& choice) {
   if (choice.general) {
-    return choice.vectors == 1 ? general_norm_kernel_of<T, 1, kBranches>(choice)
-                               : general_norm_kernel_of<T, 4, kBranches>(choice);
+    return choice.vectors == 1 ? general_norm_kernel<T, 1, kBranches>
+                               : general_norm_kernel<T, 4, kBranches>;
   }
   switch (choice.vectors) {
     case 1:
@@ -444,6 +477,9 @@ NormKernel norm_kernel_of(const NormChoice& choice) {
       return norm_kernel_of<T, 3, kBranches>(choice);
     case 4:
       return norm_kernel_of<T, 4, kBranches>(choice);
+    case 5:
+      if constexpr (!kBranches) return norm_kernel_of<T, 5, kBranches>(choice);
+      return nullptr;
     case 8:
       if constexpr (!kBranches) return norm_kernel_of<T, 8, kBranches>(choice);
       return nullptr;

@@ -202,6 +202,10 @@ struct Form {
   Table table;
 };
 
+DataType table_type(const Rotary& rotary) {
+  return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
+}
+
 // How the operands of all rotations can be read in vectors of `bytes`; false: not at all.
 bool form_of(const RotaryQk& problem, int bytes, Form* form) {
   const Rotary& first = problem.operands[0];
@@ -211,6 +215,10 @@ bool form_of(const RotaryQk& problem, int bytes, Form* form) {
   form->table = first.has_matrix          ? Table::kMatrix
                 : first.half_width_tables ? Table::kHalf
                                           : Table::kFull;
+  if (bytes == 8 && (form->neighbours || form->type == DataType::kFloat32)) return false;
+  const auto takes = [&](DataType type) {
+    return type == form->type || type == DataType::kFloat32;
+  };
   const std::int64_t count = bytes / bytes_of(form->type);
   const std::int64_t pairs = form->neighbours ? count / 2 : count;  // of a unit
   if (first.width % (2 * pairs) != 0 || first.width > (1 << 20)) return false;
@@ -219,11 +227,13 @@ bool form_of(const RotaryQk& problem, int bytes, Form* form) {
     const bool dense = rotary.input.step == 1 && rotary.output.step == 1;
     if (!dense || rotary.input.type != form->type) return false;
     if (rotary.output.type != first.output.type) return false;
+    if (!takes(rotary.output.type) || !takes(table_type(rotary))) return false;
     if (!aligned(rotary.input, rotary.rows, static_cast<int>(count))) return false;
     if (!aligned(rotary.output, rotary.rows, static_cast<int>(count))) return false;
     if (problem.norm != NormSpan::kNone && problem.weight[i] != nullptr &&
-        !aligned_vector(problem.weight[i], problem.weight_type[i], problem.weight_step[i],
-                        static_cast<int>(count))) {
+        !(takes(problem.weight_type[i]) &&
+          aligned_vector(problem.weight[i], problem.weight_type[i], problem.weight_step[i],
+                         static_cast<int>(count)))) {
       return false;
     }
     if (rotary.has_matrix) {
@@ -260,10 +270,6 @@ bool form_of(const RotaryQk& problem, int bytes, Form* form) {
 
 std::int64_t units_of(std::int64_t width, const Form& form) {
   return width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
-}
-
-DataType table_type(const Rotary& rotary) {
-  return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
 }
 
 RotaryKernel kernel_of(DataType type, const RotaryChoice& choice) {
@@ -305,19 +311,20 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   const bool norm = problem.norm != NormSpan::kNone;
   Split splits[2];
   RotaryRows rows[2];
-  bool shared = norm;
+  bool shared = norm || form.bytes == 8;
   bool fits = true;
   for (int i = 0; i < problem.count; ++i) {
     splits[i] = split_at(problem, i, shared_dim(problem.operands[i]));
     rows[i] = merge_rows<kRotaryOperands>(splits[i].outer, splits[i].pointers());
     shared = shared || splits[i].inner > 2;
   }
-  const RotaryChoice choice{form.bytes, form.neighbours, form.table, shared, norm};
+  const RotaryChoice choice{form.bytes, form.neighbours, apart(form.table), shared, norm};
   const int thread_rows = shared ? shared_rows(form.neighbours, form.bytes) : 1;
   const RotaryKernel kernel = kernel_of(form.type, choice);
 
   RotaryParameters p;
   p.units = divisor_of(static_cast<std::uint32_t>(units));
+  p.table = form.table;
   p.table_type = table_type(first);
   p.output_type = first.output.type;
   p.eps = problem.eps;
@@ -377,7 +384,7 @@ HeadsShape heads_shape(std::int64_t head_units, std::int64_t heads, bool neighbo
   const std::int64_t multiple = std::lcm(head_units, std::int64_t{32});
   for (std::int64_t threads = multiple; threads <= 512; threads += multiple) {
     const std::int64_t at_once = threads / head_units;
-    for (int units = 1; units <= (neighbours ? 8 : 4); units *= 2) {
+    for (const int units : {2, 4}) {
       if (units * at_once < heads) continue;
       // Idle threads cost most; else about four vectors in a thread are best.
       const double waste = static_cast<double>(units * at_once) / static_cast<double>(heads);
@@ -399,6 +406,7 @@ bool run_heads(const RotaryQk& problem, const Form& form, const Device& device, 
   const std::int64_t head_units = units_of(first.width, form);
   HeadsParameters p;
   p.units = divisor_of(static_cast<std::uint32_t>(head_units));
+  p.table = form.table;
   p.table_type = table_type(first);
   p.output_type = first.output.type;
   p.eps = problem.eps;
@@ -429,7 +437,7 @@ bool run_heads(const RotaryQk& problem, const Form& form, const Device& device, 
   p.step_heads = shape.threads / static_cast<unsigned>(head_units);
   const HeadsKernel kernel = heads_kernel_of(form, shape.units);
   // Tokens of a block do not wait for each other, and fewer blocks have to start.
-  const unsigned block_tokens = std::max(1U, 512 / shape.threads);
+  const unsigned block_tokens = std::max(1U, (256 + shape.threads / 2) / shape.threads);
   const dim3 grid(static_cast<unsigned>(ceil_div(tokens, block_tokens)),
                   static_cast<unsigned>(problem.count));
   *status = launch(kernel, grid, dim3(shape.threads, block_tokens), 0, device, stream, p);
@@ -456,10 +464,10 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
 
   Form form;
   LaunchStatus status = LaunchStatus::kOk;
-  // Two vectors and their weights in a thread take the registers of half its multiprocessor:
-  // rotations of halves after a norm of their row use shorter vectors.
+  // Rotations of halves after a norm of their row: see rotary_kernel_of.
   const bool short_vectors = present.norm == NormSpan::kRow && !present.operands[0].interleaved &&
-                             !present.operands[0].has_matrix;
+                             !present.operands[0].has_matrix &&
+                             present.operands[0].input.type != DataType::kFloat32;
   if ((!short_vectors && form_of(present, 16, &form)) || form_of(present, 8, &form)) {
     const bool row = present.norm == NormSpan::kRow &&
                      units_of(present.operands[0].width, form) <= 256;  // a block's threads

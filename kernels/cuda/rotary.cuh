@@ -43,15 +43,19 @@ struct RotaryItem {
 struct RotaryParameters {
   RotaryItem items[2];
   Divisor units;  // of a row
+  Table table;
   DataType table_type;
   DataType output_type;
   float eps, per_width;
 };
 
+// Whether each element of a pair has coefficients of its own: what the kernels are compiled for.
+// How they lie in memory is decided at run time, once a thread.
+constexpr bool apart(Table table) { return table == Table::kFull || table == Table::kMatrix; }
+
 // The coefficients of kPairs pairs: a' = ca a - sa b, b' = cb b + sb a.
-template <int kPairs, Table kTable>
+template <int kPairs, bool kApart>
 struct Coefficients {
-  static constexpr bool kApart = kTable == Table::kFull || kTable == Table::kMatrix;
   float ca[kPairs], sa[kPairs];
   float cb[kApart ? kPairs : 1], sb[kApart ? kPairs : 1];
 
@@ -64,52 +68,57 @@ struct Coefficients {
   }
 };
 
-// `pair` is the first pair of the unit, `half` the number of pairs in a row.
-template <int kPairs, Table kTable, bool kNeighbours>
-__device__ __forceinline__ void load_coefficients(const void* cos, const void* sin, DataType type,
-                                                  std::int64_t cos_row, std::int64_t sin_row,
-                                                  int pair, int half,
-                                                  Coefficients<kPairs, kTable>& result) {
-  if constexpr (kTable == Table::kHalf) {
-    load_values<kPairs>(cos, type, cos_row + pair, result.ca);
-    load_values<kPairs>(sin, type, sin_row + pair, result.sa);
-  } else if constexpr (kTable == Table::kComplex) {
-    float both[2 * kPairs];
-    load_values<2 * kPairs>(cos, type, cos_row + 2 * pair, both);
+// Of tables of float32 or T. `pair` is the first pair of the unit, `half` the number of pairs in a
+// row.
+template <typename T, int kPairs, bool kApart, bool kNeighbours>
+__device__ __forceinline__ void load_coefficients(const void* cos, const void* sin, Table table,
+                                                  DataType type, std::int64_t cos_row,
+                                                  std::int64_t sin_row, int pair, int half,
+                                                  Coefficients<kPairs, kApart>& result) {
+  if constexpr (kApart && kNeighbours) {
+    if (table == Table::kMatrix) {
+      float all[4 * kPairs];
+      load_mixed<T, 4 * kPairs>(cos, type, cos_row + 4 * pair, all);
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) {
-      result.ca[j] = both[2 * j];
-      result.sa[j] = both[2 * j + 1];
+      for (int j = 0; j < kPairs; ++j) {
+        result.ca[j] = all[4 * j];
+        result.sa[j] = -all[4 * j + 1];
+        result.sb[j] = all[4 * j + 2];
+        result.cb[j] = all[4 * j + 3];
+      }
+      return;
     }
-  } else if constexpr (kTable == Table::kMatrix) {
-    float all[4 * kPairs];
-    load_values<4 * kPairs>(cos, type, cos_row + 4 * pair, all);
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) {
-      result.ca[j] = all[4 * j];
-      result.sa[j] = -all[4 * j + 1];
-      result.sb[j] = all[4 * j + 2];
-      result.cb[j] = all[4 * j + 3];
-    }
-  } else if constexpr (kNeighbours) {
     float both[2 * kPairs];
-    load_values<2 * kPairs>(cos, type, cos_row + 2 * pair, both);
+    load_mixed<T, 2 * kPairs>(cos, type, cos_row + 2 * pair, both);
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       result.ca[j] = both[2 * j];
       result.cb[j] = both[2 * j + 1];
     }
-    load_values<2 * kPairs>(sin, type, sin_row + 2 * pair, both);
+    load_mixed<T, 2 * kPairs>(sin, type, sin_row + 2 * pair, both);
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       result.sa[j] = both[2 * j];
       result.sb[j] = both[2 * j + 1];
     }
+  } else if constexpr (kApart) {
+    load_mixed<T, kPairs>(cos, type, cos_row + pair, result.ca);
+    load_mixed<T, kPairs>(cos, type, cos_row + pair + half, result.cb);
+    load_mixed<T, kPairs>(sin, type, sin_row + pair, result.sa);
+    load_mixed<T, kPairs>(sin, type, sin_row + pair + half, result.sb);
   } else {
-    load_values<kPairs>(cos, type, cos_row + pair, result.ca);
-    load_values<kPairs>(cos, type, cos_row + pair + half, result.cb);
-    load_values<kPairs>(sin, type, sin_row + pair, result.sa);
-    load_values<kPairs>(sin, type, sin_row + pair + half, result.sb);
+    if (kNeighbours && table == Table::kComplex) {
+      float both[2 * kPairs];
+      load_mixed<T, 2 * kPairs>(cos, type, cos_row + 2 * pair, both);
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) {
+        result.ca[j] = both[2 * j];
+        result.sa[j] = both[2 * j + 1];
+      }
+      return;
+    }
+    load_mixed<T, kPairs>(cos, type, cos_row + pair, result.ca);
+    load_mixed<T, kPairs>(sin, type, sin_row + pair, result.sa);
   }
 }
 
@@ -158,19 +167,20 @@ struct Unit {
       unpack<T>(load_shared_data<kBytes>(weight + unit * kCount + i * half), values + i * kCount);
     }
   }
+  // Weights of float32 or T.
   static __device__ __forceinline__ void load_weight(const void* weight, DataType type,
                                                      std::int64_t row, int unit, int half,
                                                      float* values) {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) {
-      load_values<kCount>(weight, type, row + unit * kCount + i * half, values + i * kCount);
+      load_mixed<T, kCount>(weight, type, row + unit * kCount + i * half, values + i * kCount);
     }
   }
   static __device__ __forceinline__ void store(void* output, DataType type, std::int64_t row,
                                                int unit, int half, const float* values) {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) {
-      store_typed<T, kBytes>(output, type, row + unit * kCount + i * half, values + i * kCount);
+      store_mixed<T, kCount>(output, type, row + unit * kCount + i * half, values + i * kCount);
     }
   }
 };
@@ -182,7 +192,7 @@ __device__ __forceinline__ float inverse_root(float x) {
 
 // kBytes in a vector. With kNorm the blockDim.x threads of a row are a power of two, and each row
 // is normalised before it turns; else threads and units are one sequence.
-template <typename T, int kBytes, bool kNeighbours, Table kTable, int kRows, bool kNorm>
+template <typename T, int kBytes, bool kNeighbours, bool kApart, int kRows, bool kNorm>
 __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ RotaryParameters p) {
   using U = Unit<T, kBytes, kNeighbours>;
   __shared__ float memory[kNorm ? 8 * kRows : 1];
@@ -209,17 +219,18 @@ __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ Rot
   const int half = static_cast<int>(p.units.value) * U::kPairs;
 
   U units[kRows];
-  const T* input = static_cast<const T*>(item.input) + item.map.offset(outer, kRotaryInput);
+  const std::int64_t first = item.map.offset(outer, kRotaryInput);
+  const T* input = static_cast<const T*>(item.input) + first;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const std::uint32_t row = group * kRows + r;
     units[r].clear();
     if (active && row < item.shared) units[r].load(input + row * item.input_stride, unit, half);
   }
-  Coefficients<U::kPairs, kTable> table;
+  Coefficients<U::kPairs, kApart> table;
   if (active) {
-    load_coefficients<U::kPairs, kTable, kNeighbours>(
-        item.cos, item.sin, p.table_type, item.map.offset(outer, kRotaryCos),
+    load_coefficients<T, U::kPairs, kApart, kNeighbours>(
+        item.cos, item.sin, p.table, p.table_type, item.map.offset(outer, kRotaryCos),
         item.map.offset(outer, kRotarySin), unit * U::kPairs, half, table);
   }
 
@@ -241,7 +252,7 @@ __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ Rot
     }
   }
 
-  const std::int64_t output = item.map.offset(outer, kRotaryOutput);
+  const std::int64_t output = item.map.offset(outer, kRotaryOutput, first);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const std::uint32_t row = group * kRows + r;
@@ -264,47 +275,47 @@ constexpr int shared_rows(bool neighbours, int bytes) { return (neighbours ? 64 
 using RotaryKernel = void (*)(RotaryParameters);
 
 struct RotaryChoice {
-  int bytes;  // of a vector: 16 or 8
+  int bytes;  // of a vector: 16, or 8 for halves
   bool neighbours;
-  Table table;
-  bool shared;  // tables; always so with norm
+  bool apart;
+  bool shared;  // tables; always so with norm and with vectors of 8 bytes
   bool norm;
 };
 
+// Null where there is no such instance.
 template <typename T>
 RotaryKernel rotary_kernel_for(const RotaryChoice& choice);
 
-template <typename T, int kBytes, bool kNeighbours, Table kTable>
+template <typename T, int kBytes, bool kNeighbours, bool kApart>
 RotaryKernel rotary_kernel_of(const RotaryChoice& choice) {
   constexpr int kRows = shared_rows(kNeighbours, kBytes);
-  if (choice.norm) return rotary_kernel<T, kBytes, kNeighbours, kTable, kRows, true>;
-  return choice.shared ? rotary_kernel<T, kBytes, kNeighbours, kTable, kRows, false>
-                       : rotary_kernel<T, kBytes, kNeighbours, kTable, 1, false>;
+  // Two vectors and their weights in a thread take the registers of half its multiprocessor: halves
+  // of half precision after a norm have vectors of 8 bytes.
+  constexpr bool kHasNorm = kNeighbours || (kBytes == 8) == (sizeof(T) == 2);
+  if (choice.norm) {
+    if constexpr (kHasNorm) return rotary_kernel<T, kBytes, kNeighbours, kApart, kRows, true>;
+    return nullptr;
+  }
+  if (choice.shared) return rotary_kernel<T, kBytes, kNeighbours, kApart, kRows, false>;
+  if constexpr (kBytes == 16) return rotary_kernel<T, kBytes, kNeighbours, kApart, 1, false>;
+  return nullptr;
 }
 
-template <typename T, int kBytes>
+template <typename T, int kBytes, bool kNeighbours>
 RotaryKernel rotary_kernel_of(const RotaryChoice& choice) {
-  if (!choice.neighbours) {
-    return choice.table == Table::kFull ? rotary_kernel_of<T, kBytes, false, Table::kFull>(choice)
-                                        : rotary_kernel_of<T, kBytes, false, Table::kHalf>(choice);
-  }
-  switch (choice.table) {
-    case Table::kFull:
-      return rotary_kernel_of<T, kBytes, true, Table::kFull>(choice);
-    case Table::kHalf:
-      return rotary_kernel_of<T, kBytes, true, Table::kHalf>(choice);
-    case Table::kComplex:
-      return rotary_kernel_of<T, kBytes, true, Table::kComplex>(choice);
-    default:
-      return rotary_kernel_of<T, kBytes, true, Table::kMatrix>(choice);
-  }
+  return choice.apart ? rotary_kernel_of<T, kBytes, kNeighbours, true>(choice)
+                      : rotary_kernel_of<T, kBytes, kNeighbours, false>(choice);
 }
 
-#define MINDIESD_ROTARY_INSTANCES(T_)                              \
-  template <>                                                      \
-  RotaryKernel rotary_kernel_for<T_>(const RotaryChoice& choice) { \
-    return choice.bytes == 16 ? rotary_kernel_of<T_, 16>(choice)   \
-                              : rotary_kernel_of<T_, 8>(choice);   \
+#define MINDIESD_ROTARY_INSTANCES(T_)                                               \
+  template <>                                                                       \
+  RotaryKernel rotary_kernel_for<T_>(const RotaryChoice& choice) {                  \
+    if (choice.neighbours) {                                                        \
+      return choice.bytes == 16 ? rotary_kernel_of<T_, 16, true>(choice) : nullptr; \
+    }                                                                               \
+    if (choice.bytes == 16) return rotary_kernel_of<T_, 16, false>(choice);         \
+    if constexpr (sizeof(T_) == 2) return rotary_kernel_of<T_, 8, false>(choice);   \
+    return nullptr;                                                                 \
   }
 
 }  // namespace mindiesd::kernels::cuda

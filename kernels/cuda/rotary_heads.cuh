@@ -1,5 +1,5 @@
 // RMSNorm over all heads of a token together, then the rotation of each head, in one pass (Wan's
-// query and key). Instances: rotary_heads_*.cu through rotary_heads_kernel_for; the choice:
+// query and key). Instances: rotary_*.cu through rotary_heads_kernel_for; the choice:
 // rotary.cu.
 //
 // The threads of a block share a token. The number of threads is a multiple of a head's units
@@ -30,13 +30,14 @@ struct HeadsParameters {
   HeadsItem items[2];
   Divisor units;             // of a head
   std::uint32_t step_heads;  // that the threads take at once
+  Table table;
   DataType table_type;
   DataType output_type;
   float eps;
 };
 
-template <typename T, bool kNeighbours, Table kTable, int kUnits>
-__global__ void __launch_bounds__(512)
+template <typename T, bool kNeighbours, bool kApart, int kUnits>
+__global__ void __launch_bounds__(512, kNeighbours ? 2 : 1)
     rotary_heads_kernel(const __grid_constant__ HeadsParameters p) {
   using U = Unit<T, 16, kNeighbours>;
   __shared__ float memory[16];
@@ -50,16 +51,17 @@ __global__ void __launch_bounds__(512)
   const int half = static_cast<int>(p.units.value) * U::kPairs;
 
   U units[kUnits];
-  const T* input = static_cast<const T*>(item.input) + item.map.offset(token, kRotaryInput);
+  const std::int64_t first = item.map.offset(token, kRotaryInput);
+  const T* input = static_cast<const T*>(item.input) + first;
 #pragma unroll
   for (int v = 0; v < kUnits; ++v) {
     const std::uint32_t head = first_head + v * p.step_heads;
     units[v].clear();
     if (head < item.heads) units[v].load(input + head * item.input_stride, unit, half);
   }
-  Coefficients<U::kPairs, kTable> table;
-  load_coefficients<U::kPairs, kTable, kNeighbours>(
-      item.cos, item.sin, p.table_type, item.map.offset(token, kRotaryCos),
+  Coefficients<U::kPairs, kApart> table;
+  load_coefficients<T, U::kPairs, kApart, kNeighbours>(
+      item.cos, item.sin, p.table, p.table_type, item.map.offset(token, kRotaryCos),
       item.map.offset(token, kRotarySin), unit * U::kPairs, half, table);
 
   float factor[1] = {0.0F};
@@ -68,74 +70,60 @@ __global__ void __launch_bounds__(512)
   reduce_row<Sum>(factor, memory);
   factor[0] = inverse_root<T>(factor[0] * item.per_width + p.eps);
 
-  const auto finish = [&](const auto& weigh) {
-    const std::int64_t output = item.map.offset(token, kRotaryOutput);
+  const std::int64_t output = item.map.offset(token, kRotaryOutput, first);
+  // The choice of how weights are read stands around the loop, not in it: see norm.cuh.
+  const auto finish = [&](const auto& load_weight) {
 #pragma unroll
     for (int v = 0; v < kUnits; ++v) {
       const std::uint32_t head = first_head + v * p.step_heads;
       if (head >= item.heads) break;
-      float x[U::kValues];
+      float x[U::kValues], weight[U::kValues];
       units[v].values(x);
+      load_weight(std::int64_t{head} * 2 * half, weight);
 #pragma unroll
-      for (int i = 0; i < U::kValues; ++i) x[i] *= factor[0];
-      weigh(std::int64_t{head} * 2 * half, x);
+      for (int i = 0; i < U::kValues; ++i) x[i] = x[i] * factor[0] * weight[i];
 #pragma unroll
       for (int j = 0; j < U::kPairs; ++j) table.rotate(j, x[U::a(j)], x[U::b(j)]);
       U::store(item.output, p.output_type, output + head * item.output_stride, unit, half, x);
     }
   };
-  if (item.weight == nullptr) {
-    finish([](std::int64_t, float*) {});
-  } else if (item.weight_type == kTypeOf<T>) {
-    finish([&](std::int64_t at, float* x) {
-      float weight[U::kValues];
+  if (item.weight != nullptr && item.weight_type == kTypeOf<T>) {
+    finish([&](std::int64_t at, float* weight) {
       U::load_own_weight(static_cast<const T*>(item.weight) + at, unit, half, weight);
-#pragma unroll
-      for (int i = 0; i < U::kValues; ++i) x[i] *= weight[i];
     });
   } else {
-    finish([&](std::int64_t at, float* x) {
-      float weight[U::kValues];
-      U::load_weight(item.weight, item.weight_type, at, unit, half, weight);
+    finish([&](std::int64_t at, float* weight) {
+      if (item.weight != nullptr) {
+        U::load_weight(item.weight, item.weight_type, at, unit, half, weight);
+      } else {
 #pragma unroll
-      for (int i = 0; i < U::kValues; ++i) x[i] *= weight[i];
+        for (int i = 0; i < U::kValues; ++i) weight[i] = 1.0F;
+      }
     });
   }
 }
 
 using HeadsKernel = void (*)(HeadsParameters);
 
-// `units` of a thread: 1, 2, 4, or, neighbours alone, 8.
+// `units` of a thread: 2 or 4.
 template <typename T>
 HeadsKernel rotary_heads_kernel_for(bool neighbours, Table table, int units);
 
-template <typename T, bool kNeighbours, Table kTable>
-HeadsKernel rotary_heads_kernel_of(int units) {
-  if constexpr (kNeighbours) {
-    if (units == 8) return rotary_heads_kernel<T, kNeighbours, kTable, 8>;
+template <typename T, bool kNeighbours>
+HeadsKernel rotary_heads_kernel_of(Table table, int units) {
+  if (apart(table)) {
+    return units == 2 ? rotary_heads_kernel<T, kNeighbours, true, 2>
+                      : rotary_heads_kernel<T, kNeighbours, true, 4>;
   }
-  return units == 1   ? rotary_heads_kernel<T, kNeighbours, kTable, 1>
-         : units == 2 ? rotary_heads_kernel<T, kNeighbours, kTable, 2>
-                      : rotary_heads_kernel<T, kNeighbours, kTable, 4>;
+  return units == 2 ? rotary_heads_kernel<T, kNeighbours, false, 2>
+                    : rotary_heads_kernel<T, kNeighbours, false, 4>;
 }
 
-#define MINDIESD_ROTARY_HEADS_INSTANCES(T_)                                                  \
-  template <>                                                                                \
-  HeadsKernel rotary_heads_kernel_for<T_>(bool neighbours, Table table, int units) {         \
-    if (!neighbours) {                                                                       \
-      return table == Table::kFull ? rotary_heads_kernel_of<T_, false, Table::kFull>(units)  \
-                                   : rotary_heads_kernel_of<T_, false, Table::kHalf>(units); \
-    }                                                                                        \
-    switch (table) {                                                                         \
-      case Table::kFull:                                                                     \
-        return rotary_heads_kernel_of<T_, true, Table::kFull>(units);                        \
-      case Table::kHalf:                                                                     \
-        return rotary_heads_kernel_of<T_, true, Table::kHalf>(units);                        \
-      case Table::kComplex:                                                                  \
-        return rotary_heads_kernel_of<T_, true, Table::kComplex>(units);                     \
-      default:                                                                               \
-        return rotary_heads_kernel_of<T_, true, Table::kMatrix>(units);                      \
-    }                                                                                        \
+#define MINDIESD_ROTARY_HEADS_INSTANCES(T_)                                          \
+  template <>                                                                        \
+  HeadsKernel rotary_heads_kernel_for<T_>(bool neighbours, Table table, int units) { \
+    return neighbours ? rotary_heads_kernel_of<T_, true>(table, units)               \
+                      : rotary_heads_kernel_of<T_, false>(table, units);             \
   }
 
 }  // namespace mindiesd::kernels::cuda

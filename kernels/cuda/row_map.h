@@ -24,10 +24,16 @@ struct Divisor {
 template <int kOperands>
 struct RowMap {
   int rank = 0;
+  std::uint32_t like_first = 0;  // a bit for each operand that has the strides of operand 0
   Divisor sizes[kMaxRank];
   std::int64_t strides[kOperands][kMaxRank] = {};
 
 #ifdef __CUDACC__
+  // The same, with what offset() gave for operand 0.
+  __device__ __forceinline__ std::int64_t offset(std::uint32_t row, int operand,
+                                                 std::int64_t first) const {
+    return (like_first >> operand & 1U) != 0 ? first : offset(row, operand);
+  }
   // Of one operand; each use computes its own, which is cheaper than to keep them in registers.
   __device__ __forceinline__ std::int64_t offset(std::uint32_t row, int operand) const {
     std::int64_t result = 0;

@@ -233,6 +233,8 @@ class Run {
     if (input.step != 1 || output.step != 1) return false;
     for (const RowOperand& operand : operands_.of) {
       if (!aligned(operand, problem_.rows, count)) return false;
+      const bool mask = &operand == &operands_.of[kSoftmaxMask] && operand.type == DataType::kBool;
+      if (present(operand) && !mask && !mixes(input.type, operand.type)) return false;
     }
     return true;
   }
@@ -311,7 +313,7 @@ class Run {
     const DataType type = operands_.of[kSoftmaxInput].type;
     const std::int64_t vectors = problem_.width * bytes_of(type) / 16;
     const std::int64_t row_count = problem_.rows.count();
-    const RowShape shape = row_shape(vectors, row_count, device_, {4, 2, 8, 1}, 256,
+    const RowShape shape = row_shape(vectors, row_count, device_, {4, 8, 1}, 256,
                                      [](int per_thread) { return softmax_threads(per_thread); });
     if (shape.threads * shape.per_thread < vectors) return plain_rows();
     const SoftmaxKernel kernel =

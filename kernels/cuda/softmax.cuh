@@ -85,8 +85,9 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
   allow_next_kernel();
 
   Raw<16> raw[kVectors];
-  const char* input = static_cast<const char*>(p.input) +
-                      p.map.offset(row, kSoftmaxInput) * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t first = p.map.offset(row, kSoftmaxInput);
+  const char* input =
+      static_cast<const char*>(p.input) + first * static_cast<std::int64_t>(sizeof(T));
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
     raw[v] = {};
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
       const auto* from = static_cast<const std::uint8_t*>(p.mask.data) + mask_row;
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) break;
+        if (!inside(v)) continue;
         const Raw<kCount> bytes = load_shared_data<kCount>(from + column(v));
 #pragma unroll
         for (int i = 0; i < kCount / 4; ++i) mask[v].words[i] = bytes.words[i];
@@ -116,21 +117,32 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
     }
   }
 
-  // Scores; those beyond the row are -inf and take no part.
+  // Arithmetic without a condition, since a branch for each vector costs more; scores beyond the
+  // row are set to -inf before they would count.
   float x[kVectors][kCount];
   float largest[1] = {-kInfinity};
+  const bool ragged = p.vectors != kVectors * threads;
+  const auto clear_outside = [&] {
+    if (!ragged) return;
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    if (inside(v)) {
-      unpack<T>(raw[v], x[v]);
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[v][i] = inside(v) ? x[v][i] : -kInfinity;
+    }
+  };
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
+  if (p.guards.scale != 1.0F) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] *= p.guards.scale;
-    } else {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) x[v][i] = -kInfinity;
     }
   }
 
+  // The largest guarded score is known where a row's maximum is subtracted and no mask follows:
+  // that of the clamp of 0. (A row whose maximum is infinite or NaN gives NaN by its other values.)
+  bool known = false;
   if constexpr (kForm != GuardForm::kNone) {
     if (p.bias.data != nullptr) {
       const std::int64_t bias_row = p.map.offset(row, kSoftmaxBias);
@@ -145,6 +157,7 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
     }
     if (p.guards.subtract_row || p.guards.global_maximum != nullptr) {
       if (p.guards.subtract_row) {
+        clear_outside();
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
@@ -155,10 +168,10 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
         largest[0] = *p.guards.global_maximum;
       }
       const float shift = largest[0];
-      largest[0] = -kInfinity;
+      known = p.guards.subtract_row && p.mask.data == nullptr;
+      largest[0] = known ? clamped(0.0F, p.guards.clamp_min, p.guards.clamp_max) : -kInfinity;
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) break;
 #pragma unroll
         for (int i = 0; i < kCount; ++i) x[v][i] -= shift;
       }
@@ -166,7 +179,6 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
     if (p.guards.clamps) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) break;
 #pragma unroll
         for (int i = 0; i < kCount; ++i) {
           x[v][i] = clamped(x[v][i], p.guards.clamp_min, p.guards.clamp_max);
@@ -184,7 +196,6 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
       } else if (p.mask.type == DataType::kBool) {
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
-          if (!inside(v)) break;
 #pragma unroll
           for (int i = 0; i < kCount; ++i) {
             const bool kept = (mask[v].words[i / 4] & (0xffU << (i % 4 * 8))) != 0;
@@ -194,7 +205,6 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
       } else {
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
-          if (!inside(v)) break;
           float added[kCount];
           unpack<T>(mask[v], added);
 #pragma unroll
@@ -203,13 +213,16 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
       }
     }
   }
+  clear_outside();
+  if (!known) {
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) largest[0] = fmaxf(largest[0], x[v][i]);
+      for (int i = 0; i < kCount; ++i) largest[0] = fmaxf(largest[0], x[v][i]);
+    }
+    // A NaN makes the sum below NaN, and with it the row.
+    reduce_row<NumberMaximum>(largest, memory[1]);
   }
-  // A NaN makes the sum below NaN, and with it the row.
-  reduce_row<NumberMaximum>(largest, memory[1]);
 
   // A row of -inf gives NaN here, as the formula does. In base 2 one rounded constant stands for
   // the maximum in the whole row, so its error cancels.
@@ -227,14 +240,13 @@ __global__ void __launch_bounds__(softmax_threads(kVectors), kVectors == 4 ? 2 :
   }
   reduce_row<Sum>(total, memory[2]);
 
-  const float factor = 1.0F / total[0];
-  const std::int64_t output_row = p.map.offset(row, kSoftmaxOutput);
+  const float factor = sizeof(T) == 4 ? 1.0F / total[0] : reciprocal_fast(total[0]);
+  const std::int64_t output_row = p.map.offset(row, kSoftmaxOutput, first);
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
-    if (!inside(v)) break;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) x[v][i] *= factor;
-    store_vector<T, kSame>(p.output, p.output_type, output_row + column(v), x[v]);
+    if (inside(v)) store_vector<T, kSame>(p.output, p.output_type, output_row + column(v), x[v]);
   }
 }
 
@@ -249,8 +261,6 @@ SoftmaxKernel softmax_kernel_of(int vectors) {
   switch (vectors) {
     case 1:
       return softmax_kernel<T, 1, kForm>;
-    case 2:
-      return softmax_kernel<T, 2, kForm>;
     case 4:
       return softmax_kernel<T, 4, kForm>;
     case 8:
@@ -261,17 +271,17 @@ SoftmaxKernel softmax_kernel_of(int vectors) {
 }
 
 // The file of each element type has one of these.
-#define MINDIESD_SOFTMAX_INSTANCES(T)                                \
-  template <>                                                        \
-  SoftmaxKernel softmax_kernel_for<T>(int vectors, GuardForm form) { \
-    switch (form) {                                                  \
-      case GuardForm::kNone:                                         \
-        return softmax_kernel_of<T, GuardForm::kNone>(vectors);      \
-      case GuardForm::kSame:                                         \
-        return softmax_kernel_of<T, GuardForm::kSame>(vectors);      \
-      default:                                                       \
-        return softmax_kernel_of<T, GuardForm::kAny>(vectors);       \
-    }                                                                \
+#define MINDIESD_SOFTMAX_INSTANCES(T)                                          \
+  template <>                                                                  \
+  SoftmaxKernel softmax_kernel_for<T>(int vectors, GuardForm form) {           \
+    switch (form) {                                                            \
+      case GuardForm::kNone:                                                   \
+        return softmax_kernel_of<T, GuardForm::kNone>(vectors);                \
+      case GuardForm::kSame:                                                   \
+        return softmax_kernel_of<T, GuardForm::kSame>(vectors);                \
+      default:                                                                 \
+        return vectors == 4 ? softmax_kernel<T, 4, GuardForm::kAny> : nullptr; \
+    }                                                                          \
   }
 
 }  // namespace mindiesd::kernels::cuda

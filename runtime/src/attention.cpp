@@ -155,23 +155,24 @@ Check read_attention_args(const void* raw, mindiesd_attention_args* args) {
   return read_args(raw, offsetof(mindiesd_attention_args, backend), sizeof(*args), args);
 }
 
-// The back end that was asked for, or else the first one that computes the problem; null: none
-// does.
-Check find_backend(const Attention& problem, const View& output, std::int32_t wanted,
-                   const AttentionBackend** backend) {
+Check expect_backend(const View& output, std::int32_t wanted) {
+  const auto count = static_cast<std::int32_t>(attention_backends(output.device_type).size());
+  if (wanted >= 0 && wanted <= count) return {};
+  return invalid("backend must lie in 0 to " + std::to_string(count) + ", but is " +
+                 std::to_string(wanted));
+}
+
+// Calls `use` for the back end that was asked for, or for one after the other that computes the
+// problem, until it gives true; whether one did.
+template <typename Use>
+bool try_backends(const Attention& problem, const View& output, std::int32_t wanted,
+                  const Use& use) {
   const auto backends = attention_backends(output.device_type);
-  if (wanted < 0 || wanted > static_cast<std::int32_t>(backends.size())) {
-    return invalid("backend must lie in 0 to " + std::to_string(backends.size()) + ", but is " +
-                   std::to_string(wanted));
-  }
-  *backend = nullptr;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (wanted != 0 && wanted != static_cast<std::int32_t>(i) + 1) continue;
-    if (!backends[i].supports(problem, output.device_id)) continue;
-    *backend = &backends[i];
-    return {};
+    if (backends[i].supports(problem, output.device_id) && use(backends[i])) return true;
   }
-  return {};
+  return false;
 }
 
 Check attention(const void* raw) {
@@ -182,12 +183,15 @@ Check attention(const void* raw) {
   MINDIESD_RETURN_IF(read_attention(args, &problem, &output));
   const DeviceKernels* device = nullptr;
   MINDIESD_RETURN_IF(find_kernels(output, &device));
-  const AttentionBackend* backend = nullptr;
-  MINDIESD_RETURN_IF(find_backend(problem, output, args.backend, &backend));
+  MINDIESD_RETURN_IF(expect_backend(output, args.backend));
   if (output.empty()) return {};
-  if (backend == nullptr) return check_launch(*device, kernels::LaunchStatus::kUnsupported);
   const OnDevice current(*device, output.device_id);
-  return check_launch(*device, backend->launch(problem, args.stream));
+  kernels::LaunchStatus status = kernels::LaunchStatus::kUnsupported;
+  try_backends(problem, output, args.backend, [&](const AttentionBackend& backend) {
+    status = backend.launch(problem, args.stream);
+    return status != kernels::LaunchStatus::kUnsupported;
+  });
+  return check_launch(*device, status);
 }
 
 // Succeeds where the back end computes the problem; MINDIESD_UNSUPPORTED where it does not.
@@ -197,9 +201,10 @@ Check attention_supported(const void* raw) {
   Attention problem;
   View output;
   MINDIESD_RETURN_IF(read_attention(args, &problem, &output));
-  const AttentionBackend* backend = nullptr;
-  MINDIESD_RETURN_IF(find_backend(problem, output, args.backend, &backend));
-  if (backend != nullptr) return {};
+  MINDIESD_RETURN_IF(expect_backend(output, args.backend));
+  const bool found =
+      try_backends(problem, output, args.backend, [](const AttentionBackend&) { return true; });
+  if (found) return {};
   return Failure{MINDIESD_UNSUPPORTED, "the back end does not compute this problem"};
 }
 

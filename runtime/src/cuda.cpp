@@ -1,4 +1,4 @@
-// The table of CUDA launchers; see device.h. Attention has no kernels here: the caller composes it.
+// The table of CUDA launchers and the back ends of attention there; see device.h and backends.h.
 
 #include "cuda.h"
 
@@ -12,21 +12,24 @@ namespace mindiesd::runtime {
 namespace {
 
 constexpr DeviceKernels kCudaKernels = {
-    [](const kernels::VarlenAttention&, void*) { return kernels::LaunchStatus::kUnsupported; },
-    kernels::cuda::rotary,
-    kernels::cuda::rms_norm,
-    kernels::cuda::fused_norm,
-    kernels::cuda::softmax,
-    kernels::cuda::activation,
-    kernels::cuda::activate,
-    kernels::cuda::last_error,
+    kernels::cuda::attention_varlen, kernels::cuda::rotary,     kernels::cuda::rms_norm,
+    kernels::cuda::fused_norm,       kernels::cuda::softmax,    kernels::cuda::activation,
+    kernels::cuda::activate,         kernels::cuda::last_error,
+};
+
+constexpr AttentionBackend kCudaAttention[] = {
+    {"cudnn", kernels::cuda::attention_cudnn_supports, kernels::cuda::attention_cudnn},
+    {"tensor_core", kernels::cuda::attention_mma_supports, kernels::cuda::attention_mma},
+    {"multiply_add", kernels::cuda::attention_plain_supports, kernels::cuda::attention_plain},
 };
 
 }  // namespace
 
 const DeviceKernels* cuda_kernels() { return &kCudaKernels; }
+std::span<const AttentionBackend> cuda_attention() { return kCudaAttention; }
 #else
 const DeviceKernels* cuda_kernels() { return nullptr; }
+std::span<const AttentionBackend> cuda_attention() { return {}; }
 #endif
 
 }  // namespace mindiesd::runtime

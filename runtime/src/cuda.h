@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "backends.h"
 #include "device.h"
 
 namespace mindiesd::runtime {
@@ -9,5 +10,8 @@ namespace mindiesd::runtime {
 // Null in a build without the toolkit. Asking touches no driver: a process that never computes on a
 // device must not initialise it.
 const DeviceKernels* cuda_kernels();
+
+// Empty in such a build.
+std::span<const AttentionBackend> cuda_attention();
 
 }  // namespace mindiesd::runtime

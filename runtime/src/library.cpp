@@ -52,6 +52,8 @@ std::span<const AttentionBackend> attention_backends(std::int32_t device_type) {
   switch (device_type) {
     case MINDIESD_CPU:
       return kCpuAttention;
+    case MINDIESD_CUDA:
+      return cuda_attention();
     default:
       return {};
   }

@@ -203,6 +203,48 @@ def test_two_rules_of_one_id(refit, tree, source, tmp_path):
     assert (tree / "a.py").read_bytes() == source()
 
 
+ENDLESS = """rules:
+  - id: there
+    summary: attention_forward becomes ext.attention_forward
+    subject: attention
+    match:
+      call: mindiesd.attention_forward
+    rewrites:
+      - target: cuda
+        with: mindiesd.ext.attention_forward($query, $key, $value)
+  - id: back
+    summary: ext.attention_forward becomes attention_forward
+    subject: attention
+    match:
+      call: mindiesd.ext.attention_forward
+    rewrites:
+      - target: cuda
+        with: mindiesd.attention_forward($query, $key, $value)
+"""
+
+
+def test_a_result_that_is_never_final_is_withheld(refit, tree, source, tmp_path):
+    """Two rules that undo each other: the self-check keeps their file as it was and says so."""
+    (tmp_path / "endless.yaml").write_text(ENDLESS)
+    text = "import mindiesd\n\n\ndef f(q, k, v):\n    return mindiesd.attention_forward(q, k, v)\n"
+    (tree / "endless.py").write_text(text)
+    (tree / "good.py").write_bytes(source())
+    report = tmp_path / "report.json"
+    done = refit(
+        "migrate", "--write", "--rules", tmp_path / "endless.yaml", "--select", "there",
+        "--select", "back", "--select", "sdpa-*", "--report", f"json:{report}", tree,
+    )  # fmt: skip
+    assert done.code == 4
+    assert "error: endless.py: self-check: planning the new text again is not empty" in done.err
+    assert (tree / "endless.py").read_text() == text
+    assert b"mindiesd" in (tree / "good.py").read_bytes()
+    content = json.loads(report.read_text())
+    assert [(p["kind"], p["file"]) for p in content["problems"]] == [("withheld", "endless.py")]
+    sites = {site["file"]: (site["outcome"], site["code"]) for site in content["sites"]}
+    assert sites["endless.py"] == ("refused", "withheld")
+    assert sites["good.py"][0] == "rewritten"
+
+
 def test_the_reference_names_every_option_and_exit_code(refit):
     text = REFERENCE.read_text()
     for command in ("migrate", "rules"):

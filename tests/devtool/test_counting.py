@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from devtool import testing
+from devtool import testing, tree
 from devtool.testing import Count
 
 CTEST = """<testsuite tests="4">
@@ -27,6 +27,27 @@ def test_count(tmp_path, text, total):
     results = tmp_path / "results.xml"
     results.write_text(text)
     assert testing.count(results) == total
+
+
+SKIPS = """<testsuite>
+  <testcase name="a"><skipped type="pytest.skip" message="no CUDA device">x.py:3</skipped></testcase>
+  <testcase name="b"><skipped message="collection skipped">no library of launchers</skipped></testcase>
+  <testcase name="c"><skipped type="pytest.xfail" message="a gap"/></testcase>
+  <testcase name="d"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+    <system-out>cuda_test.cpp:25: Skipped no CUDA device</system-out></testcase>
+  <testcase name="torch"><skipped type="pytest.skip" message="torch is not installed"/></testcase>
+  <testcase name="binary" status="notrun"><skipped message="Unable to find executable"/></testcase>
+  <testcase name="off" status="disabled"/>
+</testsuite>"""
+
+
+def test_only_a_missing_device_excuses_a_skip_where_all_was_prepared(tmp_path, capsys):
+    results = tmp_path / "results.xml"
+    results.write_text(SKIPS)
+    assert testing.count(results) == Count(0, 0, 7)
+    assert testing.count(results, prepared=True) == Count(0, 3, 4)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in said] == ["torch", "binary", "off"]
 
 
 def runner(results, text, status):
@@ -66,3 +87,18 @@ def test_report_ends_with_the_sum(capsys, total, complaints, status):
     written = capsys.readouterr()
     assert written.out == f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped\n"
     assert all(complaint in written.err for complaint in complaints)
+
+
+def test_what_a_runner_prints_comes_at_its_end_when_it_has_a_log(tmp_path, capsys):
+    results, log = tmp_path / "results.xml", tmp_path / "log"
+    script = f"print('said'); open({str(results)!r}, 'w').write('<a><testcase/></a>')"
+    command = [sys.executable, "-c", script]
+    assert testing.run_counted("it", command, results, {}, log=log) == Count(1)
+    assert capsys.readouterr().out == log.read_text() == "said\n"
+
+
+def test_every_python_test_is_in_one_part():
+    folders = [folder for part in testing.parts().values() for folder in part]
+    assert len(folders) == len(set(folders))
+    for path in (tree.ROOT / "tests").rglob("test_*.py"):
+        assert sum(path.is_relative_to(tree.ROOT / folder) for folder in folders) == 1, path

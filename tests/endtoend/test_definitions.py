@@ -48,32 +48,56 @@ INSIDE_PROCESSORS = {
 }
 
 
+# Sites of the models of models.py at which a layer norm is called, at the least.
+LAYER_NORMS_RUN = 30
+
+
+def lines_that_run(original_results) -> dict[str, list[int]]:
+    """By file, the lines of the frames that the models of models.py were seen in."""
+    found: dict[str, list[int]] = {}
+    frames = set()
+    for name, results in original_results.items():
+        if name != "definitions" and "error" not in results:
+            for event in results["torch.float32"]["events"]:
+                frames.update(event["frames"])
+    for frame in frames:
+        file, _, line = frame.rpartition(":")
+        found.setdefault(f"{migration.PACKAGE}/{file}", []).append(int(line))
+    return found
+
+
+def runs(original, lines_run, site) -> bool:
+    """Whether a model runs the function that the site stands in."""
+    tree = ast.parse((original / site["file"]).read_text(encoding="utf-8"))
+    around = anchors.function_around(tree, site["line"])
+    return around is not None and any(
+        around[0] <= line <= around[1] for line in lines_run.get(site["file"], [])
+    )
+
+
+def rewritten_here(migrated, chosen) -> list[dict]:
+    """Sites of the rules that `chosen` accepts whose own text was rewritten."""
+    return [
+        site
+        for site in migrated.report.sites
+        if site["outcome"] == "rewritten" and site["through"] is None and chosen(site["rule"])
+    ]
+
+
+def test_layer_norms_run_in_the_models(original, original_results, migrated):
+    """A call of a layer norm keeps its module; enough of them run, whatever class they stand in."""
+    lines_run = lines_that_run(original_results)
+    found = rewritten_here(migrated, lambda rule: rule.startswith("layernorm-"))
+    assert sum(runs(original, lines_run, site) for site in found) >= LAYER_NORMS_RUN
+
+
 def test_every_rewritten_definition_runs(original, original_results, migrated):
     """What the report rewrote in a definition is called above, or runs in one of the models."""
-    ran = set()
-    for name, found in original_results.items():
-        if name != "definitions" and "error" not in found:
-            for event in found["torch.float32"]["events"]:
-                ran.update(event["frames"])
-    lines_run: dict[str, list[int]] = {}
-    for frame in ran:
-        file, _, line = frame.rpartition(":")
-        lines_run.setdefault(f"{migration.PACKAGE}/{file}", []).append(int(line))
-
+    lines_run = lines_that_run(original_results)
     called = {call.definition for call in definitions.CALLS.values()}
     untried = []
-    for site in migrated.report.sites:
-        is_definition = migration.kind_of(site) in ("rotary", "norm")
-        if site["outcome"] != "rewritten" or site["through"] is not None or not is_definition:
-            continue
-        if site["callee"].startswith("torch."):
-            continue  # a module of torch: its calls run in the models, its class is the runtime's
-        tree = ast.parse((original / site["file"]).read_text(encoding="utf-8"))
-        around = anchors.function_around(tree, site["line"])
-        runs = around is not None and any(
-            around[0] <= line <= around[1] for line in lines_run.get(site["file"], [])
-        )
-        if not runs and site["callee"] not in called:
+    for site in rewritten_here(migrated, lambda rule: rule == "rms-norm" or rule.startswith("rotary-")):
+        if not runs(original, lines_run, site) and site["callee"] not in called:
             untried.append(f"{site['file']}:{site['line']}: {site['callee']}")
     inside = dict.fromkeys(INSIDE_PROCESSORS, 0)
     for site in list(untried):

@@ -26,6 +26,13 @@ expected = torch.nn.functional.scaled_dot_product_attention(
 torch.testing.assert_close(mindiesd.attention_forward(query, key, value), expected)
 """
 
+MODEL_CPP = """#include <torch/torch.h>
+
+torch::Tensor attend(torch::Tensor query, torch::Tensor key, torch::Tensor value) {
+  return torch::scaled_dot_product_attention(query, key, value);
+}
+"""
+
 MODEL = """from torch.nn.functional import scaled_dot_product_attention
 
 
@@ -48,6 +55,9 @@ def wheel(tmp_path_factory):
         "wheel", ROOT, "--no-deps", "--no-build-isolation", "--wheel-dir", folder,
         "--config-settings=cmake.build-type=RelWithDebInfo",
         "--config-settings=cmake.define.REFIT_WERROR=ON",
+        "--config-settings=cmake.define.REFIT_BUILD_CPP_FRONTEND=ON",
+        # As deep in the tree as ./dev's own, for ccache sees paths from there.
+        f"--config-settings=build-dir={ROOT / 'build-wheel'}",
     )  # fmt: skip
     (file,) = folder.glob("*.whl")
     return file
@@ -83,8 +93,8 @@ def test_import_and_compute(prefix, tmp_path):
     assert Path(run.stdout.strip()).is_relative_to(prefix)
 
 
-def migrate(prefix, folder):
-    (folder / "model.py").write_text(MODEL)
+def migrate(prefix, folder, name="model.py", text=MODEL):
+    (folder / name).write_text(text)
     return subprocess.run(
         [prefix / "bin" / "refit", "migrate", folder],
         env=environment(prefix), cwd=folder, capture_output=True, text=True, check=False,
@@ -106,3 +116,22 @@ def test_refit_reads_the_rules_that_were_installed_with_it(prefix, tmp_path):
     run = migrate(moved, tmp_path / "model")
     assert run.returncode != 0
     assert str(moved / "share" / "refit" / "rules") in run.stderr
+
+
+def test_cpp_is_read_by_what_was_installed(prefix, tmp_path):
+    run = migrate(prefix, tmp_path, "model.cpp", MODEL_CPP)
+    assert run.returncode == 0, run.stderr
+    assert "+  return mindiesd::ext::attention_forward(query" in run.stdout
+
+
+def test_a_wheel_without_the_front_end_for_cpp_says_so(prefix, tmp_path):
+    """As one that is built where clang's libraries are not."""
+    moved = tmp_path / "moved"
+    shutil.copytree(prefix / "bin", moved / "bin")
+    shutil.copytree(prefix / "share", moved / "share")
+    (tmp_path / "model").mkdir()
+    run = migrate(moved, tmp_path / "model", "model.cpp", MODEL_CPP)
+    assert run.returncode == 0 and run.stdout == ""
+    (note,) = [line for line in run.stderr.splitlines() if line.startswith("note: model.cpp: ")]
+    assert "it was not looked at: this installation cannot read C++, because" in note
+    assert f"{moved}/lib/refit_cpp.so is not there; install libclang-19-dev" in note

@@ -209,13 +209,13 @@ TEST(Interface, QueryAndKeyRotateTogetherAsEachAlone) {
 TEST(Interface, NormOverHeadsInEitherOrderOfDimensions) {
   const std::vector<float> q = counting(3 * 4 * 8), ones(8, 1.0F), zeros(8, 0.0F);
   std::vector<float> out(q.size()), turned(q.size());
-  const auto s = floats(zeros, {8});
+  const auto c = floats(ones, {8}), s = floats(zeros, {8});
   RotaryQkOptions options;
   options.norm = QkNorm::kAllHeads;
   mindiesd_rotary_qk_args args = {};
   const auto run = [&](const TensorView& x, const TensorView& y, std::int32_t heads) {
     const mindiesd_tensor in = x.c_view(), result = y.c_view();
-    const mindiesd_tensor cosines = floats(ones, {8}).c_view(), sines = s.c_view();
+    const mindiesd_tensor cosines = c.c_view(), sines = s.c_view();
     args.struct_size = sizeof(args);
     args.query = &in;
     args.query_output = &result;

@@ -1,5 +1,6 @@
 // Internal: from clang's tree of one file to value graphs. parse.cpp makes the tree, lower.cpp
-// walks declarations and statements, expression.cpp expressions. Entry point: lower_file.
+// walks declarations and statements, expression.cpp expressions, call.cpp calls; changes.cpp finds
+// what changes unseen. Entry point: lower_file.
 #pragma once
 
 #include <map>
@@ -15,12 +16,23 @@
 #include <clang/AST/Expr.h>
 #include <clang/AST/ExprCXX.h>
 #include <clang/AST/StmtCXX.h>
-#include <clang/Frontend/ASTUnit.h>
+#include <clang/Basic/SourceManager.h>
 
 namespace refit::cpp {
 
-// Fills functions, texts, comments and calls of the unit.
-void lower_file(CppUnit& unit, clang::ASTUnit& tree, const Knowledge& knowledge);
+// Fills functions, texts, comments and calls of the unit from the declarations at the top of its
+// text and of what it includes.
+void lower_file(CppUnit& unit, clang::ASTContext& context,
+                const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge);
+
+// What stands inside parentheses and what only ends or holds a temporary.
+const clang::Expr* bare(const clang::Expr* node);
+
+// The variable that an expression names, parentheses and conversions aside; null for none.
+const clang::VarDecl* named(const clang::Expr* node);
+
+// A reference through which what it refers to can be changed.
+bool changeable_reference(clang::QualType type);
 
 class Lowering {
  public:

@@ -1,10 +1,16 @@
 // Running clang over one text: with the flags of compile_commands.json where there is one, else
 // with our own declarations of libtorch and nothing of the machine's. Entry point: read.
+#include <clang/AST/ASTConsumer.h>
 #include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/FrontendAction.h>
 #include <clang/Tooling/CompilationDatabase.h>
 #include <clang/Tooling/Tooling.h>
 
 #include <filesystem>
+#include <functional>
+
+#include <llvm/Support/VirtualFileSystem.h>
 
 #include "rewriter/frontend/cpp/lowering.hpp"
 
@@ -44,6 +50,63 @@ class Collector : public clang::DiagnosticConsumer {
 
  private:
   Reading& out_;
+};
+
+// The bodies of libtorch's and the system's functions say nothing about a call of them, and reading
+// them is most of the time that clang takes over libtorch's headers.
+class Skipping {
+ public:
+  explicit Skipping(const clang::SourceManager& sources) : sources_(sources) {}
+
+  bool operator()(clang::SourceLocation where) {
+    clang::SourceLocation at = sources_.getExpansionLoc(where);
+    if (at.isInvalid() || sources_.isInMainFile(at)) return false;
+    if (sources_.isInSystemHeader(at)) return true;
+    auto [found, fresh] = known_.try_emplace(sources_.getFileID(at).getHashValue(), false);
+    if (fresh) {
+      llvm::StringRef name = sources_.getFilename(at);
+      found->second = name.contains("/ATen/") || name.contains("/c10/") || name.contains("/torch/");
+    }
+    return found->second;
+  }
+
+ private:
+  const clang::SourceManager& sources_;
+  std::map<unsigned, bool> known_;  // by file
+};
+
+// Collects what stands at the top of the text and hands it over when all is parsed.
+class Consumer : public clang::ASTConsumer {
+ public:
+  using Done = std::function<void(clang::ASTContext&, const std::vector<const clang::Decl*>&)>;
+
+  Consumer(const clang::SourceManager& sources, const Done& done) : skips_(sources), done_(done) {}
+
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    decls_.insert(decls_.end(), group.begin(), group.end());
+    return true;
+  }
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return skips_(decl->getLocation()); }
+  void HandleTranslationUnit(clang::ASTContext& context) override { done_(context, decls_); }
+
+ private:
+  Skipping skips_;
+  const Done& done_;
+  std::vector<const clang::Decl*> decls_;
+};
+
+class Action : public clang::ASTFrontendAction {
+ public:
+  explicit Action(Consumer::Done done) : done_(std::move(done)) {}
+
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    compiler.getFrontendOpts().SkipFunctionBodies = true;  // those that the consumer is asked for
+    return std::make_unique<Consumer>(compiler.getSourceManager(), done_);
+  }
+
+ private:
+  Consumer::Done done_;
 };
 
 // Whether flags name a folder that holds ATen's headers.
@@ -104,24 +167,41 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
   }
   flags.insert(flags.end(),
                {"-xc++", "-fsyntax-only", "-ferror-limit=0", "-fno-spell-checking", "-w"});
+  std::vector<std::string> line{"refit"};
+  line.insert(line.end(), flags.begin(), flags.end());
+  line.push_back(place.path);
   // What a header that is not there declares is unknown, and clang says nothing more after the
   // first one: an empty file stands for each.
-  clang::tooling::FileContentMappings empty;
-  std::unique_ptr<clang::ASTUnit> tree;
+  std::vector<std::string> empty;
   for (int round = 0; round < kMissingRounds; ++round) {
+    auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+    auto files =
+        llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::getRealFileSystem());
+    files->pushOverlay(memory);
+    memory->addFile(place.path, 0, llvm::MemoryBuffer::getMemBuffer(text));
+    for (const std::string& name : empty) {
+      memory->addFile(name, 0, llvm::MemoryBuffer::getMemBuffer(""));
+    }
+    auto manager = llvm::makeIntrusiveRefCnt<clang::FileManager>(clang::FileSystemOptions(), files);
     size_t known = out.missing.size();
+    bool last = round + 1 == kMissingRounds;
     out.failures.clear();
+    out.ran = false;
     Collector collector(out);
-    tree = clang::tooling::buildASTFromCodeWithArgs(
-        text, flags, place.path, "refit", std::make_shared<clang::PCHContainerOperations>(),
-        clang::tooling::getClangStripDependencyFileAdjuster(), empty, &collector);
+    auto done = [&](clang::ASTContext& context, const std::vector<const clang::Decl*>& decls) {
+      out.ran = true;
+      if (unit != nullptr && (last || out.missing.size() == known)) {
+        lower_file(*unit, context, decls, knowledge);
+      }
+    };
+    clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done), manager.get());
+    run.setDiagnosticConsumer(&collector);
+    run.run();  // whether it found errors is known already
     if (out.missing.size() == known) break;
     for (size_t i = known; i < out.missing.size(); ++i) {
-      empty.emplace_back(place.include + "/" + out.missing[i], "");
+      empty.push_back(place.include + "/" + out.missing[i]);
     }
   }
-  out.ran = tree != nullptr;
-  if (tree != nullptr && unit != nullptr) lower_file(*unit, *tree, knowledge);
   return out;
 }
 

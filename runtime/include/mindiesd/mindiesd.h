@@ -92,9 +92,11 @@ struct TensorView {
     return view;
   }
 
-  mindiesd_tensor c_view() const {
+  // Points into this view, which must outlive it.
+  mindiesd_tensor c_view() const& {
     return {data, sizes, strides, ndim, static_cast<std::int32_t>(dtype), device.type, device.id};
   }
+  void c_view() const&& = delete;
 
  private:
   static TensorView shaped(const void* data, DataType dtype,

@@ -3,8 +3,8 @@
 The library numbers its back ends in the order in which it prefers them and says which of them
 computes a problem. ``static`` takes the first; ``manual`` the one that is named; ``runtime`` the one
 that was fastest for this kind of problem on this device: measured once, on scratch tensors of the same
-sizes and strides, and remembered in memory and on disk (``_memory``). Plain math is for what no back
-end of the library computes.
+sizes and strides, and remembered in memory and on disk (``_memory``). On a GPU torch's own function is a
+candidate too, where it computes the same. Plain math is for what no back end computes.
 """
 
 import functools
@@ -14,7 +14,7 @@ import time
 
 import torch
 
-from . import _library, _memory
+from . import _library, _math, _memory
 from .utils import ParametersInvalid, logger
 
 MODES = ("runtime", "static", "manual")
@@ -28,14 +28,26 @@ PUBLISHED = {
 }
 _VENDORS = frozenset(("cudnn",))
 
+TORCH = -1
+"""The number of torch's scaled_dot_product_attention, which is no back end of the library."""
+
 _WARM, _TIMED = 2, 5
+# What a steady call takes of the host, in seconds: below it a launch costs that, whatever the device
+# does meanwhile. Measured with bench/host_time.py on the machine of docs/performance.md.
+_HOST = {"torch": 29e-6, "cudnn": 14e-6}
+_HOST_OF_A_KERNEL = 8e-6
+# What torch's function must win by, so that noise does not choose the one whose calls cost more.
+_TORCH_HANDICAP = 1.03
+_SLEEP = 1_000_000  # cycles: about half a millisecond, in which launches are queued
+_LONG = 0.02  # seconds: what takes longer need not be timed twice
 _measuring = threading.Lock()
 
 
 def names():
     """Every name that op_type and MINDIE_SD_FA_TYPE take."""
     ours = [n for device in sorted(_library.DEVICES) for n in _library.attention_backends(device)]
-    return (*PUBLISHED, *dict.fromkeys(ours), "math")
+    torchs = ("torch",) if "cuda" in _library.DEVICES else ()
+    return (*PUBLISHED, *dict.fromkeys(ours), *torchs, "math")
 
 
 def choice_of(opt_mode, op_type):
@@ -75,9 +87,48 @@ def supported(tensors, options):
     ]
 
 
+def _head_first(tensors, options):
+    """query, key, value as [B, N, S, D]."""
+    operands = (tensors["query"], tensors["key"], tensors["value"])
+    return operands if options["layout"] else tuple(t.transpose(1, 2) for t in operands)
+
+
+def torch_computes(tensors, options):
+    if tensors["query"].device.type != "cuda":
+        return False
+    query, key, _ = _head_first(tensors, options)
+    return _math.fused_computes(
+        query, key, tensors.get("mask"), options["causal"], options["window_left"],
+        options["window_right"], options["softcap"], tensors.get("alibi_slopes"),
+    )  # fmt: skip
+
+
+def _candidates(tensors, options):
+    """{name: number} of what computes this problem, the library's own order first."""
+    known = _library.attention_backends(tensors["query"].device.type)
+    found = {known[number - 1]: number for number in supported(tensors, options)}
+    if "tensor_core" in found:
+        found.pop("multiply_add", None)  # never faster, and long to time
+    if torch_computes(tensors, options):
+        found["torch"] = TORCH
+    return found
+
+
+def _static(tensors, options):
+    """0, the library's own order, but for what torch's function was faster at wherever it was measured
+    (docs/performance.md): what cuDNN computes for torch and not for the library."""
+    if tensors["query"].device.type != "cuda" or not torch_computes(tensors, options):
+        return 0
+    if tensors["query"].shape[-1] > 256 or "cudnn" in _candidates(tensors, options):
+        return 0
+    return TORCH
+
+
 def _named(name, tensors, options):
     if name == "math":
         return None
+    if name == "torch" and torch_computes(tensors, options):
+        return TORCH
     known = _library.attention_backends(tensors["query"].device.type)
     meaning = PUBLISHED.get(name)
     for number in supported(tensors, options):
@@ -89,27 +140,28 @@ def _named(name, tensors, options):
 
 
 def choose(choice, tensors, options):
-    """The number of a back end, 0 for the library's own choice, None for plain math.
+    """The number of a back end, 0 for the library's own choice, TORCH for torch's, None for plain math.
 
     tensors, options: what ``_library.attention`` takes.
     """
     if choice not in MODES:
         return _named(choice, tensors, options)
     device_type = tensors["query"].device.type
-    if choice != "runtime" or len(_library.attention_backends(device_type)) < 2:
+    if len(_library.attention_backends(device_type)) < 2:
         return 0
-    candidates = supported(tensors, options)
+    if choice != "runtime":
+        return _static(tensors, options)
+    candidates = _candidates(tensors, options)
     if len(candidates) < 2 or 0 in tensors["output"].shape:
         return 0
     device = tensors["query"].device
     key = key_of(tensors, options)
-    known = _library.attention_backends(device_type)
     best = _memory.recall(device, key)
-    if best in known and known.index(best) + 1 in candidates:
-        return known.index(best) + 1
+    if best in candidates:
+        return candidates[best]
     if _capturing(device):
         _library.recorder.lasting = False  # the next call may measure
-        return 0
+        return _static(tensors, options)
     return _measure(device, key, candidates, tensors, options)
 
 
@@ -168,46 +220,74 @@ def _scratch(tensor):
     return made
 
 
-def _synchronize(device):
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+def torch_attention(tensors, options):
+    """torch's function on what ``_library.attention`` takes; the result as [B, N, S, D]."""
+    return _math.fused_attention(
+        *_head_first(tensors, options), tensors.get("mask"), options["scale"], options["causal"]
+    )
+
+
+def _launch(number, tensors, options):
+    if number == TORCH:
+        torch_attention(tensors, options)
+        return True
+    return _library.attention(tensors, **options, backend=number)
 
 
 def _time(number, tensors, options):
-    """Seconds of one launch, the best of a few; None where the back end fails."""
-    device = tensors["query"].device
-    best = None
+    """Seconds of one launch, the best of a few; None where the back end fails. On a GPU what the device
+    takes: the host's part is another one in a steady call."""
+    device, times = tensors["query"].device, []
     for i in range(_WARM + _TIMED):
-        _synchronize(device)
-        start = time.perf_counter()
-        if not _library.attention(tensors, **options, backend=number):
-            return None
-        _synchronize(device)
-        seconds = time.perf_counter() - start
+        if device.type == "cuda":
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(_SLEEP)
+            start.record()
+            if not _launch(number, tensors, options):
+                return None
+            stop.record()
+            stop.synchronize()
+            seconds = start.elapsed_time(stop) / 1e3
+        else:
+            begin = time.perf_counter()
+            if not _launch(number, tensors, options):
+                return None
+            seconds = time.perf_counter() - begin
+        if i > 0 and seconds > _LONG:  # the first may have made a plan meanwhile
+            return seconds
         if i >= _WARM:
-            best = seconds if best is None else min(best, seconds)
-    return best
+            times.append(seconds)
+    return min(times)
+
+
+def best_of(times):
+    """The back end whose steady calls take least, of {name: seconds on the device}."""
+
+    def cost(name):
+        seconds = times[name] * (_TORCH_HANDICAP if name == "torch" else 1.0)
+        return max(seconds, _HOST.get(name, _HOST_OF_A_KERNEL)), seconds
+
+    return min(times, key=cost)
 
 
 def _measure(device, key, candidates, tensors, options):
-    known = _library.attention_backends(device.type)
     with _measuring:
         best = _memory.recall(device, key)  # another thread may have measured meanwhile
-        if best in known and known.index(best) + 1 in candidates:
-            return known.index(best) + 1
+        if best in candidates:
+            return candidates[best]
         times = {}
         listening, _library.recorder.launches = _library.recorder.launches, None
         try:
-            with torch.no_grad():
+            with torch.no_grad(), torch.cuda.device(device.index if device.type == "cuda" else -1):
                 scratch = {n: None if t is None else _scratch(t) for n, t in tensors.items()}
-                for number in candidates:
+                for name, number in candidates.items():
                     try:
                         seconds = _time(number, scratch, options)
                     except Exception as error:  # one that fails is not chosen; the others compute
-                        logger.warning("back end %s: %s", known[number - 1], error)
+                        logger.warning("back end %s: %s", name, error)
                         continue
                     if seconds is not None:
-                        times[known[number - 1]] = seconds
+                        times[name] = seconds
         except (MemoryError, torch.cuda.OutOfMemoryError):
             _library.recorder.lasting = False
             return 0  # no room to measure in now: the library's choice
@@ -215,9 +295,9 @@ def _measure(device, key, candidates, tensors, options):
             _library.recorder.launches = listening
         if not times:
             return 0
-        best = min(times, key=times.get)
+        best = best_of(times)
         _memory.remember(device, key, best, times)
-        return known.index(best) + 1
+        return candidates[best]
 
 
 @functools.lru_cache

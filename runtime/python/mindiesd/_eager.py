@@ -118,10 +118,33 @@ def _source(tensor, arguments, storages, outputs):
     return owners[0], tensor.data_ptr() - arguments[owners[0]].data_ptr()
 
 
+def _describe_python(arguments, repeat, tensors):
+    """A function of the call's tensors that computes it by ``repeat``, which is no launch of the
+    library; None where an operand is not an argument itself."""
+    places = {}
+    for name, tensor in tensors.items():
+        for i, argument in enumerate(arguments):
+            if tensor is argument:
+                places[name] = i
+                break
+        else:
+            return None
+    if len(set(places.values())) != len({id(a) for a in arguments}):
+        return None  # an argument that was read: its values are then part of the call
+    items = tuple(places.items())
+
+    def call(*arguments):
+        return repeat({name: arguments[i] for name, i in items})
+
+    return call
+
+
 def _describe(args, keywords, launch, result):
     """The recipe for replay.cpp; None where the call cannot be repeated from its arguments alone."""
     operation, tensors, struct = launch
     arguments = _tensors_of(args, keywords)
+    if struct is None:
+        return _describe_python(arguments, operation, tensors)
     given = [t for t in tensors.values() if t is not None]
     if len({t.device for t in (*arguments, *given)}) != 1:
         return None

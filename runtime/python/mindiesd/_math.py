@@ -5,6 +5,9 @@ attention on a GPU torch's own fused function serves where it computes the same.
 
 import torch
 
+# enable_gqa came with 2.5.
+_HAS_GQA = torch.__version__ >= (2, 5)
+
 
 def computing_type(*tensors):
     """float64 if any operand is, else float32."""
@@ -54,21 +57,33 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
     return torch.matmul(weights, value.to(dtype)).to(query.dtype)
 
 
-def fused_attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
-    """The same as ``attention`` by torch's scaled_dot_product_attention, which does not hold all scores
-    at once; None where it has no such form. Operands are [B, N, S, D] of one type."""
+def fused_computes(query, key, mask, causal, left, right, softcap, slopes):
+    """Whether ``fused_attention`` is the same function. Operands are [B, N, S, D].
+
+    Not for masks that repeat a column: torch 2.11's fused kernels read those at wrong addresses."""
     if softcap > 0.0 or slopes is not None or left >= 0 or right >= 0:
-        return None
+        return False
     if causal == 2 and query.shape[2] != key.shape[2]:
-        return None
-    if mask is not None and mask.dtype not in (torch.bool, query.dtype):
-        return None
+        return False
+    if mask is None:
+        return True
+    dense = mask.shape[-1] == key.shape[2] and mask.stride(-1) == 1
+    return dense and mask.dtype in (torch.bool, query.dtype)
+
+
+def fused_attention(query, key, value, mask, scale, causal):
+    """The same as ``attention`` by torch's scaled_dot_product_attention, which does not hold all scores
+    at once, where ``fused_computes``. Operands are [B, N, S, D] of one type."""
     batch, heads = query.shape[:2]
     shared = heads // max(key.shape[1], 1)
-    key, value = (
-        (t if shared == 1 else t.repeat_interleave(shared, 1)).expand(batch, -1, -1, -1)
-        for t in (key, value)
-    )
+    keywords = {}
+    if shared != 1:
+        if mask is None and _HAS_GQA:
+            keywords["enable_gqa"] = True
+        else:
+            key, value = (t.repeat_interleave(shared, 1) for t in (key, value))
+    if key.shape[0] != batch:
+        key, value = (t.expand(batch, -1, -1, -1) for t in (key, value))
     if mask is not None and causal:
         inside = torch.ones(
             query.shape[2], key.shape[2], dtype=torch.bool, device=query.device
@@ -78,7 +93,7 @@ def fused_attention(query, key, value, mask, scale, causal, left, right, softcap
         else:
             mask = mask.masked_fill(~inside, float("-inf"))
     result = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, mask, scale=scale, is_causal=bool(causal) and mask is None
+        query, key, value, mask, scale=scale, is_causal=bool(causal) and mask is None, **keywords
     )
     if mask is None:
         return result

@@ -192,6 +192,7 @@ struct Allocation {
 struct Recipe {
   std::vector<std::uint64_t> key;
   bool replayable = false;  // false: Python computes this signature itself
+  Ref python;               // computes it from its tensors, instead of a launch; may be null
   mindiesd_status (*function)(const void*) = nullptr;
   char args[kMaxArgs];
   std::size_t args_size = 0;
@@ -330,6 +331,15 @@ PyObject* collect(const Recipe& recipe, const Arguments& call, std::vector<Ref>*
   return tuple;
 }
 
+PyObject* call_python(const Recipe& recipe, const Arguments& call) {
+  const Ref tensors(PyTuple_New(call.tensors));
+  if (!tensors) return nullptr;
+  for (int i = 0; i < call.tensors; ++i) {
+    PyTuple_SetItem(tensors.get(), i, Ref::to(call.objects[i]).release());
+  }
+  return PyObject_CallObject(recipe.python.get(), tensors.get());
+}
+
 // replay(operation, args, keywords)
 PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || g_torch == nullptr || t_recording || !ordinary_state()) return not_applicable();
@@ -340,6 +350,7 @@ PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const std::shared_ptr<const Recipe> recipe = g_table->find(call);
   if (recipe == nullptr) return Ref::to(&_Py_NoneStruct).release();
   if (!recipe->replayable) return not_applicable();
+  if (recipe->python) return call_python(*recipe, call);
   std::vector<Ref> made;
   made.reserve(2);
   if (!launch(*recipe, call, &made)) return not_applicable();
@@ -378,8 +389,14 @@ bool read_slot(PyObject* item, Slot* slot) {
   return PyErr_Occurred() == nullptr;
 }
 
-// (function, struct, stream field, slots, allocations, results, whether they are a tuple)
+// (function, struct, stream field, slots, allocations, results, whether they are a tuple), or a
+// Python function of the call's tensors.
 bool read_recipe(PyObject* description, Recipe* recipe) {
+  if (description->ob_type != &PyTuple_Type) {
+    recipe->python = Ref::to(description);
+    recipe->replayable = true;
+    return true;
+  }
   if (PyTuple_Size(description) != 7) return false;
   const auto item = [&](Py_ssize_t i) { return PyTuple_GetItem(description, i); };
   recipe->function = reinterpret_cast<mindiesd_status (*)(const void*)>(PyLong_AsVoidPtr(item(0)));

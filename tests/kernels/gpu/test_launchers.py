@@ -173,6 +173,26 @@ def test_layer_norm_of_a_constant_far_from_zero():
     check(result, normalised(x, "layer", 1e-5), None, rounding_of_mean(x, 1e-5))
 
 
+@pytest.mark.parametrize("width", (16, 64, 128, 1152, 3072, 5120, 16384))
+@pytest.mark.parametrize("dtype", TYPES)
+def test_layer_norm_at_any_mean(width, dtype):
+    """Neighbouring rows on both sides of where the variance is computed another way, and constants."""
+    means = torch.tensor([0.0, 3.0, 7.0, -9.0, 30.0, 200.0, -1000.0], device="cuda").repeat(5)
+    x = (torch.randn(35, width, device="cuda") + means[:, None]).to(dtype)
+    x[::9] = 5.0
+    x[8] = 0.0
+    weight, bias = normal(width, dtype=dtype), normal(width, dtype=dtype)
+    y = normalised(x, "layer", 1e-5)
+    expected = y * weight.double() + bias.double()
+    size = (y * weight.double()).abs() + bias.double().abs()
+    extra = rounding_of_mean(x, 1e-5) * weight.double().abs()
+    check(launchers.fused_norm(x, poisoned(x), weight=weight, bias=bias), expected, size, extra)
+    total, result = poisoned(x), poisoned(x)
+    launchers.fused_norm(x, result, branch=torch.zeros_like(x), sum=total, weight=weight, bias=bias)
+    check(total, x.double())
+    check(result, expected, size, extra)
+
+
 @pytest.mark.parametrize("width", (1, 40, 128, 1152, 3072, 5120, 8192, 16384, 32768, 70000))
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", ("layer", "rms"))

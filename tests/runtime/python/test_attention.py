@@ -218,6 +218,15 @@ def test_head_first_result_has_the_stride_order_of_the_query(backend, layout, dv
         assert result.stride() == F.scaled_dot_product_attention(q, k, v).stride()
 
 
+@pytest.mark.parametrize("shape", [(4, 5, 8), (2, 3, 4, 5, 8), (2, 1, 3, 4, 5, 8)])
+def test_result_of_another_rank_is_dense(backend, shape):
+    """As torch's is, so that a view of it works there and here."""
+    q = torch.randn(shape).transpose(-2, -3).contiguous().transpose(-2, -3)
+    result = ext.attention_forward(q, q, q, head_first=True)
+    assert result.is_contiguous()
+    assert F.scaled_dot_product_attention(q, q, q).is_contiguous()
+
+
 def test_any_strides_without_a_dense_last_dimension(backend):
     q, k, v = operands(d=16)
     odd = [torch.stack([t, t], -1)[..., 0] for t in (q, k, v)]
@@ -422,7 +431,9 @@ def test_torchs_function_as_the_back_end_of_a_gpu():
         ((q, k, v, added), causal),
         ((q, q, q, None), bottom),
     ):
-        found = _math.fused_attention(*operands, *options)
+        query, key, _, mask = operands
+        assert _math.fused_computes(query, key, mask, *options[1:])
+        found = _math.fused_attention(*operands, *options[:2])
         torch.testing.assert_close(found, _math.attention(*operands, *options))
     for operands, options in (
         ((q, k, v, None), bottom),
@@ -431,5 +442,8 @@ def test_torchs_function_as_the_back_end_of_a_gpu():
         ((q, k, v, None), (0.3, 0, -1, -1, 1.0, None)),
         ((q, k, v, None), (0.3, 0, -1, -1, 0.0, torch.ones(4))),
         ((q.half(), k.half(), v.half(), added), plain),
+        ((q, k, v, keep[..., :1]), plain),
+        ((q, k, v, keep[..., :1].expand(-1, -1, -1, 9)), plain),
     ):
-        assert _math.fused_attention(*operands, *options) is None
+        query, key, _, mask = operands
+        assert not _math.fused_computes(query, key, mask, *options[1:])

@@ -109,6 +109,21 @@ def test_runtime_takes_the_fastest_and_remembers(two, slow):
     assert content["versions"]["library"] == _library.version
 
 
+@pytest.mark.parametrize(
+    "microseconds, best",
+    [
+        (dict(cudnn=400, tensor_core=800, torch=399), "cudnn"),  # noise
+        (dict(cudnn=400, tensor_core=800, torch=380), "torch"),
+        (dict(tensor_core=250, torch=150), "torch"),
+        (dict(cudnn=6, tensor_core=8, torch=5), "tensor_core"),  # the host's part decides
+        (dict(cudnn=20, tensor_core=30, torch=19), "cudnn"),
+        (dict(first=2, second=1), "second"),
+    ],
+)
+def test_what_counts_as_fastest(microseconds, best):
+    assert _backends.best_of({n: 1e-6 * t for n, t in microseconds.items()}) == best
+
+
 def test_one_that_does_not_compute_it_is_no_candidate(two):
     two.slow, two.refuses = "cudnn", "first"
     assert two.attend() == (["library"], 0)

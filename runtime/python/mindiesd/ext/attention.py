@@ -146,8 +146,11 @@ def _attention_any_rank(query, key, value, mask, call):
         _as_4d(value, batch_shape, key_heads),
         None if mask is None else _as_4d(mask, batch_shape, padded[3][-3]),
     )
+    if rank == 4:
+        return result
     full = (*batch_shape, *result.shape[1:])
-    return result if rank == 4 else result.reshape(full[len(full) - rank :])
+    # torch computes other ranks by formulas, whose result is dense, and callers take views of it.
+    return result.reshape(full[len(full) - rank :]).contiguous()
 
 
 @eager
@@ -193,8 +196,9 @@ def attention_forward(
         opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
 
     Returns:
-        A tensor of query's type: [B, Sq, N, Dv], dense; with ``head_first`` in the stride order of the
-        query. A query that sees no key gives zeros. Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
+        A tensor of query's type: [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
+        the stride order of the query, as torch's result is. A query that sees no key gives zeros.
+        Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
 
     Raises:

@@ -1,0 +1,80 @@
+"""The front end for C++ as the tool finds it: there, missing, broken, and of another build."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+SOURCE = b"""#include <torch/torch.h>
+
+torch::Tensor attend(torch::Tensor q, torch::Tensor k, torch::Tensor v) {
+  return torch::scaled_dot_product_attention(q, k, v);
+}
+"""
+LIBRARY = Path(os.environ.get("MINDIESD_LIBRARY", "build/lib/libmindiesd.so")).absolute()
+
+
+def front_end(file):
+    return {**os.environ, "REFIT_CPP_FRONTEND": str(file)}
+
+
+def test_a_site_in_cpp_is_rewritten(refit, tree):
+    (tree / "model.cpp").write_bytes(SOURCE)
+    done = refit("migrate", "--write", tree)
+    assert done.code == 0, done.err
+    after = (tree / "model.cpp").read_bytes()
+    assert b"mindiesd::ext::attention_forward(q, k, v" in after
+    assert b"#include <mindiesd/functional.h>" in after
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("/nonexistent.so", "because /nonexistent.so is not there; install libclang-19-dev"),
+        (__file__, "the C++ front end cannot be loaded: "),
+        (LIBRARY, "belongs to another build of refit"),
+    ],
+    ids=["missing", "broken", "another-build"],
+)
+def test_without_it_cpp_is_left_with_a_note_and_python_is_migrated(refit, tree, source, file, why):
+    (tree / "model.cpp").write_bytes(SOURCE)
+    (tree / "model.py").write_bytes(source())
+    done = refit("migrate", "--write", tree, env=front_end(file))
+    assert done.code == 0, done.err
+    (note,) = [line for line in done.err.splitlines() if line.startswith("note: ")]
+    assert note.startswith("note: model.cpp: ") and "it was not looked at" in note and why in note
+    assert (tree / "model.cpp").read_bytes() == SOURCE
+    assert b"mindiesd" in (tree / "model.py").read_bytes()
+
+
+HELPER = """#pragma once
+#include <torch/torch.h>
+inline torch::Tensor opposite(const torch::Tensor& x) { return -x; }
+"""
+ROTATION = """#include <torch/torch.h>
+#include HEADER
+
+torch::Tensor rotate(torch::Tensor q, torch::Tensor cos, torch::Tensor sin) {
+  auto halves = q.chunk(2, -1);
+  return q * cos + torch::cat({opposite(halves[1]), halves[0]}, -1) * sin;
+}
+"""
+
+
+@pytest.mark.parametrize("header", ['"opposite.h"', "<torch/opposite.h>"])
+def test_bodies_are_read_in_the_projects_headers_and_not_in_libtorchs(refit, tree, header):
+    """With the flags of a compile_commands.json, where libtorch's headers are the real ones."""
+    include = tree.parent / "libtorch"
+    declared = Path(__file__).resolve().parents[2] / "rules" / "catalogue" / "cpp" / "include"
+    shutil.copytree(declared, include)
+    (include / "torch" / "opposite.h").write_text(HELPER)
+    (tree / "opposite.h").write_text(HELPER)
+    (tree / "model.cpp").write_text(ROTATION.replace("HEADER", header))
+    command = f"c++ -std=c++20 -nostdinc -nostdinc++ -isystem {include} -c model.cpp -o model.o"
+    entry = {"directory": str(tree), "file": "model.cpp", "command": command}
+    (tree / "compile_commands.json").write_text(json.dumps([entry]))
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert (b"rotary_position_embedding(q, cos, sin" in done.out) == (header == '"opposite.h"')

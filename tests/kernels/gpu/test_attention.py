@@ -1,0 +1,313 @@
+"""The attention kernels against the formula in float64: types, widths, lengths, strides, masks, causal
+alignments, shared key heads, packed sequences, and values that are not finite.
+
+Float16 and bfloat16 results are held to two units in the last place of the sum of magnitudes (weights
+are rounded to the type before they meet the values), float32 to what a float32 score's error makes of
+a weight.
+"""
+
+import itertools
+import math
+import random
+
+import pytest
+import torch
+
+launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
+
+HALVES = (torch.float16, torch.bfloat16)
+KERNELS = [("mma", t) for t in HALVES] + [("plain", t) for t in (torch.float32, *HALVES)]
+
+
+def normal(*shape, dtype=torch.float32):
+    return torch.randn(shape, device="cuda").to(dtype)
+
+
+def reference(q, k, v, mask=None, slopes=None, scale=None, softcap=0.0, causal=0, left=-1, right=-1):
+    """(result, sum of magnitudes, largest score of each row) in float64, straight from
+    kernels/problem.h."""
+    q, k, v = (t.double() for t in (q, k, v))
+    group = q.shape[1] // max(k.shape[1], 1)
+    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+    scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
+    i = torch.arange(q.shape[2], device="cuda")[:, None]
+    j = torch.arange(k.shape[2], device="cuda")
+    aligned = i + k.shape[2] - q.shape[2]
+    if slopes is not None:
+        scores = scores - slopes.double().reshape(-1, q.shape[1], 1, 1) * (aligned - j).abs()
+    keep = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device="cuda")
+    if causal:
+        keep &= j <= (i if causal == 1 else aligned)
+    if left >= 0:
+        keep &= j >= aligned - left
+    if right >= 0:
+        keep &= j <= aligned + right
+    if mask is not None and mask.dtype == torch.bool:
+        keep = keep & mask
+    elif mask is not None:
+        scores = scores + mask.double()
+    scores = scores.masked_fill(~keep, -math.inf)
+    empty = (scores == -math.inf).all(-1, keepdim=True)
+    weights = torch.softmax(scores, -1).masked_fill(empty, 0.0)
+    sizes = scores.abs().masked_fill(~scores.isfinite(), 0.0)
+    largest = sizes.amax(-1, keepdim=True) if sizes.shape[-1] else sizes.sum(-1, keepdim=True)
+    return weights @ v, weights @ v.abs(), largest
+
+
+def verify(result, expected, magnitude, largest):
+    """A score has about the error that its largest terms have in float32, and gives it to its weight."""
+    if result.numel() == 0:
+        return
+    info = torch.finfo(result.dtype)
+    unit = torch.exp2(torch.floor(torch.log2(magnitude.clamp(min=info.tiny)))) * info.eps
+    bound = 2 * unit
+    if result.dtype == torch.float32:
+        bound = 0.51 * unit + (4e-6 + 1e-6 * largest) * magnitude.clamp(min=1e-3)
+    excess = ((result.double() - expected).abs() / bound).amax().item()
+    assert excess <= 1.0, f"error is {excess:.3g} times the bound"  # a NaN fails too
+
+
+def run(kernel, q, k, v, **options):
+    """The kernel's result, written over poison."""
+    output = torch.full((*q.shape[:3], v.shape[3]), 123.0, dtype=q.dtype, device="cuda")
+    names = dict(left="window_left", right="window_right")
+    given = {names.get(n, n): o for n, o in options.items() if o is not None}
+    launchers.attention(kernel, q, k, v, output, **given)
+    return output
+
+
+def compare(kernel, q, k, v, **options):
+    verify(run(kernel, q, k, v, **options), *reference(q, k, v, **options))
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_every_width(kernel, dtype):
+    for width in (*range(8, 513, 8), 1, 3, 33, 100, 250):
+        q, k, v = (normal(1, 2, n, width, dtype=dtype) for n in (67, 130, 130))
+        compare(kernel, q, k, v)
+        if width % 48 == 0:
+            compare(kernel, q, k, v, causal=2)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_every_kernel_once(kernel, dtype):
+    """What the sanitizer runs: each instance, with and without guards."""
+    for width in (40, 96, 128, 192, 256, 512):
+        q, k, v = (normal(1, 2, n, width, dtype=dtype) for n in (70, 90, 90))
+        compare(kernel, q, k, v)
+        for mask_type in (torch.bool, torch.float32, dtype):
+            mask = normal(70, 90) if mask_type != torch.bool else normal(70, 90) > 0
+            compare(kernel, q, k, v, mask=mask.to(mask_type))
+    wide = normal(1, 40, 2, 72, dtype=dtype).transpose(1, 2)[..., 1:66]
+    compare(kernel, wide, wide, wide, causal=1, softcap=3.0, slopes=torch.rand(2, device="cuda"))
+    q, cu = normal(90, 2, 64, dtype=dtype), torch.tensor([3, 20, 20, 85], device="cuda")
+    launchers.attention_varlen(q, q, q, torch.empty_like(q), cu, cu)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_lengths(kernel, dtype):
+    lengths = (1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300)
+    for queries, keys in itertools.product(lengths, lengths):
+        q, k, v = (normal(2, 2, n, 64, dtype=dtype) for n in (queries, keys, keys))
+        compare(kernel, q, k, v, causal=random.Random(queries * keys).randrange(3))
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+@pytest.mark.parametrize("width", [64, 128])
+def test_a_long_sequence(kernel, dtype, width):
+    q, k, v = (normal(1, 3, 4608, width, dtype=dtype) for _ in range(3))
+    compare(kernel, q, k, v)
+    compare(kernel, q * 8, k, v)  # a few keys have nearly all the weight
+    compare(kernel, q, k, v, causal=1)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, *HALVES))
+def test_accuracy_against_torchs_own(dtype):
+    """The rule of docs/runtime.md, with the function that is replaced as the original."""
+    for width in (40, 64, 128, 256):
+        q, k, v = (normal(1, 4, 2048, width, dtype=dtype) for _ in range(3))
+        expected, magnitude, _ = reference(q, k, v)
+        unit = torch.exp2(torch.floor(torch.log2(magnitude))) * torch.finfo(dtype).eps
+        original = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        theirs = (original.double() - expected).abs()
+        for kernel in [name for name, t in KERNELS if t == dtype]:
+            ours = (run(kernel, q, k, v).double() - expected).abs()
+            assert ours.max() <= 1.25 * theirs.max() or (ours / unit).max() <= 2
+            rms, limit = ours.square().mean().sqrt(), 1.25 * theirs.square().mean().sqrt()
+            assert rms <= limit or (ours / unit).square().mean().sqrt() <= 2
+
+
+def arranged(generator, *shape, dtype):
+    """Random values, of which the outer dimensions lie in any order, with gaps, a shift, or repeated."""
+    order = generator.sample(range(3), 3)
+    pad = generator.choice((0, 0, 8, 3))
+    shift = generator.choice((0, 0, 8, 1))
+    sizes = [shape[d] for d in order] + [shape[3] + pad]
+    flat = normal(math.prod(sizes) + shift, dtype=dtype)[shift:]
+    tensor = flat.view(sizes)[..., : shape[3]]
+    return tensor.permute(*(order.index(d) for d in range(3)), 3)
+
+
+def masked(generator, batch, heads, queries, keys):
+    kind = generator.choice((torch.bool, torch.float32, *HALVES))
+    sizes = [1 if generator.random() < 0.35 else n for n in (batch, heads, queries, keys)]
+    mask = normal(*sizes)
+    mask = mask > -0.5 if kind == torch.bool else mask.to(kind)
+    if kind != torch.bool and generator.random() < 0.5:
+        mask = mask.masked_fill(torch.rand(sizes, device="cuda") < 0.3, -math.inf)
+    if generator.random() < 0.2:  # columns apart
+        mask = torch.stack((mask, mask), -1)[..., 0]
+    elif generator.random() < 0.3:  # rows apart
+        mask = torch.cat((mask, mask), -1)[..., : sizes[3]]
+    return mask.expand(batch, heads, queries, keys)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+@pytest.mark.parametrize("block", range(4))
+def test_random_problems(kernel, dtype, block):
+    for seed in range(50 * block, 50 * block + 50):
+        generator = random.Random(seed)
+        torch.manual_seed(seed)
+        batch, key_heads = generator.randint(1, 3), generator.randint(1, 3)
+        heads = key_heads * generator.randint(1, 3)
+        queries, keys = generator.randint(1, 200), generator.randint(1, 300)
+        width = generator.choice((8, 32, 40, 64, 72, 80, 96, 128, 160, 200, 256, 320, 512, 37))
+        columns = generator.choice((width, width, width, 16, 136))
+        q = arranged(generator, batch, heads, queries, width, dtype=dtype)
+        k = arranged(generator, generator.choice((1, batch)), key_heads, keys, width, dtype=dtype)
+        v = arranged(generator, k.shape[0], key_heads, keys, columns, dtype=dtype)
+        options = {"causal": generator.randrange(3)}
+        if generator.random() < 0.4:
+            options["mask"] = masked(generator, batch, heads, queries, keys)
+        if generator.random() < 0.3:
+            options["left"] = generator.randint(0, 120)
+        if generator.random() < 0.3:
+            options["right"] = generator.randint(0, 120)
+        if generator.random() < 0.3:
+            options["softcap"] = 2.5
+        if generator.random() < 0.3:
+            slopes = torch.rand(generator.choice(((heads,), (batch, heads))), device="cuda") * 0.3
+            options["slopes"] = slopes
+        if generator.random() < 0.2:
+            options["scale"] = generator.choice((0.3, 0.0, -0.2))
+        compare(kernel, q, k, v, **options)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_rows_without_a_key_are_zeros(kernel, dtype):
+    q, k, v = (normal(2, 2, n, 64, dtype=dtype) for n in (150, 90, 90))
+    result = run(kernel, q, k, v, causal=2)  # the first 60 queries see none
+    assert not result[:, :, :60].any() and result[:, :, 60:].all(-1).any()
+    keep = torch.rand(2, 1, 150, 1, device="cuda") > 0.5
+    for mask in (keep, torch.zeros(keep.shape, device="cuda").masked_fill(~keep, -math.inf)):
+        result = run(kernel, q, k, v, mask=mask.expand(2, 1, 150, 90))
+        assert torch.equal(result.any(-1), keep[..., 0].expand(2, 2, 150))
+    result = run(kernel, q, k[:, :, :0], v[:, :, :0])
+    assert not result.any()
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_the_lowest_number_in_a_mask_is_no_infinity(kernel, dtype):
+    q, k, v = (normal(1, 2, n, 64, dtype=dtype) for n in (70, 80, 80))
+    for mask_type in (torch.float32, dtype):
+        mask = torch.full((70, 80), torch.finfo(mask_type).min, dtype=mask_type, device="cuda")
+        mask[::2, :3] = 0.0
+        result = run(kernel, q, k, v, mask=mask)
+        if mask_type == torch.float16:  # a float32 sum with this number has an error of 2 ** -9
+            expected, magnitude, _ = reference(q, k, v, mask=mask)
+            assert ((result.double() - expected).abs() <= 6e-3 * magnitude).all()
+            continue
+        # The number swallows what it is added to.
+        scores = mask.float() + (q.float() @ k.float().transpose(-1, -2) * 64**-0.5)
+        weights = torch.softmax(scores.double(), -1)
+        verify(result, weights @ v.double(), weights @ v.double().abs(), torch.ones(()).cuda())
+        assert torch.allclose(weights[:, :, 1], torch.full_like(weights[:, :, 1], 1 / 80))
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_values_that_are_not_finite(kernel, dtype, odd):
+    for place in ("query", "key", "value"):
+        q, k, v = (normal(1, 2, n, 64, dtype=dtype) for n in (70, 200, 200))
+        dict(query=q, key=k, value=v)[place][0, 1, 66, 5] = odd
+        result = run(kernel, q, k, v)
+        expected, *_ = reference(q, k, v)
+        clean = expected.isfinite()
+        assert torch.equal(result.isnan(), expected.isnan())
+        assert torch.equal(result[~clean].float().nan_to_num(7), expected[~clean].float().nan_to_num(7))
+    # A key that no row sees does not reach the result, whatever it holds.
+    q, k, v = (normal(1, 2, n, 64, dtype=dtype) for n in (70, 200, 200))
+    k[:, :, 130] = odd
+    compare(kernel, q, k, v, mask=torch.arange(200, device="cuda") != 130)
+    k = k[:, :, :131]
+    compare(kernel, q, k, v[:, :, :131], right=59, causal=1)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_nothing_is_written_outside_the_result(kernel, dtype):
+    q, k, v = (normal(1, 2, n, 40, dtype=dtype) for n in (70, 80, 80))
+    around = torch.full((1, 2, 72, 56), 7.0, dtype=dtype, device="cuda")
+    launchers.attention(kernel, q, k, v, around[:, :, 1:71, 8:48])
+    verify(around[:, :, 1:71, 8:48], *reference(q, k, v))
+    around[:, :, 1:71, 8:48] = 7.0
+    assert (around == 7.0).all()
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS[1:3])
+def test_strides_beyond_32_bits(kernel, dtype):
+    far = 2**31 + 64
+    memory = torch.empty(2 * far + 2**20, dtype=dtype, device="cuda")
+
+    def place(length, begin):
+        made = memory.as_strided((2, 2, length, 64), (far, 8192 * 64, 64, 1), begin)
+        return made.normal_()
+
+    q, k, v, out = place(70, 0), place(90, 70 * 64), place(90, 160 * 64), place(70, 250 * 64)
+    launchers.attention(kernel, q, k, v, out)
+    verify(out, *reference(q, k, v))
+    rows = memory.as_strided((1, 1, 3, 64), (0, 0, far, 1)).normal_()
+    compare(kernel, rows, rows, rows)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, *HALVES))
+@pytest.mark.parametrize("integer", [torch.int32, torch.int64])
+def test_packed_sequences(dtype, integer):
+    generator = random.Random(5)
+    for seed in range(24):
+        torch.manual_seed(seed)
+        count = generator.choice((0, 1, 2, 5, 40, 100))
+        lengths = [[generator.choice((0, 1, 7, 64, 129, 200)) for _ in range(count)] for _ in "qk"]
+        margins = [generator.choice((0, 0, 5, 130)) for _ in range(2)]
+        heads, width = generator.choice(((2, 64), (4, 40), (2, 128), (1, 256)))
+        q, k, v = (
+            normal(sum(lengths[i]) + sum(margins), n, width, dtype=dtype)
+            for i, n in ((0, heads), (1, max(heads // 2, 1)), (1, max(heads // 2, 1)))
+        )
+        cu = [
+            torch.tensor([margins[0], *(margins[0] + sum(l[: i + 1]) for i in range(count))])
+            for l in lengths
+        ]
+        options = {"causal": 2} if seed % 2 else {}
+        slopes = torch.rand(count, heads, device="cuda") if seed % 3 == 0 and count else None
+        output = torch.full_like(q, 123.0)
+        launchers.attention_varlen(
+            q, k, v, output, *(c.to("cuda", integer) for c in cu), slopes=slopes, **options
+        )
+        expected, magnitude, largest = torch.zeros(3, *q.shape, dtype=torch.float64, device="cuda")
+        for s in range(count):
+            rows, columns = (slice(c[s], c[s + 1]) for c in cu)
+            part = [t.transpose(0, 1)[None] for t in (q[rows], k[columns], v[columns])]
+            own = None if slopes is None else slopes[s]
+            found = reference(*part, slopes=own, **options)
+            expected[rows], magnitude[rows], largest[rows] = (t[0].transpose(0, 1) for t in found)
+        verify(output, expected, magnitude, largest)
+
+
+def test_wrong_boundaries_read_nothing_else():
+    q = normal(100, 2, 64, dtype=torch.float16)
+    for cu in ([-5, 300], [50, 20, 90], [0, 2**31 - 1], [2**31 - 2, 2**31 - 1]):
+        bounds = torch.tensor(cu, device="cuda", dtype=torch.int32)
+        launchers.attention_varlen(q, q, q, torch.empty_like(q), bounds, bounds)
+    torch.cuda.synchronize()

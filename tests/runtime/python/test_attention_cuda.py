@@ -1,0 +1,213 @@
+"""Attention on a GPU: every back end computes the same, which one is taken, and how calls repeat."""
+
+import accuracy
+import formulas
+import mindiesd
+import pytest
+import torch
+import torch.nn.functional as F
+from mindiesd import _backends, _eager, _library, _memory, ext
+
+pytestmark = pytest.mark.skipif(
+    not torch.cuda.is_available() or "cuda" not in _library.DEVICES,
+    reason="no CUDA device, or a library without CUDA",
+)
+HALVES = (torch.float16, torch.bfloat16)
+OURS = ("tensor_core", "multiply_add")
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("MINDIE_SD_FA_TYPE", raising=False)
+    _memory.forget()
+    _eager.forget()
+    yield
+    _memory.forget()
+    _eager.forget()
+
+
+def operands(*shape, dtype=torch.bfloat16, key=None):
+    return [
+        torch.randn(s, device="cuda").to(dtype) for s in (shape, key or shape, key or shape)
+    ]
+
+
+def attend(name, q, k, v, mask=None, **options):
+    return ext.attention_forward(q, k, v, mask, opt_mode="manual", op_type=name, **options)
+
+
+def check(q, k, v, result, **options):
+    """By the rule; operands and result are [B, S, N, D]."""
+    q, k, v, result = (t.transpose(1, 2).cpu() for t in (q, k, v, result))
+    options = {n: t.cpu() if isinstance(t, torch.Tensor) else t for n, t in options.items()}
+    reference = formulas.attention(q.double(), k.double(), v.double(), **options)
+    original = formulas.attention(q.float(), k.float(), v.float(), **options).to(q.dtype)
+    size = formulas.magnitude(q, k, v, **options)
+    accuracy.assert_accurate(result, original, reference, size)
+
+
+def test_the_library_has_its_back_ends():
+    assert _library.attention_backends("cuda") == ("cudnn", *OURS)
+    assert "torch" in _backends.names()
+
+
+@pytest.mark.parametrize("name", ["cudnn", *OURS, "torch", "math"])
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("head_first", [True, False])
+@pytest.mark.parametrize("width", [40, 64, 128, 256])
+def test_every_back_end_computes_the_same(name, dtype, head_first, width):
+    q, k, v = operands(2, 130, 4, width, dtype=dtype, key=(2, 200, 2, width))
+    given = [t.transpose(1, 2) for t in (q, k, v)] if head_first else [q, k, v]
+    result = attend(name, *given, head_first=head_first)
+    assert result.stride() == given[0].stride()
+    check(q, k, v, result.transpose(1, 2) if head_first else result)
+
+
+@pytest.mark.parametrize("name", [*OURS, "torch"])
+@pytest.mark.parametrize("kind", ["boolean", "float", "padding"])
+def test_masks(name, kind):
+    q, k, v = operands(2, 70, 3, 64)
+    mask = torch.randn(2, 1, 70, 70, device="cuda")
+    mask = {"boolean": mask > 0, "float": mask.bfloat16(), "padding": mask[:, :, :1] > -1}[kind]
+    check(q, k, v, attend(name, q, k, v, mask), mask=mask)
+    causal = attend(name, q, k, v, mask, is_causal=True)
+    check(q, k, v, causal, mask=mask, causal="top_left")
+
+
+@pytest.mark.parametrize("name", ["cudnn", *OURS, "torch", "math"])
+def test_queries_without_a_key_give_zeros(name):
+    q, k, v = operands(2, 70, 3, 64)
+    keep = torch.rand(2, 1, 70, 1, device="cuda") > 0.5
+    rows = keep[:, 0, :, 0]
+    for mask in (
+        keep, keep.expand(2, 3, 70, 70), keep.logical_not().bfloat16() * float("-inf"),
+    ):  # fmt: skip
+        mask = mask.nan_to_num(0.0, neginf=float("-inf")) if mask.is_floating_point() else mask
+        result = attend(name, q, k, v, mask)
+        assert torch.equal(result.flatten(2).any(-1), rows)
+        assert result.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["cudnn", *OURS, "torch"])
+def test_calls_repeat(name):
+    """The second call of a kind goes around Python's checks, to the same back end."""
+    for head_first in (False, True):
+        first = operands(2, 130, 4, 64)
+        second = operands(2, 130, 4, 64)
+        wanted = attend(name, *second, head_first=head_first)
+        _eager.forget()
+        attend(name, *first, head_first=head_first)
+        assert not _eager.available or _eager.forget() == 1
+        attend(name, *first, head_first=head_first)
+        found = attend(name, *second, head_first=head_first)
+        assert torch.equal(found, wanted) and found.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("name", ["cudnn", *OURS, "torch"])
+def test_graphs_capture_it(name):
+    q, k, v = operands(2, 130, 4, 64)
+    attend(name, q, k, v)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = attend(name, q, k, v)
+    q.copy_(q.flip(0))
+    graph.replay()
+    assert torch.equal(captured, attend(name, q, k, v))
+
+
+def test_operands_that_lie_at_odd_places():
+    """cuDNN wants aligned operands; the library's own kernels take the rest of such calls."""
+    memory = torch.randn(3, 2 * 130 * 4 * 64 + 8, device="cuda").bfloat16()
+    for shift in (0, 8, 1):
+        q, k, v = (m[shift : shift + 2 * 130 * 4 * 64].view(2, 130, 4, 64) for m in memory)
+        for name in ("cudnn", "tensor_core"):
+            check(q, k, v, attend(name, q, k, v))
+    check(q, k, v, mindiesd.attention_forward(q, k, v))
+
+
+def test_what_is_fastest_is_measured_once():
+    q, k, v = operands(1, 4096, 16, 64)  # beside its time the host's does not count
+    result = mindiesd.attention_forward(q, k, v)
+    torch.testing.assert_close(result, attend("tensor_core", q, k, v), rtol=2e-2, atol=2e-3)
+    (entry,) = _memory.entries(q.device).values()
+    assert set(entry["seconds"]) >= {"tensor_core", "torch"}
+    assert entry["seconds"][entry["backend"]] <= 1.03 * min(entry["seconds"].values())
+    mindiesd.attention_forward(q, k, v)
+    assert len(_memory.entries(q.device)) == 1
+
+
+def test_short_calls_spare_the_host():
+    q, k, v = operands(1, 64, 2, 64)
+    mindiesd.attention_forward(q, k, v)
+    (entry,) = _memory.entries(q.device).values()
+    assert entry["backend"] == "tensor_core"
+
+
+def test_static_choices(monkeypatch):
+    options = dict(layout=0, causal=0, window_left=-1, window_right=-1, softcap=0.0, scale=0.125)
+
+    def chosen(q, k, v, **changes):
+        mask = changes.pop("mask", None)
+        tensors = dict(
+            query=q, key=k, value=v, output=torch.empty_like(q), mask=mask, alibi_slopes=None
+        )
+        return _backends.choose("static", tensors, options | changes)
+
+    dense = operands(1, 130, 2, 64)
+    has_cudnn = 1 in _backends.supported(
+        dict(query=dense[0], key=dense[1], value=dense[2], output=dense[0].clone()), options
+    )
+    assert chosen(*dense) == (0 if has_cudnn else _backends.TORCH)
+    assert chosen(*dense, causal=1) == _backends.TORCH
+    assert chosen(*dense, window_left=3) == 0
+    assert chosen(*operands(1, 130, 2, 512)) == 0
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, *HALVES))
+def test_packed_sequences(dtype):
+    lengths = ([5, 0, 130, 64], [9, 3, 200, 64])
+    q = torch.randn(sum(lengths[0]), 4, 64, device="cuda").to(dtype)
+    k, v = (torch.randn(sum(lengths[1]), 2, 64, device="cuda").to(dtype) for _ in "kv")
+    cu = [torch.tensor([0, *n]).cumsum(0).int().cuda() for n in lengths]
+    for causal in (False, True):
+        result = mindiesd.attention_forward_varlen(q, k, v, *cu, causal=causal)
+        begin = key_begin = 0
+        for n, m in zip(*lengths, strict=True):
+            part = (q[begin : begin + n], k[key_begin : key_begin + m], v[key_begin : key_begin + m])
+            if n:
+                own = result[begin : begin + n]
+                check(
+                    *(t[None] for t in (*part, own)), causal="bottom_right" if causal else None
+                )
+            begin, key_begin = begin + n, key_begin + m
+
+
+def test_float32_is_not_rounded_to_less():
+    q, k, v = operands(1, 300, 2, 64, dtype=torch.float32)
+    check(q, k, v, attend("multiply_add", q, k, v))
+    with torch.inference_mode():
+        check(q, k, v, mindiesd.attention_forward(q, k, v))
+
+
+def test_key_lengths_and_flash_extras():
+    q, k, v = operands(2, 70, 4, 64, key=(2, 90, 2, 64))
+    lengths = torch.tensor([90, 41], device="cuda")
+    mask = (torch.arange(90, device="cuda") < lengths[:, None])[:, None, None]
+    check(q, k, v, ext.attention_forward(q, k, v, key_lengths=lengths), mask=mask)
+    slopes = torch.rand(4, device="cuda") * 0.3
+    found = ext.attention_forward(
+        q, k, v, is_causal=True, causal_alignment="bottom_right", window_size=(30, 2), softcap=2.5,
+        alibi_slopes=slopes,
+    )  # fmt: skip
+    check(
+        q, k, v, found, causal="bottom_right", window=(30, 2), softcap=2.5, slopes=slopes
+    )
+
+
+def test_it_replaces_torchs_function():
+    q, k, v = operands(2, 4, 130, 64)
+    found = ext.attention_forward(q, k, v, head_first=True)
+    torch.testing.assert_close(
+        found, F.scaled_dot_product_attention(q, k, v), rtol=2e-2, atol=2e-2
+    )
