@@ -3,7 +3,7 @@ tests/score/public/*.json, tests/score/not_run.jsonl, tests/score/diffusers-*.js
 and docs/public-code.md.
 
     python scripts/update_public.py            write these, drop verdicts that no pair needs
-    python scripts/update_public.py --unread   print the pairs that have no verdict; write nothing
+    python scripts/update_public.py --unread   print the pairs that nobody read; write nothing
     python scripts/update_public.py --right REASON DIGEST...    record a verdict
     python scripts/update_public.py --wrong REASON DIGEST...
 
@@ -44,15 +44,13 @@ def write_all(migrations: list[packages.Migration]) -> None:
     from survey import numeric  # imports torch
 
     write(score.NOT_RUN, score.not_run_text(numeric.run_all(migrations)))
-    unread, unclassed = len(needed.keys() - kept.keys()), len(page.unclassed(migrations))
+    unread, unclassed = len(score.unread(migrations)), len(page.unclassed(migrations))
     print(f"{len(needed)} distinct pairs, {unread} without a verdict; {unclassed} refusals unclassed")
 
 
 def print_unread(migrations: list[packages.Migration]) -> None:
-    read = score.verdicts()
-    for digest, pair in score.distinct(migrations).items():
-        if digest not in read:
-            print(f"{digest} x{len(pair.places)}", *pair.places[:4], pair.change.raw, "", sep="\n")
+    for digest, pair in score.unread(migrations).items():
+        print(f"{digest} x{len(pair.places)}", *pair.places[:4], pair.change.raw, "", sep="\n")
 
 
 def record_verdicts(migrations, verdict: str, reason: str, digests: list[str]) -> None:

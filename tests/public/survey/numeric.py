@@ -320,7 +320,7 @@ def _compare(fitting, types_, prepare, call, rules) -> int:
         _judge(before, after, exact, values, rules, pool)
         compared += 1
     # Attention is two sums of products, one inside the other.
-    units = 4 if rules.averages else 2
+    units = 2
     for (kind, dtype), (was, now, shown) in pool.items():
         if not now <= max(FACTOR * was, units * torch.finfo(dtype).eps):
             raise Difference(

@@ -60,7 +60,7 @@ def text(migrations) -> str:
     whole = PAGE.read_text(encoding="utf-8")
     above, _, rest = whole.partition(BEGIN)
     below = rest.partition(END)[2]
-    return above + BEGIN + "\n".join([*_packages(migrations), *_refusals(migrations)]) + "\n" + END + below
+    return above + BEGIN + "\n".join([*_packages(migrations), *_pairs(migrations), *_refusals(migrations)]) + "\n" + END + below
 
 
 def _packages(migrations) -> list[str]:
@@ -90,6 +90,17 @@ def _packages(migrations) -> list[str]:
         total = [a + b for a, b in zip(total, numbers, strict=True)]
         lines.append(_row(f"{name} {migration.package.version}", numbers))
     return [*lines, _row("all", total)]
+
+
+def _pairs(migrations) -> list[str]:
+    found, read = score.distinct(migrations), score.verdicts()
+    shown, unread = score.shown(migrations), score.unread(migrations)
+    by_reader = sum(digest in read for digest in found)
+    return [
+        "",
+        f"{len(found)} distinct pairs of before and after: a program shows {len(shown)} to be right, "
+        f"{by_reader} were read, {len(unread)} are unread.",
+    ]
 
 
 def _row(name: str, numbers: list[int]) -> str:

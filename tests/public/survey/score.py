@@ -9,7 +9,7 @@ import dataclasses
 import json
 import pathlib
 
-from survey import packages, pairs
+from survey import packages, pairs, undone
 
 FOLDER = packages.REPOSITORY / "tests" / "score"
 VERDICTS = FOLDER / "verdicts.jsonl"
@@ -102,6 +102,23 @@ def distinct(migrations) -> dict[str, Pair]:
                 f"{migration.package.name}: {file}:{change.line} {change.owner}"
             )
     return {digest: Pair(change, tuple(places[digest])) for digest, change in first.items()}
+
+
+def shown(migrations) -> set[str]:
+    """Digests of the pairs that a program shows to be right at every place (undone.py)."""
+    right: dict[str, bool] = {}
+    for migration in migrations:
+        for file, change in migration.changes:
+            source = (migration.before / file).read_text(encoding="utf-8")
+            fits = right.get(change.digest, True) and undone.undone(source, change)
+            right[change.digest] = fits
+    return {digest for digest, fits in right.items() if fits}
+
+
+def unread(migrations) -> dict[str, Pair]:
+    """The pairs that neither a program shows to be right nor a reader gave a verdict on."""
+    known = verdicts().keys() | shown(migrations)
+    return {digest: pair for digest, pair in distinct(migrations).items() if digest not in known}
 
 
 def verdicts() -> dict[str, dict]:
