@@ -79,8 +79,9 @@ def measure(run, sets, per_launch, seconds):
     return statistics.median(times)
 
 
-def run_case(case, launchers, seconds, compiled=True):
-    """Rows of results, one for each state of the cache."""
+def run_case(case, launchers, seconds, compiled=True, one_state=False):
+    """Rows of results, one for each state of the cache; with `one_state` the cold one where there is
+    one."""
     first = case.make()
     traffic = case.traffic(first)
     held = sum(t.untyped_storage().nbytes() for t in {t.data_ptr(): t for t in first.values()}.values())
@@ -100,9 +101,8 @@ def run_case(case, launchers, seconds, compiled=True):
         torch.compiler.reset()
         fast = torch.compile(case.lines, dynamic=False)
     results = []
-    for state in ("cold", "warm"):
-        if state == "cold" and count == 1:
-            continue
+    states = ("cold", "warm") if count > 1 else ("warm",)
+    for state in states[:1] if one_state else states:
         some = sets if state == "cold" else sets[:1]
         ways = {
             "ours": (case.ours, some),
@@ -497,7 +497,7 @@ SWEEP_ROWS = (1, 16, 256, 4096, 65536, 2**20)
 
 
 def sweep_cases(launchers):
-    """Every width by every number of rows that fits: rms_norm and layer_norm."""
+    """Every width by every number of rows that fits: rms_norm and layer_norm, in one cache state."""
     for width in SWEEP_WIDTHS:
         for rows in SWEEP_ROWS:
             if rows * width > 2**31:
@@ -505,13 +505,34 @@ def sweep_cases(launchers):
 
             def make(rows=rows, width=width):
                 x = rand(rows, width)
-                return {"x": x, "weight": rand(width), "out": torch.empty_like(x)}
+                return {
+                    "x": x, "weight": rand(width), "bias": rand(width), "out": torch.empty_like(x),
+                }  # fmt: skip
 
+            shape = f"[{rows}, {width}]"
             yield Case(
-                "sweep rms_norm", f"[{rows}, {width}]", make,
+                "rms_norm", shape, make,
                 lambda t: launchers.rms_norm(t["x"], t["out"], t["weight"]),
                 lambda t, width=width: F.rms_norm(t["x"], (width,), t["weight"], 1e-6),
             )  # fmt: skip
+            yield Case(
+                "layer_norm", shape, make,
+                lambda t: launchers.fused_norm(t["x"], t["out"], weight=t["weight"], bias=t["bias"]),
+                lambda t, width=width: F.layer_norm(t["x"], (width,), t["weight"], t["bias"]),
+            )  # fmt: skip
+
+
+def show_misses(rows):
+    """Where ours is more than 3 % behind torch or torch.compile."""
+    behind = [
+        (row, name, row[name] / row["ours"])
+        for row in rows
+        for name in ("torch", "compile")
+        if row.get(name, math.inf) < 0.97 * row["ours"]
+    ]
+    print(f"{len(behind)} of {len(rows)} measurements are more than 3 % behind:")
+    for row, name, ratio in behind:
+        print(f"  {row['group']} {row['shape']} {row['state']}: {ratio:.2f} of {name}")
 
 
 def main():
@@ -540,10 +561,14 @@ def main():
         for case in maker(launchers):
             if options.only not in f"{case.group} {case.shape}":
                 continue
-            for row in run_case(case, launchers, options.seconds, not options.no_compile):
+            for row in run_case(
+                case, launchers, options.seconds, not options.no_compile, options.sweep
+            ):
                 rows.append(row)
                 show(row)
             torch.cuda.empty_cache()
+    if options.sweep:
+        show_misses(rows)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

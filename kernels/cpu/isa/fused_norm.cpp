@@ -9,23 +9,20 @@
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 namespace {
 
-// What LayerNorm needs of a row that is centered already, up to `rest`.
+// The mean as a float and what is left of it, and the variance.
 struct Moments {
-  float rest;  // the mean that is left
+  float mean, rest;
   double variance;
 };
 
-// row = from minus its mean, up to what float32 sums leave of it, which comes back. Two passes: the
-// difference of large sums would lose what LayerNorm is about. `from` may be `row`.
-Moments center(float* row, const float* from, int64_t width) {
-  RowSum sum;
-  sum.add(width, [from](int64_t i) { return from[i]; });
+// Two passes, the second over deviations: the difference of large sums would lose what LayerNorm is
+// about.
+Moments moments_of(const float* row, int64_t width) {
   const auto count = static_cast<double>(width);
-  const auto mean = static_cast<float>(sum.total() / count);
-  RowSum rest;
-  rest.add(width, [row, from, mean](int64_t i) { return row[i] = from[i] - mean; });
-  const double left = rest.total() / count;
-  return {static_cast<float>(left), sum_of_squares(row, width) / count - left * left};
+  const auto mean = static_cast<float>(row_sum(width, [row](int64_t i) { return row[i]; }) / count);
+  const Deviations deviations = deviations_of(row, mean, width);
+  const double left = deviations.sum / count;
+  return {mean, static_cast<float>(left), deviations.squares / count - left * left};
 }
 
 void add(float* row, const float* other, int64_t width) {
@@ -40,7 +37,7 @@ void add_product(float* row, const float* a, const float* b, int64_t width) {
 
 // What is left to do; a null pointer where it is absent.
 struct Tail {
-  float mean;
+  float mean, rest;
   const float* weight;
   const float* bias;
   const float* scale;
@@ -50,15 +47,16 @@ struct Tail {
 // One pass for all of it: y = row / root, y * weight + bias, y * (1 + scale) + shift.
 template <bool kWeight, bool kBias, bool kScale, bool kShift>
 void finish(float* to, const float* row, const RowFactor& root, const Tail& tail, int64_t width) {
-  const float factor = root.factor, rest = root.rest, mean = tail.mean;
+  const float factor = root.factor, factor_rest = root.rest;
+  const float mean = tail.mean, mean_rest = tail.rest;
   const float* weight = tail.weight;
   const float* bias = tail.bias;
   const float* scale = tail.scale;
   const float* shift = tail.shift;
 #pragma omp simd
   for (int64_t i = 0; i < width; ++i) {
-    const float centered = row[i] - mean;
-    float y = centered * factor + centered * rest;
+    const float centered = (row[i] - mean) - mean_rest;
+    float y = centered * factor + centered * factor_rest;
     if constexpr (kWeight) y *= weight[i];
     if constexpr (kBias) y += bias[i];
     if constexpr (kScale) y += y * scale[i];
@@ -138,11 +136,13 @@ LaunchStatus fused_norm(const FusedNorm& p) {
       }
       const Moments moments =
           p.kind == NormKind::kLayer
-              ? center(row, from, width)
-              : Moments{0.0F, sum_of_squares(from, width) / static_cast<double>(width)};
-      if (p.kind == NormKind::kLayer) from = row;
+              ? moments_of(from, width)
+              : Moments{0.0F, 0.0F, sum_of_squares(from, width) / static_cast<double>(width)};
       const RowFactor root = inverse_root(moments.variance, p.eps);
-      const Tail tail = {moments.rest, weight, bias,
+      const Tail tail = {moments.mean,
+                         moments.rest,
+                         weight,
+                         bias,
                          p.has_scale ? scale.at_offset(walk.offset(4)) : nullptr,
                          p.has_shift ? shift.at_offset(walk.offset(5)) : nullptr};
       void* output = at(p.output.data, p.output.type, walk.offset(6));

@@ -36,40 +36,75 @@ class SharedRow {
   bool loaded_ = false;
 };
 
-// Sums over a row, which the whole row shares the error of. 64 partial sums in float32, which the
-// machine adds side by side, go into a double before they have taken 16 terms each.
-class RowSum {
- public:
-  // Adds term(i) for i in [0, width).
-  template <typename Term>
-  void add(int64_t width, Term term) {
-    constexpr int64_t kLane = 64, kFlush = 16 * kLane;
-    int64_t i = 0;
-    while (i + kLane <= width) {
-      float lanes[kLane] = {};
-      const int64_t end = min_of(i + kFlush, width / kLane * kLane);
-      for (; i < end; i += kLane) {
+// The sum of partial sums that the machine made side by side: pairs meet as floats, the rest in a
+// double.
+template <int64_t kLane>
+double sum_of_lanes(const float (&lanes)[kLane]) {
+  constexpr int64_t kPart = kLane / 4;
+  float parts[kPart];
 #pragma omp simd
-        for (int64_t j = 0; j < kLane; ++j) lanes[j] += term(i + j);
-      }
-      double part = 0.0;
-#pragma omp simd reduction(+ : part)
-      // NOLINTNEXTLINE(modernize-loop-convert): OpenMP takes this form of loop alone
-      for (int64_t j = 0; j < kLane; ++j) part += static_cast<double>(lanes[j]);
-      total_ += part;
-    }
-    for (; i < width; ++i) total_ += static_cast<double>(term(i));
+  for (int64_t j = 0; j < kPart; ++j) {
+    parts[j] = (lanes[j] + lanes[j + kPart]) + (lanes[j + 2 * kPart] + lanes[j + 3 * kPart]);
   }
-  double total() const { return total_; }
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  // NOLINTNEXTLINE(modernize-loop-convert): OpenMP takes this form of loop alone
+  for (int64_t j = 0; j < kPart; ++j) sum += static_cast<double>(parts[j]);
+  return sum;
+}
 
- private:
-  double total_ = 0.0;
+// The sum of term(i) for i in [0, width), which a whole row shares the error of: 64 partial sums in
+// float32 go into a double before they have taken 16 terms each.
+template <typename Term>
+double row_sum(int64_t width, Term term) {
+  constexpr int64_t kLane = 64, kFlush = 16 * kLane;
+  double total = 0.0;
+  int64_t i = 0;
+  while (i + kLane <= width) {
+    float lanes[kLane] = {};
+    const int64_t end = min_of(i + kFlush, width / kLane * kLane);
+    for (; i < end; i += kLane) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLane; ++j) lanes[j] += term(i + j);
+    }
+    total += sum_of_lanes(lanes);
+  }
+  for (; i < width; ++i) total += static_cast<double>(term(i));
+  return total;
+}
+
+// The sums of row[i] - mean and of its square, likewise.
+struct Deviations {
+  double sum = 0.0, squares = 0.0;
 };
+inline Deviations deviations_of(const float* row, float mean, int64_t width) {
+  constexpr int64_t kLane = 32, kFlush = 16 * kLane;
+  Deviations total;
+  int64_t i = 0;
+  while (i + kLane <= width) {
+    float sums[kLane] = {}, squares[kLane] = {};
+    const int64_t end = min_of(i + kFlush, width / kLane * kLane);
+    for (; i < end; i += kLane) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLane; ++j) {
+        const float deviation = row[i + j] - mean;
+        sums[j] += deviation;
+        squares[j] += deviation * deviation;
+      }
+    }
+    total.sum += sum_of_lanes(sums);
+    total.squares += sum_of_lanes(squares);
+  }
+  for (; i < width; ++i) {
+    const float deviation = row[i] - mean;
+    total.sum += static_cast<double>(deviation);
+    total.squares += static_cast<double>(deviation * deviation);
+  }
+  return total;
+}
 
 inline double sum_of_squares(const float* row, int64_t width) {
-  RowSum sum;
-  sum.add(width, [row](int64_t i) { return row[i] * row[i]; });
-  return sum.total();
+  return row_sum(width, [row](int64_t i) { return row[i] * row[i]; });
 }
 
 // A factor of a row as the sum of two floats: x * factor + x * rest rounds once where the machine
@@ -83,11 +118,13 @@ struct RowFactor {
         __builtin_isfinite(factor) ? static_cast<float>(exact - static_cast<double>(factor)) : 0.0F;
   }
 
-  void apply(float* row, int64_t width) const {
+  // `to` may be `row`.
+  void apply(float* to, const float* row, int64_t width) const {
     const float f = factor, r = rest;
 #pragma omp simd
-    for (int64_t i = 0; i < width; ++i) row[i] = row[i] * f + row[i] * r;
+    for (int64_t i = 0; i < width; ++i) to[i] = row[i] * f + row[i] * r;
   }
+  void apply(float* row, int64_t width) const { apply(row, row, width); }
 };
 
 inline RowFactor inverse_root(double mean, float eps) {

@@ -174,6 +174,11 @@ inline void store_row(void* to, const float* from, DataType type, int64_t step, 
   }
 }
 
+// Dense float32, which is read and written where it lies.
+inline bool is_plain(const RowOperand& operand) {
+  return operand.type == DataType::kFloat32 && operand.step == 1;
+}
+
 // Rounds a row to what `type` can hold and back.
 inline void round_row(float* row, DataType type, int64_t count) {
   if (type == DataType::kBFloat16) {
@@ -215,6 +220,25 @@ inline float exp_of(float x) {
   const float first = float_of_bits(static_cast<uint32_t>(half + 127) << 23);
   const float second = float_of_bits(static_cast<uint32_t>(exponent - half + 127) << 23);
   return p * first * second;
+}
+
+// e^x for x <= 0 to 1.5 ulp: exp_of without its compensation, which what follows would round away.
+inline float decay(float x) {
+  const float clamped = x < -104.0F ? -104.0F : x;  // a NaN passes
+  constexpr float kRound = 0x1.8p23F;
+  const float shifted = clamped * 1.44269504088896341F + kRound;
+  const float n = shifted - kRound;
+  const float r = (clamped - n * 0.693145751953125F) - n * 1.42860682030941723e-6F;
+  float p = 1.0F / 720.0F;
+  p = p * r + 1.0F / 120.0F;
+  p = p * r + 1.0F / 24.0F;
+  p = p * r + 1.0F / 6.0F;
+  p = p * r + 0.5F;
+  p = p * r * r + r + 1.0F;
+  const auto exponent = static_cast<std::int32_t>(bits_of_float(shifted) - bits_of_float(kRound));
+  const std::int32_t half = exponent >> 1;
+  return p * float_of_bits(static_cast<uint32_t>(half + 127) << 23) *
+         float_of_bits(static_cast<uint32_t>(exponent - half + 127) << 23);
 }
 
 // The row index in each leading dimension, and the element offset of every operand of a walk.

@@ -64,15 +64,16 @@ LaunchStatus global_maximum(const Softmax& problem, float* result) {
   return memory.status();
 }
 
-void softmax_row(float* row, int64_t width) {
-  const float largest = maximum(row, width);
-  RowSum sum;
-  sum.add(width, [row, largest](int64_t i) {
-    const float power = exp_of(row[i] - largest);
+// to = softmax of from; `row` is room for the powers, and may be either.
+template <typename Power>
+void softmax_row(float* to, float* row, const float* from, int64_t width, Power power_of) {
+  const float largest = maximum(from, width);
+  const double sum = row_sum(width, [row, from, largest, power_of](int64_t i) {
+    const float power = power_of(from[i] - largest);
     row[i] = power;
     return power;
   });
-  RowFactor(1.0 / sum.total()).apply(row, width);
+  RowFactor(1.0 / sum).apply(to, row, width);
 }
 
 // Comparisons rather than fmin and fmax: torch.clamp keeps a NaN, and gives the upper bound where
@@ -101,42 +102,64 @@ void mask_row(float* row, const float* mask, int64_t width, const Softmax& probl
   }
 }
 
+template <typename Power>
+void softmax_rows(const Softmax& problem, int64_t begin, int64_t end, float global,
+                  OutOfMemory* memory, Power power_of) {
+  const int64_t width = problem.width;
+  const int64_t padded = round_up(width, 16);
+  float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded));
+  if (row == nullptr) return memory->set();
+  float* mask = row + padded;
+  SharedRow bias(problem.bias, width, mask + padded);
+  // Nothing comes before the softmax: dense float32 is read where it lies.
+  const bool bare = is_plain(problem.input) && problem.scale == 1.0F && !problem.has_bias &&
+                    problem.subtract == Subtract::kNone && !problem.has_clamp_min &&
+                    !problem.has_clamp_max && !problem.has_mask;
+  const int64_t* const strides[4] = {problem.input.strides, problem.output.strides,
+                                     problem.mask.strides, problem.bias.strides};
+  RowWalk<4> walk(problem.rows, strides, begin);
+  for (int64_t r = begin; r < end; ++r, walk.next()) {
+    const float* from = row;
+    if (bare) {
+      from = static_cast<const float*>(at(problem.input.data, problem.input.type, walk.offset(0)));
+    } else {
+      read_row(row, problem, walk.offset(0),
+               problem.has_bias ? bias.at_offset(walk.offset(3)) : nullptr);
+    }
+    if (problem.subtract != Subtract::kNone) {
+      const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
+#pragma omp simd
+      for (int64_t i = 0; i < width; ++i) row[i] -= shift;
+    }
+    clamp_row(row, width, problem);
+    if (problem.has_mask) {
+      load_row(mask, at(problem.mask.data, problem.mask.type, walk.offset(2)), problem.mask.type,
+               problem.mask.step, width);
+      mask_row(row, mask, width, problem);
+    }
+    void* output = at(problem.output.data, problem.output.type, walk.offset(1));
+    float* to = is_plain(problem.output) ? static_cast<float*>(output) : row;
+    softmax_row(to, row, from, width, power_of);
+    if (to == row) store_row(output, row, problem.output.type, problem.output.step, width);
+  }
+}
+
 }  // namespace
 
 LaunchStatus softmax(const Softmax& problem) {
-  const int64_t width = problem.width;
-  const int64_t padded = round_up(width, 16);
   float global = 0.0F;
   if (problem.subtract == Subtract::kGlobal) {
     const LaunchStatus status = global_maximum(problem, &global);
     if (status != LaunchStatus::kOk) return status;
   }
+  // Results of half precision round away what the exact exponential takes its time for.
+  const bool exact = problem.output.type == DataType::kFloat32;
   OutOfMemory memory;
-  parallel_for(problem.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
-    float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded));
-    if (row == nullptr) return memory.set();
-    float* mask = row + padded;
-    SharedRow bias(problem.bias, width, mask + padded);
-    const int64_t* const strides[4] = {problem.input.strides, problem.output.strides,
-                                       problem.mask.strides, problem.bias.strides};
-    RowWalk<4> walk(problem.rows, strides, begin);
-    for (int64_t r = begin; r < end; ++r, walk.next()) {
-      read_row(row, problem, walk.offset(0),
-               problem.has_bias ? bias.at_offset(walk.offset(3)) : nullptr);
-      if (problem.subtract != Subtract::kNone) {
-        const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
-#pragma omp simd
-        for (int64_t i = 0; i < width; ++i) row[i] -= shift;
-      }
-      clamp_row(row, width, problem);
-      if (problem.has_mask) {
-        load_row(mask, at(problem.mask.data, problem.mask.type, walk.offset(2)), problem.mask.type,
-                 problem.mask.step, width);
-        mask_row(row, mask, width, problem);
-      }
-      softmax_row(row, width);
-      store_row(at(problem.output.data, problem.output.type, walk.offset(1)), row,
-                problem.output.type, problem.output.step, width);
+  parallel_for(problem.rows.count(), row_grain(problem.width), [&](int64_t begin, int64_t end) {
+    if (exact) {
+      softmax_rows(problem, begin, end, global, &memory, [](float x) { return exp_of(x); });
+    } else {
+      softmax_rows(problem, begin, end, global, &memory, [](float x) { return decay(x); });
     }
   });
   return memory.status();

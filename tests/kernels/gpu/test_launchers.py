@@ -492,6 +492,15 @@ def test_activation_of_every_half(kind):
     assert (error <= 2**-10 * expected.abs() + 4e-7 * x.double().abs() + 2**-24).all()
 
 
+@pytest.mark.parametrize("kind", launchers.ACTIVATIONS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_activation_of_infinities_and_nan(kind, dtype):
+    x = torch.tensor([math.inf, -math.inf, math.nan, 200.0, -200.0, 0.0, 1e4, -1e4], device="cuda")
+    x = x.to(dtype)
+    size = x.double().abs().nan_to_num(0.0, 0.0)
+    check(launchers.activation(x, poisoned(x), kind), activated(x, kind), size)
+
+
 def test_gated_halves_in_either_order():
     packed = normal(2, 300, 2 * 1280, dtype=torch.bfloat16)
     first, second = packed.chunk(2, dim=-1)
