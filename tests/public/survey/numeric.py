@@ -21,6 +21,14 @@ import torch
 from survey import draws, emulated, extract, pairs, regions
 
 FACTOR = 1.25
+UNITS = 2
+# Attention in float32 on the CPU, on 5 keys: the runtime adds products in another order than BLAS
+# does, which on these draws is 2.1 and 2.5 units where torch happens to be within one and a half.
+MORE_UNITS = {
+    ("diffsynth/models/ltx25_diffusion_video_vae.py", "na3d"): 3,
+    ("vit_pytorch/na_vit.py", "Attention.forward"): 3,
+    ("xfuser/model_executor/layers/ltx2/na3d_eager_attn.py", "_eager_na3d"): 3,
+}
 ACCEPTED = 2  # kinds of input compared for each pair of types,
 SEEDS = 2  # each with so many draws
 _KINDS = (("rms", "norm"), ("rotary", "rotary"), ("attention", "attention"), ("flash", "attention"))
@@ -156,6 +164,7 @@ class Runner:
             preserving=rotary,
             floating_masks=case.floating_masks,
             complex_tables="complex" in case.key,
+            units=MORE_UNITS.get((case.file, case.owner), UNITS),
         )
         return _compare_all(names, defaults, prepare, call, rules)
 
@@ -192,12 +201,13 @@ class Runner:
         def call(block, values):
             code, module = block
             scope = regions.Scope(module, values)
-            exec(code, scope)
+            # The published functions take 4 dimensions; that there are 4 is shown outside the region.
+            with _four_dimensions() if published and code is blocks[0] else contextlib.nullcontext():
+                exec(code, scope)
             return [scope[name] for name in region.writes if name in scope] + regions.modules_of(
                 values, scope.attributes_before
             )
 
-        # The published functions take 4 dimensions; that there are 4 is shown outside the region.
         text = "".join(ast.unparse(statement) for statement in region.after)
         published = "mindiesd.attention_forward(" in text or "mindiesd.rotary_" in text
         old = "".join(ast.unparse(statement) for statement in region.before)
@@ -209,6 +219,7 @@ class Runner:
             numbers=case.owner.endswith("__init__"),
             floating_masks=case.floating_masks,
             complex_tables="complex" in case.key,
+            units=MORE_UNITS.get((case.file, case.owner), UNITS),
         )
         return _compare_all(names, {}, prepare, call, rules)
 
@@ -254,7 +265,8 @@ class Rules:
     inputs, so errors count relative to the inputs' magnitude rather than to the mean's.
     preserving: results must have the shape of an input, unless no drawn input gives that. numbers:
     names that say nothing are sizes, as in a constructor. floating_masks: no boolean ones.
-    complex_tables: the code makes complex numbers, so its tables may be complex.
+    complex_tables: the code makes complex numbers, so its tables may be complex. units: what an error
+    may be whatever the original's, in units in the last place.
     """
 
     ranks: frozenset | None = None
@@ -263,6 +275,7 @@ class Rules:
     numbers: bool = False
     floating_masks: bool = False
     complex_tables: bool = False
+    units: int = UNITS
 
 
 def _compare_all(names, defaults, prepare, call, rules: Rules) -> int:
@@ -319,10 +332,8 @@ def _compare(fitting, types_, prepare, call, rules) -> int:
             after = _after(call, functions[1], values)
         _judge(before, after, exact, values, rules, pool)
         compared += 1
-    # Attention is two sums of products, one inside the other.
-    units = 2
     for (kind, dtype), (was, now, shown) in pool.items():
-        if not now <= max(FACTOR * was, units * torch.finfo(dtype).eps):
+        if not now <= max(FACTOR * was, rules.units * torch.finfo(dtype).eps):
             raise Difference(
                 f"{kind} error {now:.3g} where the original's is {was:.3g} ({dtype}); {shown}"
             )
@@ -499,6 +510,24 @@ def run_all(migrations) -> dict:
                     known[case.key] = runner.run(case)
                 outcomes[done.package.name, case] = known[case.key]
     return outcomes
+
+
+@contextlib.contextmanager
+def _four_dimensions():
+    """torch's attention refuses operands of other ranks: those are no inputs of the whole function."""
+    functional = torch.nn.functional
+    original = functional.scaled_dot_product_attention
+
+    def checked(query, *arguments, **keywords):
+        if query.dim() != 4:
+            raise TypeError(f"expected 4 dimensions, found {query.dim()}")
+        return original(query, *arguments, **keywords)
+
+    functional.scaled_dot_product_attention = checked
+    try:
+        yield
+    finally:
+        functional.scaled_dot_product_attention = original
 
 
 @contextlib.contextmanager

@@ -121,6 +121,7 @@ def _region(before, after, function) -> Region:
         if name != "mindiesd" and name not in reads and name not in _names(after, ast.Store):
             reads.append(name)
     last = before[-1].end_lineno if before else 0
+    elsewhere = _other_branches(function, last)
     # Types and devices are the same in every layout.
     skipped = {
         id(n.value)
@@ -131,17 +132,30 @@ def _region(before, after, function) -> Region:
         n.id
         for n in ast.walk(function)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        and n.lineno > last and id(n) not in skipped
+        and n.lineno > last and id(n) not in skipped | elsewhere
     }  # fmt: skip
     both = _names(before, ast.Store) & _names(after, ast.Store) & later
-    writes = sorted(name for name in both if not _bound_anew(name, last, function))
+    writes = sorted(name for name in both if not _bound_anew(name, last, function, elsewhere))
     return Region(before, after, tuple(reads), (*writes, RESULT))
 
 
-def _bound_anew(name: str, line: int, function) -> bool:
+def _other_branches(function, line: int) -> set[int]:
+    """What stands in a branch that is not taken when the one around `line` is, by identity."""
+    return {
+        id(inner)
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and node.body[0].lineno <= line <= node.body[-1].end_lineno
+        for other in node.orelse
+        for inner in ast.walk(other)
+    }
+
+
+def _bound_anew(name: str, line: int, function, elsewhere: set[int]) -> bool:
     """Whether the first statement after `line` that has the name only gives it another value."""
     found = [
-        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > line
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and n.id == name and n.lineno > line and id(n) not in elsewhere
     ]
     first = min(n.lineno for n in found)
     return all(isinstance(n.ctx, ast.Store) for n in found if n.lineno == first)
