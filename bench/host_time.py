@@ -9,6 +9,7 @@ arithmetic does not count.
 """
 
 import argparse
+import functools
 import platform
 import time
 
@@ -49,9 +50,19 @@ def cases(device):
     norm = torch.nn.LayerNorm(64, elementwise_affine=False)
     branch, gate, scale, shift = make(1, shape[1], 64), make(1, 64), make(1, 64), make(1, 64)
     layout = [t.transpose(1, 2) for t in (q, k, v)]
+    named = [
+        (
+            f"attention_forward by {name}",
+            functools.partial(
+                mindiesd.attention_forward, q, k, v, opt_mode="manual", op_type=name
+            ),
+        )
+        for name in (("tensor_core", "cudnn", "torch") if device == "cuda" else ())
+    ]
     return (
         ("torch.empty_like", lambda: torch.empty_like(q)),
         ("attention_forward", lambda: mindiesd.attention_forward(q, k, v)),
+        *named,
         ("F.scaled_dot_product_attention", lambda: F.scaled_dot_product_attention(*layout)),
         (
             "ext.rotary_position_embedding",

@@ -248,21 +248,35 @@ std::shared_ptr<const Plan> make_plan(const Attention& p, Handle handle) {
   return nullptr;
 }
 
-// Plans of this process; they are never destroyed, for cuDNN may be gone when statics are.
-std::shared_ptr<const Plan> plan_for(const Attention& problem, int device, Handle handle) {
+// While a graph is captured nothing is made that a capture may not see.
+bool capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) {
+    cudaGetLastError();  // another stream's capture forbids the question
+    return true;
+  }
+  return status != cudaStreamCaptureStatusNone;
+}
+
+// Plans of this process; they are never destroyed, for cuDNN may be gone when statics are. Null:
+// cuDNN has no engine, or none was asked for yet and `make` forbids it.
+std::shared_ptr<const Plan> plan_for(const Attention& problem, int device, Handle handle,
+                                     bool make) {
   static std::mutex& mutex = *new std::mutex;
   static auto& plans = *new std::map<Key, std::shared_ptr<const Plan>>;
   const Key key = key_of(problem, device);
   const std::lock_guard<std::mutex> lock(mutex);
   const auto known = plans.find(key);
   if (known != plans.end()) return known->second;
+  if (!make) return nullptr;
   return plans.emplace(key, make_plan(problem, handle)).first->second;
 }
 
-Handle handle_of(int device) {
+// Null: there is none for this thread, and `make` forbids to make one or cuDNN refuses.
+Handle handle_of(int device, bool make) {
   thread_local std::map<int, Handle> handles;
   Handle& handle = handles[device];
-  if (handle == nullptr && api().create_handle(&handle) != 0) handle = nullptr;
+  if (handle == nullptr && make && api().create_handle(&handle) != 0) handle = nullptr;
   return handle;
 }
 
@@ -331,12 +345,13 @@ LaunchStatus attention_cudnn(const Attention& p, void* stream) {
   int device = 0;
   const cudaError_t error = cudaGetDevice(&device);
   if (error != cudaSuccess) return failed(error);
-  const Handle handle = handle_of(device);
+  auto* const on = static_cast<cudaStream_t>(stream);
+  const bool make = !capturing(on);
+  const Handle handle = handle_of(device, make);
   if (handle == nullptr) return LaunchStatus::kUnsupported;
-  const std::shared_ptr<const Plan> plan = plan_for(p, device, handle);
+  const std::shared_ptr<const Plan> plan = plan_for(p, device, handle, make);
   if (plan == nullptr) return LaunchStatus::kUnsupported;
 
-  auto* const on = static_cast<cudaStream_t>(stream);
   void* workspace = nullptr;
   if (plan->workspace > 0) {
     cudaMemPool_t pool = nullptr;

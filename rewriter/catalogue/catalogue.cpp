@@ -266,6 +266,23 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
   return catalogue;
 }
 
+std::vector<std::string> name_words(const Operation& operation) {
+  std::vector<std::string_view> names{operation.id};
+  names.insert(names.end(), operation.names.begin(), operation.names.end());
+  auto last = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
+  std::vector<std::string> out;
+  for (std::string_view name : names) {
+    bool told = std::any_of(names.begin(), names.end(), [&](std::string_view other) {
+      std::string inside = "." + std::string(last(other)) + ".";
+      return name.find(inside) != std::string_view::npos;
+    });
+    if (!told) out.emplace_back(last(name));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 const Operation* Catalogue::find(std::string_view qualified_name) const {
   auto found = by_name_.find(std::string(qualified_name));
   return found == by_name_.end() ? nullptr : found->second;

@@ -91,6 +91,10 @@ struct Operation {
   std::vector<std::string> targets;
 };
 
+// The words of which one must stand where a function is named: the last parts of its names. A name
+// that goes on behind another's last part (`….default`, an overload) is told by that.
+std::vector<std::string> name_words(const Operation& operation);
+
 class Catalogue {
  public:
   // Reads every *.yaml of a folder. A mistake in a file is an error with file, line and column.

@@ -21,8 +21,7 @@ struct Focus {
   // Whether to lower a function that stands at `where` and can see those literals: in its own text,
   // in functions of the file that it names, in what an alias of the file stands for.
   std::function<bool(ByteRange where, const LiteralBits&)> wanted;
-  // Whether what is left out need not even be parsed. The unit then serves to look for sites, not
-  // to write: what is left out reads no name and holds no error in it.
+  // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
   bool sparse = false;
   // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.
   const Unit* before = nullptr;

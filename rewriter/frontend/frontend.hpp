@@ -52,7 +52,6 @@ class Unit {
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
   std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
-  bool sparse = false;              // some of those were not parsed
   std::string module;               // qualified name of the file's module
   bool reexports = false;           // imports of this file are part of its interface
 

@@ -179,7 +179,7 @@ void Run::file(size_t i) {
   state.bytes.reset();
 }
 
-Focus Run::rules_focus(size_t i, bool sparse) const {
+Focus Run::rules_focus(size_t i) const {
   const FileState& state = states_[i];
   bool all = !options_.prefilter || state.migrated_here || state.aliased ||
              input_.files[i].relative == options_.explain;
@@ -188,20 +188,13 @@ Focus Run::rules_focus(size_t i, bool sparse) const {
   out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
     return all || requirements_.wanted(seen, states_[i].enabled);
   };
-  out.sparse = sparse && !all && !asks_classes(i);
+  out.sparse = !all && !asks_classes(i);
   return out;
 }
 
 bool Run::asks_classes(size_t i) const {
   for (size_t r = 0; r < compiled_.rules.size(); ++r) {
     if (states_[i].enabled[r] && compiled_.rules[r].asks_classes) return true;
-  }
-  return false;
-}
-
-bool Run::likely(size_t i) const {
-  for (size_t r = 0; r < compiled_.rules.size(); ++r) {
-    if (states_[i].enabled[r] && !compiled_.rules[r].rule->match.call.empty()) return true;
   }
   return false;
 }
@@ -245,16 +238,9 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
 void Run::plan(size_t i, const std::string& bytes) {
   FileState& state = states_[i];
   const std::string& name = input_.files[i].relative;
-  auto unit = load(i, bytes, rules_focus(i, !likely(i)));
+  auto unit = load(i, bytes, rules_focus(i));
   if (!unit) return;
   UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
-  bool writes = std::any_of(plan.sites.begin(), plan.sites.end(),
-                            [](const PlannedSite& site) { return site.rewritten; });
-  if (unit->sparse && writes) {
-    unit = load(i, bytes, rules_focus(i, false));
-    if (!unit) return;
-    plan = planner_.plan(*unit, *frontend(i), state.enabled);
-  }
   if (name == options_.explain) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
   }

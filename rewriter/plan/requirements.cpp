@@ -80,8 +80,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     if (!rule.callees.empty()) {
       std::vector<std::string> words;
       for (const Operation* op : rule.callees) {
-        words.push_back(last_component(op->id));
-        for (const std::string& name : op->names) words.push_back(last_component(name));
+        for (std::string& word : name_words(*op)) words.push_back(std::move(word));
       }
       for (const auto* list : {&rule.rule->match.call, &rule.rule->match.construct}) {
         for (const std::string& name : *list) words.push_back(last_component(name));

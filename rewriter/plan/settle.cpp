@@ -182,7 +182,7 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
                                   const std::string& bytes) {
   auto source = Source::decode(input_.files[i].relative, bytes);
   if (!source) return nullptr;
-  Focus focus = rules_focus(i, false);
+  Focus focus = rules_focus(i);
   focus.before = &unit;
   focus.edits = &edits;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();

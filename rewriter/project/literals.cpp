@@ -41,7 +41,12 @@ bool LiteralBits::intersects(const LiteralBits& other) const {
 uint32_t Literals::add(std::string_view literal, bool word) {
   auto [at, fresh] = numbers_.emplace(std::pair(std::string(literal), word),
                                       static_cast<uint32_t>(literals_.size()));
-  if (fresh) literals_.push_back({std::string(literal), word});
+  if (!fresh) return at->second;
+  if (literal == kNegation) {
+    literals_.push_back({"-", false, true});
+  } else {
+    literals_.push_back({std::string(literal), word, false});
+  }
   return at->second;
 }
 
@@ -73,8 +78,36 @@ void Literals::build() {
   for (uint32_t b = 0; b < kBuckets; ++b) bucket_begin_[b + 1] += bucket_begin_[b];
 }
 
+// A sign stands before its operand and not behind one; what cannot be told here may be a sign.
+bool Literals::negates(std::string_view text, size_t at) {
+  size_t next = at + 1;
+  if (next >= text.size() || text[next] == '=' || text[next] == '>') return false;
+  while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
+  if (next < text.size() && text[next] >= '0' && text[next] <= '9') {
+    // A number has its sign, but `-2 ** x` is the sign of a power.
+    while (next < text.size() && (word_byte(text[next]) || text[next] == '.')) ++next;
+    while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
+    if (!text.substr(next).starts_with("**")) return false;
+  }
+  size_t before = at;
+  while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) --before;
+  if (before == 0) return true;
+  char last = text[before - 1];
+  if (last == ')' || last == ']' || last == '}' || last == '"' || last == '\'') return false;
+  if (!word_byte(last)) return true;
+  size_t word = before;
+  while (word > 0 && word_byte(text[word - 1])) --word;
+  static constexpr std::string_view kWords[] = {
+      "return", "yield", "in",     "is",    "and",   "or",   "not",   "if",
+      "else",   "await", "assert", "del",   "print", "case", "while", "elif",
+      "lambda", "from",  "raise",  "match", "with",  "for"};
+  std::string_view previous = text.substr(word, before - word);
+  return std::find(std::begin(kWords), std::end(kWords), previous) != std::end(kWords);
+}
+
 bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
   if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
+  if (literal.negation) return negates(text, at);
   if (!literal.word) return true;
   size_t end = at + literal.text.size();
   char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];

@@ -29,8 +29,10 @@ class Literals {
  public:
   // The number of a literal, the same for equal ones. A word stands where no letter, digit, `_` or
   // byte beyond ASCII adjoins it, and not as all that is between two quotes or backticks: there it
-  // is text about code. The empty literal is not allowed.
+  // is text about code. The empty literal is not allowed. kNegation stands where a minus may be the
+  // sign of something other than a number.
   uint32_t add(std::string_view literal, bool word);
+  static constexpr std::string_view kNegation = "-x";
   // Call once, after the last add and before the first scan.
   void build();
 
@@ -43,8 +45,10 @@ class Literals {
   struct Literal {
     std::string text;
     bool word = false;
+    bool negation = false;
   };
   static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  static bool negates(std::string_view text, size_t at);
   void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
              size_t& missing) const;
 

@@ -49,6 +49,20 @@ TEST(Catalogue, OfThisProjectAnswers) {
   EXPECT_EQ(catalogue->nearest("zzzzzzzz"), std::nullopt);
 }
 
+// `….scaled_dot_product_attention.default` is told by the operation's own name; by `default` alone
+// every second file would seem to call it.
+TEST(Catalogue, NameWordsAreThoseThatTell) {
+  auto catalogue = Catalogue::load(REFIT_CATALOGUE_DIR);
+  ASSERT_TRUE(catalogue) << catalogue.error().message;
+  const Operation* attention = catalogue->find("torch.nn.functional.scaled_dot_product_attention");
+  ASSERT_NE(attention, nullptr);
+  EXPECT_EQ(name_words(*attention), std::vector<std::string>{"scaled_dot_product_attention"});
+  Operation other;
+  other.id = "a.one";
+  other.names = {"a.two", "a.one.of", "one"};
+  EXPECT_EQ(name_words(other), (std::vector<std::string>{"one", "two"}));
+}
+
 TEST(Catalogue, EveryAxisKindHasItsParameters) {
   auto catalogue = Catalogue::load(REFIT_CATALOGUE_DIR);
   ASSERT_TRUE(catalogue) << catalogue.error().message;

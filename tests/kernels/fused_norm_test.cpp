@@ -126,6 +126,41 @@ TEST(FusedNorm, TypesStridesBroadcastsAndAbsentOperands) {
   });
 }
 
+// The first values of a row are far from the others, or all are the same.
+TEST(FusedNorm, LayerNormOfRowsWhoseBeginningMisleads) {
+  for_each_isa([](const cpu::Launchers& launchers) {
+    Random random(2);
+    for (const std::int64_t width : {40, 500, 3072}) {
+      for (const double first : {3000.0, -3000.0, 1.1}) {
+        Rows x(DataType::kFloat32, 1, 1, width, random), y(DataType::kFloat32, 1, 1, width, random);
+        double total = 0.0, squares = 0.0;
+        for (std::int64_t i = 0; i < width; ++i) {
+          const bool constant = first == 1.1;
+          x.memory->set(i, constant || i < 32 ? first : 7.0 + random.normal());
+          total += x.get(0, 0, i);
+        }
+        const double mean = total / static_cast<double>(width);
+        for (std::int64_t i = 0; i < width; ++i) squares += std::pow(x.get(0, 0, i) - mean, 2);
+        FusedNorm p;
+        p.rows = space(1, 1);
+        p.width = width;
+        p.input = x.operand;
+        p.output = y.operand;
+        p.eps = 1e-5F;
+        ASSERT_EQ(launchers.fused_norm(p), LaunchStatus::kOk);
+        const double root = 1.0 / std::sqrt(squares / static_cast<double>(width) + 1e-5);
+        for (std::int64_t i = 0; i < width; ++i) {
+          const double wanted = (x.get(0, 0, i) - mean) * root;
+          ASSERT_NEAR(
+              y.get(0, 0, i), wanted,
+              2 * ulp(wanted, DataType::kFloat32) + ulp(std::abs(first), DataType::kFloat32) * root)
+              << "width " << width << " column " << i;
+        }
+      }
+    }
+  });
+}
+
 TEST(FusedNorm, LayerNormKeepsItsDigitsFarFromZero) {
   for_each_isa([](const cpu::Launchers& launchers) {
     Random random(1);

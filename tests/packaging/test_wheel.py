@@ -1,9 +1,10 @@
 """`pip install .` gives `import mindiesd` and the command `refit`, both from the wheel alone.
 
-The wheel is built with the flags of ./dev's own build, so that ccache has most of its objects.
+The wheel is built with the compilers and flags of ./dev's own build, so that ccache has its objects.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,14 @@ def pip(*arguments):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def compilers() -> list[str]:
+    """Those of ./dev's build by the names it calls them: to ccache, c++ and g++ are two compilers."""
+    cache = ROOT / "build" / "CMakeCache.txt"
+    text = cache.read_text() if cache.exists() else ""
+    found = re.findall(r"^(CMAKE_C(?:XX)?_COMPILER):\w+=(.+)$", text, re.MULTILINE)
+    return [f"--config-settings=cmake.define.{name}={path}" for name, path in found]
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
@@ -58,6 +67,7 @@ def wheel(tmp_path_factory):
         "--config-settings=cmake.define.REFIT_BUILD_CPP_FRONTEND=ON",
         # As deep in the tree as ./dev's own, for ccache sees paths from there.
         f"--config-settings=build-dir={ROOT / 'build-wheel'}",
+        *compilers(),
     )  # fmt: skip
     (file,) = folder.glob("*.whl")
     return file

@@ -1,6 +1,7 @@
 // What the prefilter leaves out could not have held a site: over the whole corpus a run that looks
 // into every function finds what the run that does not finds.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -60,6 +61,56 @@ TEST(Focus, LeavesNoSiteOut) {
     findings += found[true].size();
   }
   EXPECT_GT(findings, 100U);
+}
+
+// What is not parsed is read all the same where it decides about an import, and stands where it
+// stood whatever bytes it holds.
+TEST(Focus, WhatIsNotParsedCounts) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  const std::string head = "import torch.nn.functional as F\n\n\n";
+  const std::string site =
+      "def attend(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
+  struct Row {
+    std::string other;
+    bool import_stays;
+  };
+  const Row rows[] = {
+      {"def other(x):\n    y = x + 1\n    return F.relu(y)\n\n\n", true},
+      {"class Other:\n    def other(self, x):\n        return self.first(F.relu(x))\n\n\n", true},
+      {"def other(x):\n    y = x.F + 1\n    return g(y, F=2)\n\n\n", false},
+      {"def other(x):\n    # F here, \u00e9\u6f22\U0001f600\n    return x + 1\n\n\n", false},
+      {"def other(x):\n    return x + '\x01'\n\n\n", false},
+      {"def other(x):\n    return 'Optional[F]'\n\n\n", true},
+      {"def other(x):\n    global F\n    F = None\n    return 1\n\n\n", true},
+      {"def other():\n    import F\n    return 1 + 1 + 1\n\n\n", true},
+  };
+  const fs::path folder = fs::temp_directory_path() / ("refit_focus_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  for (const Row& row : rows) {
+    for (const bool first : {true, false}) {
+      const std::string text =
+          head + (first ? row.other : "") + site + (first ? "" : "\n\n" + row.other);
+      std::ofstream(folder / "a.py", std::ios::binary) << text;
+      const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
+      std::string made[2];
+      for (const bool prefilter : {false, true}) {
+        EngineOptions options;
+        options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+        options.prefilter = prefilter;
+        const auto result = run(*rules, input, options, nullptr);
+        ASSERT_TRUE(result) << result.error().message;
+        if (!result->changed.empty()) made[prefilter] = *result->changed[0].new_bytes;
+      }
+      EXPECT_EQ(made[true], made[false]) << text;
+      if (made[true].empty()) continue;
+      EXPECT_EQ(made[true].find("import torch.nn.functional as F") != std::string::npos,
+                row.import_stays)
+          << made[true];
+    }
+  }
+  fs::remove_all(folder);
 }
 
 }  // namespace

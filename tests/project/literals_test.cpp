@@ -42,6 +42,18 @@ TEST(Literals, WordsBetweenQuotesAreText) {
   EXPECT_TRUE(stands("sdpa", false, "\"sdpa\""));
 }
 
+// A sign of something other than a number; a difference is none, nor is an arrow.
+TEST(Literals, NegationIsASignOfAnOperand) {
+  for (const char* text : {"cat((-b, a))", "[ -b]", "x = -y", "return -y", "a * - b", "-x",
+                           "f(-(a))", "f(-2 ** x)", "a if -b else c", "a\n  - b", "x = y or -z"}) {
+    EXPECT_TRUE(stands(Literals::kNegation, false, text)) << text;
+  }
+  for (const char* text : {"a - b", "a-b", "f(x) - 1", "dim=-1", "x[..., -2:]",
+                           "def f() -> int:", "x -= 1", "a[0] - b", "'a' - b", "-1.5e3", ""}) {
+    EXPECT_FALSE(stands(Literals::kNegation, false, text)) << text;
+  }
+}
+
 TEST(Literals, AgreeWithAPlainSearch) {
   std::mt19937 random(7);
   auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };

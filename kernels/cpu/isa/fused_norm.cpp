@@ -15,14 +15,30 @@ struct Moments {
   double variance;
 };
 
-// Two passes, the second over deviations: the difference of large sums would lose what LayerNorm is
-// about.
+Moments moments_about(float pivot, const Deviations& deviations, double count) {
+  const double left = deviations.sum / count;
+  const double mean = static_cast<double>(pivot) + left;
+  const auto rounded = static_cast<float>(mean);
+  return {rounded, static_cast<float>(mean - static_cast<double>(rounded)),
+          deviations.squares / count - left * left};
+}
+
+// From deviations, since the difference of large sums would lose what LayerNorm is about: from
+// those about the mean of the first few values, in one pass, where that turns out to lie within
+// half a standard deviation of the mean, else from those about the mean.
 Moments moments_of(const float* row, int64_t width) {
   const auto count = static_cast<double>(width);
+  const int64_t few = min_of(width, 32);
+  float pivot = 0.0F;
+#pragma omp simd reduction(+ : pivot)
+  for (int64_t i = 0; i < few; ++i) pivot += row[i];
+  pivot /= static_cast<float>(few);
+  const Deviations near = deviations_of(row, pivot, width);
+  const Moments moments = moments_about(pivot, near, count);
+  const double left = near.sum / count;
+  if (left * left <= 0.25 * moments.variance) return moments;
   const auto mean = static_cast<float>(row_sum(width, [row](int64_t i) { return row[i]; }) / count);
-  const Deviations deviations = deviations_of(row, mean, width);
-  const double left = deviations.sum / count;
-  return {mean, static_cast<float>(left), deviations.squares / count - left * left};
+  return moments_about(mean, deviations_of(row, mean, width), count);
 }
 
 void add(float* row, const float* other, int64_t width) {

@@ -2,8 +2,10 @@
 // and what a renamed import or an alias of the module stands for. See choose.hpp.
 #include "rewriter/frontend/python/choose.hpp"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace refit::python {
 
@@ -48,7 +50,7 @@ class Chooser {
       if (!wanted[i]) out.left_out.push_back(where);
     }
     out.nothing = !any && !focus_.wanted({0, static_cast<uint32_t>(text_.size())}, outside());
-    if (focus_.sparse && !out.nothing) out.unseen = unseen(wanted);
+    if (focus_.sparse && (!out.nothing || focus_.before != nullptr)) out.unseen = unseen(wanted);
     return out;
   }
 
@@ -80,77 +82,148 @@ class Chooser {
     return out;
   }
 
-  // Whether a method stores attributes: what its class's objects hold is read off such stores.
-  bool stores(size_t i) const {
+  // The attributes of its object that a method stores: what a class's objects hold is read off
+  // such stores.
+  const std::vector<std::string_view>& stored(size_t i) {
+    if (stored_.empty()) stored_.resize(outline_.definitions.size());
+    if (stored_[i]) return *stored_[i];
+    std::vector<std::string_view>& out = stored_[i].emplace();
     std::string_view body = text(i);
     constexpr std::string_view kSelf = "self.";
     for (size_t at = body.find(kSelf); at != std::string_view::npos; at = body.find(kSelf, at)) {
       size_t begin = at;
       at += kSelf.size();
+      size_t name = at;
       while (at < body.size() && (name_byte(body[at]) || body[at] == '.')) ++at;
       size_t next = body.find_first_not_of(" \t", at);
-      if (next == std::string_view::npos) return false;
+      if (next == std::string_view::npos) break;
       std::string_view rest = body.substr(next);
       bool assigned = rest.starts_with("=") && !rest.starts_with("==");
       bool augmented = rest.find('=') <= 3 &&
                        std::string_view("+-*/@%&|^<>").find(rest[0]) != std::string_view::npos;
       size_t line = body.find_last_not_of(" \t(", begin == 0 ? 0 : begin - 1);
       bool first = line == std::string_view::npos || body[line] == '\n';
-      if (assigned || augmented || (first && (rest[0] == ':' || rest[0] == ','))) return true;
+      if (!assigned && !augmented && !(first && (rest[0] == ':' || rest[0] == ','))) continue;
+      std::string_view chain = body.substr(name, at - name);
+      out.push_back(chain.substr(0, chain.find('.')));
     }
-    return false;
+    return out;
   }
 
-  // What is kept: what is wanted, what that names, and of a class with a kept method its own
-  // statements and the methods that store attributes. A class that is named is kept so too.
-  std::vector<ByteRange> unseen(const std::vector<bool>& wanted) {
+  // The names that follow a dot in a definition's own text.
+  void add_members(size_t i, std::unordered_set<std::string_view>& members) const {
+    std::string_view body = text(i);
+    for (size_t at = body.find('.'); at != std::string_view::npos; at = body.find('.', at)) {
+      size_t begin = ++at;
+      while (at < body.size() && name_byte(body[at])) ++at;
+      if (at > begin) members.insert(body.substr(begin, at - begin));
+    }
+  }
+
+  // What is kept: what is wanted or was changed, what that calls, and of a class with a kept
+  // method, of those that it inherits from and of those that inherit from it, its own statements
+  // and the methods that store an attribute that something kept reads. Everything else is unseen.
+  std::vector<Unseen> unseen(const std::vector<bool>& wanted) {
     const auto& definitions = outline_.definitions;
     std::vector<std::vector<size_t>> methods(definitions.size());
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].owner != SIZE_MAX) methods[definitions[i].owner].push_back(i);
     }
     std::vector<bool> kept(definitions.size(), false);
-    std::vector<size_t> work;
+    std::vector<size_t> work, classes;
+    std::unordered_set<std::string_view> members;
     auto keep = [&](size_t i) {
       if (kept[i]) return;
       kept[i] = true;
       work.push_back(i);
+      if (definitions[i].is_class) {
+        classes.push_back(i);
+      } else {
+        add_members(i, members);
+      }
     };
     for (size_t i = 0; i < definitions.size(); ++i) {
-      if (wanted[i]) keep(i);
+      if (definitions[i].is_class) continue;
+      if (wanted[i] || reaches_out(text(i)) || changed(i)) keep(i);
     }
     while (!work.empty()) {
-      size_t i = work.back();
-      work.pop_back();
-      const OutlinedDefinition& d = definitions[i];
-      if (d.owner != SIZE_MAX) keep(d.owner);
-      if (!d.is_class) {
-        for (size_t named : mentions(i).definitions) keep(named);
-        continue;
+      while (!work.empty()) {
+        size_t i = work.back();
+        work.pop_back();
+        const OutlinedDefinition& d = definitions[i];
+        if (d.owner != SIZE_MAX) keep(d.owner);
+        if (d.is_class) {
+          for (size_t kin : kin_of(i)) keep(kin);
+        } else {
+          for (size_t named : mentions(i).definitions) keep(named);
+        }
       }
-      for (size_t m : methods[i]) {
-        if (definitions[m].is_class || stores(m)) keep(m);
-      }
-      // Its bases.
-      for (size_t at = d.header; at < d.body; ++at) {
-        if (!name_byte(text_[at])) continue;
-        size_t end = at + 1;
-        while (end < d.body && name_byte(text_[end])) ++end;
-        auto base = named_.find(text_.substr(at, end - at));
-        at = end;
-        if (base == named_.end()) continue;
-        for (size_t named : base->second) keep(named);
+      for (size_t type : classes) {
+        for (size_t m : methods[type]) {
+          if (kept[m] || definitions[m].is_class) continue;
+          const auto& attributes = stored(m);
+          if (std::any_of(attributes.begin(), attributes.end(),
+                          [&](std::string_view name) { return members.contains(name); })) {
+            keep(m);
+          }
+        }
       }
     }
-    std::vector<ByteRange> out;
+    std::vector<Unseen> out;
     uint32_t masked_to = 0;
     for (size_t i = 0; i < definitions.size(); ++i) {
       const OutlinedDefinition& d = definitions[i];
-      if (kept[i] || d.body >= d.end || d.body < masked_to) continue;
-      out.push_back({d.body, d.end});
+      if (kept[i] || d.body + Tree::kFoldable > d.end || d.body < masked_to) continue;
+      out.push_back({d.header, {d.body, d.end}});
       masked_to = d.end;
     }
     return out;
+  }
+
+  // `global NAME` in a function binds a name of the module; a class in it may inherit from any.
+  static bool reaches_out(std::string_view body) {
+    if (body.find("global ") != std::string_view::npos) return true;
+    constexpr std::string_view kClass = "class ";
+    for (size_t at = body.find(kClass); at != std::string_view::npos;
+         at = body.find(kClass, at + 1)) {
+      size_t before = at == 0 ? std::string_view::npos : body.find_last_not_of(" \t", at - 1);
+      if (before != std::string_view::npos && (body[before] == '\n' || body[before] == ';')) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool changed(size_t i) const {
+    const OutlinedDefinition& d = outline_.definitions[i];
+    return std::any_of(focus_.changed.begin(), focus_.changed.end(), [&](ByteRange range) {
+      return range.begin <= d.end && d.begin <= range.end;
+    });
+  }
+
+  // The classes of the file that a class names in its header, and those whose headers name it.
+  const std::vector<size_t>& kin_of(size_t i) {
+    if (kin_.empty()) {
+      kin_.resize(outline_.definitions.size());
+      for (size_t c = 0; c < outline_.definitions.size(); ++c) {
+        const OutlinedDefinition& d = outline_.definitions[c];
+        if (!d.is_class) continue;
+        for (size_t at = d.header; at < d.body; ++at) {
+          if (!name_byte(text_[at])) continue;
+          size_t end = at + 1;
+          while (end < d.body && name_byte(text_[end])) ++end;
+          auto named = named_.find(text_.substr(at, end - at));
+          at = end;
+          if (named == named_.end()) continue;
+          for (size_t base : named->second) {
+            if (base == c || !outline_.definitions[base].is_class) continue;
+            kin_[c].push_back(base);
+            kin_[base].push_back(c);
+          }
+        }
+      }
+    }
+    return kin_[i];
   }
 
   const LiteralBits& own(size_t i) {
@@ -186,16 +259,20 @@ class Chooser {
     while (!work.empty()) {
       size_t i = work.back();
       work.pop_back();
-      const OutlinedDefinition& d = outline_.definitions[i];
-      for (ByteRange range : focus_.changed) {
-        if (range.begin <= d.end && d.begin <= range.end) return true;
-      }
+      if (changed(i)) return true;
       for (size_t named : mentions(i).definitions) {
         if (!met[named]) work.push_back(named);
         met[named] = true;
       }
     }
     return false;
+  }
+
+  // A call can be seen through to a function of the module, or to a private method of the object.
+  static bool may_be_seen(const OutlinedDefinition& d, bool own_member) {
+    if (d.is_class) return false;
+    if (!own_member) return d.owner == SIZE_MAX;
+    return d.owner != SIZE_MAX && d.name.starts_with("_") && !d.name.starts_with("__");
   }
 
   struct Mentions {
@@ -230,9 +307,7 @@ class Chooser {
       if (!met.emplace(std::pair(word, own_member)).second) continue;
       if (definition != named_.end()) {
         for (size_t d : definition->second) {
-          const OutlinedDefinition& named = outline_.definitions[d];
-          bool method = !named.is_class && named.owner != SIZE_MAX;
-          if (method == own_member) m.definitions.push_back(d);
+          if (may_be_seen(outline_.definitions[d], own_member)) m.definitions.push_back(d);
         }
       }
       if (alias != renamed_.end() && !member) {
@@ -249,18 +324,14 @@ class Chooser {
   std::unordered_map<std::string_view, std::vector<std::string_view>> renamed_;
   std::vector<std::optional<LiteralBits>> own_;
   std::vector<Mentions> mentions_;
+  std::vector<std::optional<std::vector<std::string_view>>> stored_;
+  std::vector<std::vector<size_t>> kin_;
 };
 
 }  // namespace
 
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus) {
   return Chooser(text, outline, focus).run();
-}
-
-std::string with_bodies_marked(std::string_view text, const std::vector<ByteRange>& bodies) {
-  std::string out(text);
-  for (ByteRange body : bodies) out[body.begin] = '0';
-  return out;
 }
 
 }  // namespace refit::python

@@ -7,20 +7,17 @@
 
 #include "rewriter/frontend/focus.hpp"
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/frontend/python/unit.hpp"
 
 namespace refit::python {
 
 struct Choice {
   bool nothing = false;             // no function is wanted, nor are the file's own statements
   std::vector<ByteRange> left_out;  // functions of the module and of its classes, in textual order
-  // Bodies of the module's functions and classes that hold nothing wanted and that nothing wanted
-  // names.
-  std::vector<ByteRange> unseen;
+  // Functions and classes that hold nothing wanted and that nothing wanted names: their bodies need
+  // not be parsed.
+  std::vector<Unseen> unseen;
 };
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus);
-
-// The text with `0` at the start of each body: with the rest of the body passed over, that is a
-// statement in its place.
-std::string with_bodies_marked(std::string_view text, const std::vector<ByteRange>& bodies);
 
 }  // namespace refit::python

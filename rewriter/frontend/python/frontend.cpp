@@ -88,9 +88,9 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   }
   auto parsed = [&] {
     if (!choice.unseen.empty()) {
-      std::vector<ByteRange> passed_over = choice.unseen;
-      for (ByteRange& body : passed_over) ++body.begin;
-      return Tree(with_bodies_marked(source.text(), choice.unseen), source, passed_over);
+      std::vector<ByteRange> bodies;
+      for (const Unseen& part : choice.unseen) bodies.push_back(part.body);
+      return Tree(source.text(), bodies);
     }
     if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
     const auto& before = static_cast<const PythonUnit&>(*focus->before);
@@ -100,7 +100,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
   unit->module = std::move(module);
   unit->left_out = std::move(choice.left_out);
-  unit->sparse = !choice.unseen.empty();
+  unit->unseen = std::move(choice.unseen);
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
@@ -113,10 +113,8 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
     const Operation& operation) const {
   if (auto tokens = operator_spellings(operation.id)) return tokens;
   if (operation.library == "operator") return std::nullopt;
-  std::vector<std::string> out{operation.id.substr(operation.id.rfind('.') + 1)};
-  for (const auto* names : {&operation.names, &operation.methods}) {
-    for (const std::string& name : *names) out.push_back(name.substr(name.rfind('.') + 1));
-  }
+  std::vector<std::string> out = name_words(operation);
+  for (const std::string& name : operation.methods) out.push_back(name.substr(name.rfind('.') + 1));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

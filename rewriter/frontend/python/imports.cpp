@@ -36,15 +36,14 @@ struct Reads {
   std::vector<TSNode> imports;
 };
 
-Reads collect(const PythonUnit& unit) {
-  Reads out;
-  for (const NameRead& read : names_read(unit.tree.root(), unit.text())) {
+void collect(TSNode root, std::string_view text, Reads& out) {
+  for (const NameRead& read : names_read(root, text)) {
     auto found = out.names.find(read.name);
     if (found == out.names.end())
       found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
     found->second.push_back(read.range);
   }
-  std::vector<TSNode> work{unit.tree.root()};
+  std::vector<TSNode> work{root};
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
@@ -53,10 +52,9 @@ Reads collect(const PythonUnit& unit) {
       out.imports.push_back(node);
       continue;
     }
-    if (type == "string_content") out.strings.push_back(text_of(unit.text(), node));
+    if (type == "string_content") out.strings.push_back(text_of(text, node));
     for (TSNode child : children_of(node)) work.push_back(child);
   }
-  return out;
 }
 
 // Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
@@ -225,7 +223,8 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
                     const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
   if (edits.empty()) return;
-  Reads reads = collect(unit);
+  Reads reads;
+  collect(unit.tree.root(), unit.text(), reads);
   auto removed = [&](ByteRange r) {
     return std::any_of(edits.edits().begin(), edits.edits().end(),
                        [&](const Edit& e) { return e.range.contains(r) && e.range.size() != 0; });
@@ -246,6 +245,29 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     return true;
   };
+  // What was not parsed may read a name that nothing else reads any more: such bodies are parsed
+  // now, until one is found to read it.
+  std::vector<Tree> parsed_now;
+  if (!unit.unseen.empty()) {
+    ByteRange whole{0, static_cast<uint32_t>(unit.text().size())};
+    std::set<std::string> names;
+    for (TSNode statement : reads.imports) {
+      for (const Imported& i :
+           imported_names(statement, unit.text(), unit.module, unit.names.package)) {
+        if (lost(i.local, whole)) names.insert(i.local);
+      }
+    }
+    for (const Unseen& part : unit.unseen) {
+      ByteRange range{part.header, part.body.end};
+      std::string_view text = unit.source().slice(range);
+      bool asked = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return has_word(text, name) && lost(name, whole);
+      });
+      if (!asked) continue;
+      parsed_now.emplace_back(unit.text(), unit.source(), Tree::Only{range});
+      collect(parsed_now.back().root(), unit.text(), reads);
+    }
+  }
   for (TSNode statement : reads.imports) {
     if (removed(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);

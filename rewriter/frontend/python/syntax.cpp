@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/syntax.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace refit::python {
 
@@ -89,6 +90,38 @@ TSPoint point_of(const Source& source, uint32_t offset) {
   return {line - 1, offset - source.line_begin(line)};
 }
 
+constexpr char kFold = '\x01';
+
+const char* read_all(void* payload, uint32_t at, TSPoint, uint32_t* size) {
+  const auto& text = *static_cast<const std::string*>(payload);
+  *size = at < text.size() ? static_cast<uint32_t>(text.size()) - at : 0;
+  return *size == 0 ? "" : text.data() + at;
+}
+
+// One code point of UTF-8 (a Source holds nothing else), or a fold, which reads as `0`.
+uint32_t decode(const uint8_t* text, uint32_t length, int32_t* code) {
+  const uint8_t first = *text;
+  if (first == static_cast<uint8_t>(kFold)) {
+    uint32_t size = 0;
+    std::memcpy(&size, text + 1, sizeof size);
+    *code = '0';
+    return size;
+  }
+  if (first < 0x80) {
+    *code = first;
+    return 1;
+  }
+  const uint32_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (size > length) {
+    *code = -1;
+    return 1;
+  }
+  int32_t value = first & (0x7f >> size);
+  for (uint32_t i = 1; i < size; ++i) value = value << 6 | (text[i] & 0x3f);
+  *code = value;
+  return size;
+}
+
 }  // namespace
 
 std::string_view type_of(TSNode node) {
@@ -145,18 +178,28 @@ Tree::Tree(std::string_view text)
     : tree_(ts_parser_parse_string(parser(), nullptr, text.data(),
                                    static_cast<uint32_t>(text.size()))) {}
 
-Tree::Tree(std::string_view text, const Source& source, const std::vector<ByteRange>& passed_over) {
-  std::vector<TSRange> ranges;
-  uint32_t at = 0;
-  auto take = [&](uint32_t end) {
-    if (end > at) ranges.push_back({point_of(source, at), point_of(source, end), at, end});
-  };
-  for (ByteRange range : passed_over) {
-    take(range.begin);
-    at = range.end;
+// tree-sitter can be told to pass ranges over, but then looks through them all for every token. So
+// a fold is one character instead, as wide as the range: a mark, and how many bytes it takes.
+Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded) {
+  if (folded.empty() || text.find(kFold) != std::string_view::npos) {
+    tree_ =
+        ts_parser_parse_string(parser(), nullptr, text.data(), static_cast<uint32_t>(text.size()));
+    return;
   }
-  take(static_cast<uint32_t>(text.size()));
-  ts_parser_set_included_ranges(parser(), ranges.data(), static_cast<uint32_t>(ranges.size()));
+  std::string marked(text);
+  for (ByteRange range : folded) {
+    const uint32_t size = range.size();
+    marked[range.begin] = kFold;
+    std::memcpy(marked.data() + range.begin + 1, &size, sizeof size);
+  }
+  TSInput input{&marked, read_all, TSInputEncodingCustom, decode};
+  tree_ = ts_parser_parse(parser(), nullptr, input);
+}
+
+Tree::Tree(std::string_view text, const Source& source, Only only) {
+  const ByteRange r = only.range;
+  const TSRange range{point_of(source, r.begin), point_of(source, r.end), r.begin, r.end};
+  ts_parser_set_included_ranges(parser(), &range, 1);
   tree_ =
       ts_parser_parse_string(parser(), nullptr, text.data(), static_cast<uint32_t>(text.size()));
   ts_parser_set_included_ranges(parser(), nullptr, 0);

@@ -43,8 +43,16 @@ class Tree {
   explicit Tree(std::string_view text);
   // The tree of `before`'s text after `edits`; what they do not touch is not parsed again.
   Tree(std::string_view text, const Tree& before, const Source& old_source, const EditSet& edits);
-  // The tree of a text of which some ranges are passed over; `source` has the same lines.
-  Tree(std::string_view text, const Source& source, const std::vector<ByteRange>& passed_over);
+  // The tree of a text in which some ranges, of kFoldable bytes at least and in order, are each
+  // taken for a `0`. Rows below one are too small. Falls back on the whole text where it holds the
+  // byte by which a fold is told.
+  static constexpr uint32_t kFoldable = 8;
+  Tree(std::string_view text, const std::vector<ByteRange>& folded);
+  // The tree of one definition of a text, with the places that it has there.
+  struct Only {
+    ByteRange range;
+  };
+  Tree(std::string_view text, const Source& source, Only only);
   Tree(Tree&& other) noexcept : tree_(std::exchange(other.tree_, nullptr)) {}
   ~Tree();
   Tree(const Tree&) = delete;

@@ -13,6 +13,12 @@
 
 namespace refit::python {
 
+// A function or class whose body was not parsed.
+struct Unseen {
+  uint32_t header = 0;  // of `def`, `async def` or `class`
+  ByteRange body;
+};
+
 class PythonUnit : public Unit {
  public:
   PythonUnit(Source file, std::string name)
@@ -25,6 +31,7 @@ class PythonUnit : public Unit {
   std::string relative;
   Tree tree;
   Module names;                               // of the module's top level
+  std::vector<Unseen> unseen;                 // in the tree there is a `0` in place of each body
   mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
   std::vector<TSNode> nodes;                  // graph::Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node

@@ -116,6 +116,19 @@ def test_graphs_capture_it(name):
     assert torch.equal(captured, attend(name, q, k, v))
 
 
+@pytest.mark.parametrize("options", [{}, dict(opt_mode="static"), dict(opt_mode="manual", op_type="cudnn")])
+def test_a_first_call_may_be_captured(options):
+    """Nothing is measured then, and cuDNN makes no plan."""
+    q, k, v = operands(2, 130 + 8 * len(options), 4, 64)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = mindiesd.attention_forward(q, k, v, **options)
+    graph.replay()
+    check(q, k, v, captured)
+    assert not _memory.entries(q.device)
+
+
 def test_operands_that_lie_at_odd_places():
     """cuDNN wants aligned operands; the library's own kernels take the rest of such calls."""
     memory = torch.randn(3, 2 * 130 * 4 * 64 + 8, device="cuda").bfloat16()
