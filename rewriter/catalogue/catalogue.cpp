@@ -155,6 +155,15 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
       file.report(*axis, "`axis` names the parameter `" + operation->axis +
                              "`, which the signature does not have");
     }
+    if (const YAML::Node* flag = keys->find("axis_if")) {
+      operation->axis_if = file.text(*flag, "axis_if").value_or("");
+      if (!has_parameter(operation->parameters, operation->axis_if)) {
+        file.report(*flag, "`axis_if` names the parameter `" + operation->axis_if +
+                               "`, which the signature does not have");
+      }
+    }
+  } else if (const YAML::Node* flag = keys->find("axis_if")) {
+    file.report(*flag, "`axis_if` says when `axis` is heeded, and there is no `axis`");
   } else if (operation->axes == AxisKind::concat || operation->axes == AxisKind::split) {
     operation->axis = "dim";
   }

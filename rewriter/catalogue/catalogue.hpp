@@ -79,6 +79,8 @@ struct Operation {
   AxisKind axes = AxisKind::opaque;
   // The parameter that names an axis of the first operand by number ("dim" for torch's own).
   std::string axis;
+  // The flag without which it takes no notice of `axis`; empty where there is none.
+  std::string axis_if;
   bool pure = true;          // same operands, same result, no effect
   bool commutative = false;  // the first two operands may be swapped
   bool view = false;         // result may share storage with the first operand

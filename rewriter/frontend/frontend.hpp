@@ -106,6 +106,7 @@ struct Change {
 struct AttributeFacts {
   bool elsewhere = false;           // a class of another file that inherits from it stores it, too
   bool number = false;              // whatever is stored there is a number
+  bool over_last_axis = false;      // a layer that works along the last axis alone, or elementwise
   std::optional<std::string> text;  // the one string that is stored there
 };
 

@@ -239,10 +239,11 @@ bool holds(const Where& clause, const SiteView& site) {
 }
 
 bool contradicted(const Where& clause, const SiteView& site) {
-  if (clause.kind != "rank") return false;
+  if (clause.kind != "rank" && clause.kind != "inference_zero") return false;
   return std::any_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
     Argument a = site.argument(name);
     if (!a.known || a.value == graph::kNone) return false;
+    if (clause.kind == "inference_zero") return nonzero_at_inference(*site.graph, a.value);
     auto shown = rank_of(*site.graph, a.value);
     return shown && *shown != clause.number;
   });

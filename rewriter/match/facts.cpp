@@ -101,6 +101,14 @@ class Ranks {
       return rank;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
+    if (v.kind == Kind::call && v.operands.size() == 2) {
+      auto layer = g_.instances.find(id);
+      bool keeps = layer != g_.instances.end() &&
+                   std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
+                     return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
+                   });
+      return keeps ? of(v.operands[1], depth + 1) : std::nullopt;
+    }
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
     ValueId first = v.operands[0];
     switch (v.op->axes) {
@@ -242,14 +250,14 @@ std::optional<Literal> literal_of(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-bool zero_at_inference(const Graph& graph, ValueId id) {
+namespace {
+
+// Whether every value that may stand at inference passes a test of literals: of
+// `p if self.training else 0.0` only the last.
+bool at_inference(const Graph& graph, ValueId id, bool (*test)(const Literal&)) {
   if (id == kNone) return false;
   const Value& v = graph[id];
-  if (v.kind == Kind::literal) {
-    Literal zero;
-    zero.kind = Literal::Kind::integer;
-    return same_value(v.literal, zero);
-  }
+  if (v.kind == Kind::literal) return test(v.literal);
   if (v.kind != Kind::phi) return false;
   ValueId condition = v.operands[0];
   bool negated = false;
@@ -259,10 +267,28 @@ bool zero_at_inference(const Graph& graph, ValueId id) {
   }
   const Value& c = graph[condition];
   bool training = c.kind == Kind::attribute && c.text == "training";
-  if (!training) {
-    return zero_at_inference(graph, v.operands[1]) && zero_at_inference(graph, v.operands[2]);
-  }
-  return zero_at_inference(graph, v.operands[negated ? 1 : 2]);
+  if (training) return at_inference(graph, v.operands[negated ? 1 : 2], test);
+  return at_inference(graph, v.operands[1], test) && at_inference(graph, v.operands[2], test);
+}
+
+bool is_zero(const Literal& literal) {
+  Literal zero;
+  zero.kind = Literal::Kind::integer;
+  return same_value(literal, zero);
+}
+
+bool is_nonzero(const Literal& literal) {
+  if (literal.kind == Literal::Kind::boolean) return literal.boolean;
+  return (literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::real) &&
+         !is_zero(literal);
+}
+
+}  // namespace
+
+bool zero_at_inference(const Graph& graph, ValueId id) { return at_inference(graph, id, is_zero); }
+
+bool nonzero_at_inference(const Graph& graph, ValueId id) {
+  return at_inference(graph, id, is_nonzero);
 }
 
 bool is_boolean(const Graph& graph, ValueId id) {

@@ -21,6 +21,8 @@ std::optional<Literal> literal_of(const graph::Graph& graph, graph::ValueId id);
 
 // Zero, or zero whenever the module is not training (`p if self.training else 0.0`).
 bool zero_at_inference(const graph::Graph& graph, graph::ValueId id);
+// Whether it is a literal other than zero at inference.
+bool nonzero_at_inference(const graph::Graph& graph, graph::ValueId id);
 
 // Shown to hold booleans.
 bool is_boolean(const graph::Graph& graph, graph::ValueId id);

@@ -137,6 +137,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
                std::any_of(rules->second.begin(), rules->second.end(),
                            [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
       };
+      context.over_last_axis = [&](ValueId call) {
+        return g_.instances.contains(call) &&
+               frontend_.attribute(unit_, function_, g_[call].operands[0]).over_last_axis;
+      };
       absorption = absorb(g_, id, layout, context);
     } else {
       absorption.why_not = "the rank of `" + unknown + "` is not shown";

@@ -109,20 +109,6 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       }
       compiled.rewrites.push_back({&rewrite, std::move(*t)});
     }
-    auto asks = [](const std::vector<Where>& clauses) {
-      return std::any_of(clauses.begin(), clauses.end(), [](const Where& clause) {
-        return clause.kind == "instance" || clause.kind == "scalar" || clause.kind == "is_not";
-      });
-    };
-    compiled.asks_classes = asks(rule.where);
-    for (const CompiledPattern& p : compiled.patterns) {
-      compiled.asks_classes = compiled.asks_classes || asks(p.source->where);
-    }
-    for (const auto& [hole, alternatives] : compiled.choices) {
-      for (const CompiledPattern& p : alternatives) {
-        compiled.asks_classes = compiled.asks_classes || asks(p.source->where);
-      }
-    }
     size_t index = out.rules.size();
     for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
     if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);

@@ -36,7 +36,6 @@ struct CompiledRule {
   std::map<std::string, std::vector<CompiledPattern>> choices;
   std::vector<CompiledAnchor> anchors;
   std::vector<CompiledRewrite> rewrites;
-  bool asks_classes = false;  // some clause is decided by what a class gives its objects
 };
 
 struct CompiledRules {

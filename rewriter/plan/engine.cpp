@@ -188,15 +188,8 @@ Focus Run::rules_focus(size_t i) const {
   out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
     return all || requirements_.wanted(seen, states_[i].enabled);
   };
-  out.sparse = !all && !asks_classes(i);
+  out.sparse = !all;
   return out;
-}
-
-bool Run::asks_classes(size_t i) const {
-  for (size_t r = 0; r < compiled_.rules.size(); ++r) {
-    if (states_[i].enabled[r] && compiled_.rules[r].asks_classes) return true;
-  }
-  return false;
 }
 
 Frontend* Run::frontend(size_t i) {

@@ -191,6 +191,8 @@ class Absorber {
       }
       case Kind::element:
         return part_of(id, flip, name) || stop();
+      case Kind::call:
+        return layer(id, flip) ? enter(v.operands[1], flip, name) : stop();
       case Kind::op:
         break;
       default:
@@ -252,6 +254,14 @@ class Absorber {
       default:
         return stop();
     }
+  }
+
+  // A call of a layer with one operand, to which the axes that change places are batch.
+  bool layer(ValueId call, const Flip& flip) const {
+    const Value& v = g_[call];
+    return !v.inlined && v.operands.size() == 2 && v.operands[1] != kNone &&
+           g_[v.operands[1]].kind != Kind::starred && flip.second != flip.rank - 1 &&
+           context_.over_last_axis(call);
   }
 
   // The subscripts of the two axes change places, unless both axes stay whole.
@@ -360,6 +370,8 @@ class Absorber {
       }
       case Kind::element:
         return split_part(user, id, flip, name);
+      case Kind::call:
+        return u.operands[0] != id && layer(user, flip) && enter(user, flip, name);
       case Kind::update: {
         if (u.operands[0] == id) return enter(user, flip, name);
         if (u.operands[2] != id) return false;

@@ -25,6 +25,8 @@ struct LayoutContext {
   std::function<std::string(graph::ValueId)> place;  // for messages: "line 12"
   // Another rule rewrites calls of this operation, so its text is not to be edited here as well.
   std::function<bool(const Operation*)> taken;
+  // Whether a call of an object works along the last axis alone: `attn.norm_k(key)`.
+  std::function<bool(graph::ValueId call)> over_last_axis;
 };
 
 // Tries to bring `call` from the layout that its operands have to `layout.target`. Every value that

@@ -29,21 +29,30 @@ std::optional<int> integer_of(const Graph& g, ValueId id) {
   return static_cast<int>(l->integer);
 }
 
-std::optional<int> axis_of(const Graph& g, ValueId id, int rank) {
-  const Value& v = g[id];
-  if (v.op->axis.empty()) return std::nullopt;
-  ValueId given = g.argument(id, v.op->axis);
-  std::optional<int> axis;
-  if (given != kNone) {
-    axis = integer_of(g, given);
-  } else {
-    for (const Parameter& p : graph::parameters_of(v)) {
-      if (p.name == v.op->axis && p.default_value &&
-          p.default_value->kind == Literal::Kind::integer) {
-        axis = static_cast<int>(p.default_value->integer);
-      }
-    }
+namespace {
+
+// The literal that a parameter gets, written or by default.
+std::optional<Literal> literal_argument(const Graph& g, ValueId id, std::string_view parameter) {
+  ValueId given = g.argument(id, parameter);
+  if (given != kNone) return literal_of(g, given);
+  for (const Parameter& p : graph::parameters_of(g[id])) {
+    if (p.name == parameter) return p.default_value;
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> axis_of(const Graph& g, ValueId id, int rank) {
+  const Operation& op = *g[id].op;
+  if (op.axis.empty()) return std::nullopt;
+  if (!op.axis_if.empty()) {
+    auto flag = literal_argument(g, id, op.axis_if);
+    if (!flag || flag->kind != Literal::Kind::boolean || !flag->boolean) return std::nullopt;
+  }
+  auto written = literal_argument(g, id, op.axis);
+  if (!written || written->kind != Literal::Kind::integer) return std::nullopt;
+  std::optional<int> axis = static_cast<int>(written->integer);
   if (axis && *axis < 0) *axis += rank;
   if (axis && (*axis < 0 || *axis >= rank)) return std::nullopt;
   return axis;

@@ -92,8 +92,6 @@ class Run {
   // What a run over the file's rules wants lowered; a file that calls the runtime already is read
   // whole.
   Focus rules_focus(size_t i) const;
-  // Whether a rule asks what a class gives its objects, which stands in functions without a site.
-  bool asks_classes(size_t i) const;
 
   Frontend* frontend(size_t i);
 

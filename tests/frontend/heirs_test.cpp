@@ -95,5 +95,18 @@ TEST(StoresAttribute, EveryWayToGiveOne) {
   }
 }
 
+TEST(Heirs, TablesOfClassesAskAboutThem) {
+  Heirs heirs;
+  heirs.add(0,
+            "from t import Keyed, Other as O\n"
+            "class Own:\n  pass\n"
+            "maps = {\"transformers.models.q.Dotted\": 1, Keyed: 2,\n  O: 3, Own: 4, t.Last : 5}\n"
+            "def f(a, b: Annotated, c=\"Word\"):\n  return 'a.b.lower', x[1:Part]\n");
+  for (const char* name : {"Dotted", "Keyed", "Other"}) EXPECT_TRUE(heirs.compared(name)) << name;
+  for (const char* name : {"Own", "Annotated", "Word", "lower", "Part"}) {
+    EXPECT_FALSE(heirs.compared(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace refit::python

@@ -15,7 +15,12 @@ using graph::ValueId;
 
 constexpr const char* kHead =
     "import torch\nimport torch.nn.functional as F\n"
-    "from torch.nn.functional import scaled_dot_product_attention as sdpa\n";
+    "from torch.nn.functional import scaled_dot_product_attention as sdpa\n"
+    "from diffusers.models.embeddings import apply_rotary_emb\n"
+    "class Layers(torch.nn.Module):\n"
+    "  def __init__(self, dim: int):\n"
+    "    self.over_last = torch.nn.RMSNorm(dim)\n"
+    "    self.over_two = torch.nn.RMSNorm((4, dim))\n";
 
 ValueId attention_call(const graph::Graph& g) {
   for (ValueId id = 0; id < g.values.size(); ++id) {
@@ -35,7 +40,7 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 class Absorb : public testing::TestWithParam<Row> {};
 
 TEST_P(Absorb, AsExpected) {
-  const Lowered lowered(std::string(kHead) + "def f(q, k, v, m, c):\n" + GetParam().body);
+  const Lowered lowered(std::string(kHead) + "def f(q, k, v, m: Layers, c):\n" + GetParam().body);
   const graph::Graph& g = lowered.graph();
   const ValueId call = attention_call(g);
   ASSERT_NE(call, kNone);
@@ -46,6 +51,12 @@ TEST_P(Absorb, AsExpected) {
   LayoutContext context;
   context.place = [](ValueId) { return std::string("here"); };
   context.taken = [](const Operation*) { return false; };
+  context.over_last_axis = [&](ValueId id) {
+    const auto function =
+        static_cast<uint32_t>(&lowered.function() - lowered.unit->functions.data());
+    return g.instances.contains(id) &&
+           lowered.frontend.attribute(*lowered.unit, function, g[id].operands[0]).over_last_axis;
+  };
   const Absorption result = absorb(g, call, layout, context);
   EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
             GetParam().expected);
@@ -162,6 +173,28 @@ const Row kLayouts[] = {
      "  v = v.expand(-1, 4, -1, -1)\n"
      "  return sdpa(q, k, k).transpose(1, 2)\n",
      "`key` is also read as it is (here reads it)"},
+    {"rotated_along_its_axis",
+     "  q = apply_rotary_emb(q.transpose(1, 2), m)\n"
+     "  k = apply_rotary_emb(k.transpose(1, 2), m, sequence_dim=2)\n"
+     "  return sdpa(q, k, v.transpose(1, 2)).transpose(1, 2)\n",
+     "4"},
+    {"rotated_by_a_table_that_knows_no_axis",
+     "  q = apply_rotary_emb(q.transpose(1, 2), m, use_real=False)\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"through_a_layer_over_the_last_axis",
+     "  q = m.over_last(q.transpose(1, 2))\n  k = k.transpose(1, 2)\n"
+     "  if m.over_last is not None:\n    k = m.over_last(k)\n"
+     "  return m.over_last(sdpa(q, k, v.transpose(1, 2))).transpose(1, 2)\n",
+     "4"},
+    {"through_another_layer",
+     "  q = m.over_two(q.transpose(1, 2))\n"
+     "  return sdpa(q, k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
+     "`query` does not come straight from a transpose (here)"},
+    {"through_a_layer_over_an_axis_that_moves",
+     "  x = sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))\n"
+     "  return x.transpose(1, 2), m.over_last(x[..., 0])\n",
+     "the result does not come straight from a transpose (here)"},
     {"axis_not_literal",
      "  return sdpa(q.transpose(1, c), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
      "`query` does not come straight from a transpose (here)"},

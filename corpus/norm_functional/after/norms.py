@@ -12,7 +12,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x):
-        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="input")
+        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="torch")
 
 
 class OffsetNorm(RMSNorm):
@@ -24,17 +24,17 @@ class OffsetNorm(RMSNorm):
             x.float(),
             weight=self.weight + 1.0,
             eps=self.eps,
-            result_type="input",
+            result_type="torch",
         )
         return x.to(dtype)
 
 
 def over_the_last(x, width):
-    return mindiesd.ext.rms_norm(x, eps=None, result_type="input")
+    return mindiesd.ext.rms_norm(x, eps=None, result_type="torch")
 
 
 def without_weight(x):
-    return mindiesd.ext.rms_norm(x, eps=1e-6, result_type="input")
+    return mindiesd.ext.rms_norm(x, eps=1e-6, result_type="torch")
 
 
 def over_two(x):

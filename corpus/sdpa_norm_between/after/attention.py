@@ -1,4 +1,4 @@
-import mindiesd.ext
+import mindiesd
 import torch.nn.functional as F
 from torch import nn
 
@@ -24,5 +24,5 @@ class Attention(nn.Module):
         q = q.view(b, n, self.heads, -1).transpose(1, 2)
         k = mindiesd.fast_layernorm(self.norm_k, k.view(b, n, self.heads, -1).transpose(1, 2))
         v = v.view(b, n, self.heads, -1).transpose(1, 2)
-        x = mindiesd.ext.attention_forward(q, k, v, head_first=True)
+        x = mindiesd.attention_forward(q, k, v, head_first=True)
         return x.transpose(1, 2).reshape(b, n, -1)

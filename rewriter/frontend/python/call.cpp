@@ -95,11 +95,18 @@ std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
 
 const std::string* FunctionLowering::own_attribute(ValueId id) const {
   const Value& v = g()[id];
-  auto method = unit_.methods.find(index_);
-  if (v.kind != Kind::attribute || method == unit_.methods.end()) return nullptr;
+  if (v.kind != Kind::attribute) return nullptr;
   const Value& object = g()[v.operands[0]];
-  if (object.kind != Kind::parameter || object.text != "self") return nullptr;
-  return unit_.classes->stores(method->second, v.text) ? &method->second : nullptr;
+  if (object.kind != Kind::parameter) return nullptr;
+  auto method = unit_.methods.find(index_);
+  auto annotated = unit_.annotated.find({index_, v.operands[0]});
+  const std::string* owner = nullptr;
+  if (object.text == "self" && method != unit_.methods.end()) {
+    owner = &method->second;
+  } else if (annotated != unit_.annotated.end()) {
+    owner = &annotated->second;
+  }
+  return owner != nullptr && unit_.classes->stores(*owner, v.text) ? owner : nullptr;
 }
 
 void FunctionLowering::note_project_call(ValueId value, ValueId callee) {

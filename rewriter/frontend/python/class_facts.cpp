@@ -19,6 +19,14 @@ bool self_attribute(TSNode node, std::string_view source) {
          text_of(source, field(node, "object")) == "self";
 }
 
+// An annotation of a number, or of a number that may be left out.
+bool names_number(std::string_view annotation) {
+  static constexpr std::string_view kNumbers[] = {
+      "int",           "float",           "int | None",          "float | None",
+      "Optional[int]", "Optional[float]", "typing.Optional[int]"};
+  return std::find(std::begin(kNumbers), std::end(kNumbers), annotation) != std::end(kNumbers);
+}
+
 }  // namespace
 
 void ClassFacts::add_class(const std::string& qualified, TSNode definition) {
@@ -182,29 +190,56 @@ const std::vector<const Operation*>& ClassFacts::instances(const std::string& cl
   return *a.instances;
 }
 
-// Whether a function around `at` binds the name: a parameter, an import, an assignment.
-bool ClassFacts::bound_locally(TSNode at, std::string_view name) {
+const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
+  auto [known, fresh] = locals_.try_emplace(ts_node_start_byte(function));
+  if (!fresh) return known->second;
+  std::vector<std::pair<TSNode, bool>> work{{field(function, "parameters"), true},
+                                            {field(function, "body"), false}};
+  while (!work.empty()) {
+    auto [node, binds] = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") {
+      known->second.imports.push_back(node);
+      continue;
+    }
+    if (type == "identifier" && binds) known->second.names.insert(text_at(node));
+    if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
+    for (TSNode child : children_of(node)) work.emplace_back(child, binds);
+    if (type == "assignment") work.emplace_back(field(node, "left"), true);
+    if (type == "for_statement") work.emplace_back(field(node, "left"), true);
+  }
+  return known->second;
+}
+
+// The qualified name that a dotted name stands for where it is written; nullopt where a function
+// around it binds its first part by anything but one import.
+std::optional<std::string> ClassFacts::meaning(TSNode at, std::string_view dotted) {
+  std::string_view first = dotted.substr(0, dotted.find('.'));
   for (; present(at); at = ts_node_parent(at)) {
     if (!is(at, "function_definition")) continue;
-    auto [known, fresh] = local_names_.try_emplace(ts_node_start_byte(at));
-    if (fresh) {
-      std::vector<std::pair<TSNode, bool>> work{{field(at, "parameters"), true},
-                                                {field(at, "body"), false}};
-      while (!work.empty()) {
-        auto [node, binds] = work.back();
-        work.pop_back();
-        std::string_view type = type_of(node);
-        if (type == "identifier" && binds) known->second.insert(text_at(node));
-        if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
-        bool import = type == "import_statement" || type == "import_from_statement";
-        for (TSNode child : children_of(node)) work.emplace_back(child, binds || import);
-        if (type == "assignment") work.emplace_back(field(node, "left"), true);
-        if (type == "for_statement") work.emplace_back(field(node, "left"), true);
-      }
+    const Locals& locals = locals_of(at);
+    if (locals.names.contains(first)) return std::nullopt;
+    std::optional<std::string> imported;
+    for (TSNode statement : locals.imports) {
+      auto qualified = resolve_import_(statement, first);
+      if (!qualified) continue;
+      if (imported && *imported != *qualified) return std::nullopt;
+      imported = std::move(qualified);
     }
-    if (known->second.contains(name)) return true;
+    if (imported) return *imported + std::string(dotted.substr(first.size()));
   }
-  return false;
+  return resolve_(dotted);
+}
+
+// The catalogue's class that a call makes an object of.
+const Operation* ClassFacts::layer(TSNode call) {
+  if (!is(call, "call")) return nullptr;
+  TSNode function = field(call, "function");
+  if (!is(function, "identifier") && !is(function, "attribute")) return nullptr;
+  auto qualified = meaning(function, text_at(function));
+  const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
+  return op != nullptr && op->is_class ? op : nullptr;
 }
 
 bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
@@ -215,15 +250,58 @@ bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
     auto parts = children_of(value);
     return parts.size() == 3 && class_of(parts[0], out) && class_of(parts[2], out);
   }
-  if (!is(value, "call")) return false;
-  TSNode function = field(value, "function");
-  if (!is(function, "identifier") && !is(function, "attribute")) return false;
-  std::string_view dotted = text_at(function);
-  if (bound_locally(function, dotted.substr(0, dotted.find('.')))) return false;
-  auto qualified = resolve_(dotted);
-  const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
-  if (op == nullptr || !op->is_class) return false;
+  const Operation* op = layer(value);
+  if (op == nullptr) return false;
   if (std::find(out.begin(), out.end(), op) == out.end()) out.push_back(op);
+  return true;
+}
+
+bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view attribute) {
+  Answer& a = answer(class_name, attribute);
+  if (!a.over_last_axis) {
+    a.over_last_axis = a.known && std::all_of(a.values.begin(), a.values.end(),
+                                              [&](TSNode value) { return over_last_axis(value); });
+  }
+  return *a.over_last_axis;
+}
+
+bool ClassFacts::over_last_axis(TSNode value) {
+  if (ts_node_is_null(value)) return false;
+  value = without_parentheses(value);
+  if (is(value, "none")) return true;
+  if (is(value, "conditional_expression")) {
+    auto parts = children_of(value);
+    return parts.size() == 3 && over_last_axis(parts[0]) && over_last_axis(parts[2]);
+  }
+  const Operation* op = layer(value);
+  if (op == nullptr || !op->pure) return false;
+  if (op->axes == AxisKind::elementwise) return true;
+  if (op->axes != AxisKind::last_dim && op->axes != AxisKind::along) return false;
+  // What it is told of the axes: `dim`, `normalized_shape`, or the name of its axis.
+  for (size_t i = 0; i < op->parameters.size(); ++i) {
+    const Parameter& p = op->parameters[i];
+    bool axis = op->axes == AxisKind::along && p.name == op->axis;
+    if (!axis && p.name != "dim" && p.name != "normalized_shape") continue;
+    TSNode given{};
+    size_t position = 0;
+    for (TSNode argument : children_of(field(value, "arguments"))) {
+      if (is(argument, "comment")) continue;
+      if (is(argument, "list_splat") || is(argument, "dictionary_splat")) return false;
+      if (is(argument, "keyword_argument")) {
+        if (text_at(field(argument, "name")) == p.name) given = field(argument, "value");
+      } else if (position++ == i) {
+        given = argument;
+      }
+    }
+    if (!axis) {
+      if (ts_node_is_null(given) || !numeric(given, 0)) return false;
+    } else if (!ts_node_is_null(given)) {
+      if (text_at(given) != "-1") return false;
+    } else if (!p.default_value || p.default_value->kind != Literal::Kind::integer ||
+               p.default_value->integer != -1) {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -290,8 +368,7 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
       if (!present(own) || text_at(own) != name) continue;
       TSNode fallback = field(parameter, "value"), annotation = field(parameter, "type");
       return (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) ||
-             (present(annotation) &&
-              (text_at(annotation) == "float" || text_at(annotation) == "int"));
+             (present(annotation) && names_number(text_at(annotation)));
     }
   }
   return false;

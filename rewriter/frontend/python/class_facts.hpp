@@ -20,9 +20,16 @@ class ClassFacts {
  public:
   // The qualified name that a dotted name of the module stands for.
   using Resolve = std::function<std::optional<std::string>(std::string_view dotted)>;
+  // The qualified name that an import statement of a function gives to a local name, if it does.
+  using ResolveImport =
+      std::function<std::optional<std::string>(TSNode statement, std::string_view local)>;
 
-  ClassFacts(std::string_view source, const Catalogue& catalogue, Resolve resolve)
-      : source_(source), catalogue_(catalogue), resolve_(std::move(resolve)) {}
+  ClassFacts(std::string_view source, const Catalogue& catalogue, Resolve resolve,
+             ResolveImport resolve_import)
+      : source_(source),
+        catalogue_(catalogue),
+        resolve_(std::move(resolve)),
+        resolve_import_(std::move(resolve_import)) {}
 
   void add_class(const std::string& qualified, TSNode definition);
 
@@ -32,6 +39,9 @@ class ClassFacts {
   // them all.
   const std::vector<const Operation*>& instances(const std::string& class_name,
                                                  std::string_view attribute);
+  // Whether every object that the file gives to `self.NAME` is a layer that works along the last
+  // axis alone (a norm over one axis, a linear layer) or on each element.
+  bool over_last_axis(const std::string& class_name, std::string_view attribute);
   // Whether every value that the file gives to `self.NAME` is a number.
   bool number(const std::string& class_name, std::string_view attribute);
   // The definition of a private method, where no class of this file's kin has another of that name;
@@ -55,23 +65,33 @@ class ClassFacts {
     std::vector<TSNode> values;
     std::optional<std::vector<const Operation*>> instances;
     std::optional<bool> number;
+    std::optional<bool> over_last_axis;
+  };
+  // What a function binds: names by parameters and assignments, and its import statements.
+  struct Locals {
+    std::set<std::string_view> names;
+    std::vector<TSNode> imports;
   };
 
   void read(Class& c);
   const std::vector<std::string>& kin_of(const std::string& class_name);
   Answer& answer(const std::string& class_name, std::string_view attribute);
   bool stored_by_others(std::string_view attribute) const;
-  bool bound_locally(TSNode at, std::string_view name);
+  const Locals& locals_of(TSNode function);
+  std::optional<std::string> meaning(TSNode at, std::string_view dotted);
+  const Operation* layer(TSNode call);
   bool class_of(TSNode value, std::vector<const Operation*>& out);
+  bool over_last_axis(TSNode value);
   bool numeric(TSNode value, int depth) const;
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }
 
   std::string_view source_;
   const Catalogue& catalogue_;
   Resolve resolve_;
+  ResolveImport resolve_import_;
   std::map<std::string, Class, std::less<>> classes_;
   std::map<std::pair<std::string, std::string>, Answer> answers_;
-  std::map<uint32_t, std::set<std::string_view>> local_names_;  // by where a function begins
+  std::map<uint32_t, Locals> locals_;  // by where a function begins
 };
 
 }  // namespace refit::python

@@ -202,15 +202,17 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
        f = unit.functions[f].parent) {
     method = unit.methods.find(f);
   }
-  if (v.kind != graph::Kind::attribute || method == unit.methods.end()) return out;
+  if (v.kind != graph::Kind::attribute) return out;
   const graph::Value& object = g[v.operands[0]];
   bool self = object.text == "self" &&
               (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
-  if (!self) return out;
-  const std::string& owner = method->second;
+  auto annotated = unit.annotated.find({function, v.operands[0]});
+  if (self ? method == unit.methods.end() : annotated == unit.annotated.end()) return out;
+  const std::string& owner = self ? method->second : annotated->second;
   out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
   if (out.elsewhere) return out;
   out.number = unit.classes->number(owner, v.text);
+  out.over_last_axis = unit.classes->over_last_axis(owner, v.text);
   out.text = unit.classes->text(owner, v.text);
   return out;
 }

@@ -164,6 +164,31 @@ void Heirs::add(uint32_t file, std::string_view text) {
       }
     }
   }
+  note_tables(text, local);
+}
+
+// "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
+// classes that something is done to.
+void Heirs::note_tables(std::string_view text, const std::set<std::string_view>& local) {
+  for (size_t at = text.find_first_of("\"':"); at != std::string_view::npos;
+       at = text.find_first_of("\"':", at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && word_char(text[begin - 1])) --begin;
+    std::string_view word = text.substr(begin, at - begin);
+    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word)) continue;
+    size_t chain = begin;  // where the dotted name begins
+    while (chain > 0 && (word_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
+    if (text[at] != ':') {
+      bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
+      if (quoted) compared_.emplace(word);
+      continue;
+    }
+    size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
+    if (chain > 0 && before != std::string_view::npos &&
+        (text[before] == '{' || text[before] == ',')) {
+      compared_.emplace(imported_as(text, word));
+    }
+  }
 }
 
 std::vector<Heir> Heirs::of(const std::string& name, uint32_t file) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,10 +26,13 @@ class Heirs {
   void add(uint32_t file, std::string_view text);
   // The classes that inherit from the class `name` of `file`, directly or through others.
   std::vector<Heir> of(const std::string& name, uint32_t file) const;
-  // Whether a file that does not define the class asks `isinstance` or `issubclass` about it.
+  // Whether a file that does not define the class asks `isinstance` or `issubclass` about it, or
+  // names it in a table: "package.module.Name" in quotes, or as a key of a dictionary.
   bool compared(const std::string& name) const { return compared_.contains(name); }
 
  private:
+  void note_tables(std::string_view text, const std::set<std::string_view>& local);
+
   std::unordered_map<std::string, std::vector<Heir>> heirs_;  // by base: "name" or "file:name"
   std::unordered_set<std::string> compared_;
 };

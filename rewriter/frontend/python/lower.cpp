@@ -70,7 +70,16 @@ void FunctionLowering::run(TSNode definition) {
         (text(annotation) == "float" || text(annotation) == "int")) {
       value.literal.kind = Literal::Kind::real;
     }
-    bind(text(name), add(std::move(value), name));
+    ValueId id = add(std::move(value), name);
+    bind(text(name), id);
+    // An object of a class of this file.
+    if (present(annotation)) {
+      std::string_view written = text(annotation);
+      if (written.size() > 2 && (written.front() == '"' || written.front() == '\'')) {
+        written = written.substr(1, written.size() - 2);
+      }
+      unit_.annotated.emplace(std::pair{index_, id}, unit_.module + "." + std::string(written));
+    }
   }
   current_ = kNone;
   g().statements[function].time_end = ++clock_;
@@ -535,6 +544,14 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
         size_t dot = dotted.find('.');
         return project.resolve(
             dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
+      },
+      [&unit, &project = context.project](TSNode statement,
+                                          std::string_view local) -> std::optional<std::string> {
+        for (const Imported& name :
+             imported_names(statement, unit.text(), unit.names.name, unit.names.package)) {
+          if (name.local == local) return project.resolve(name.qualified);
+        }
+        return std::nullopt;
       });
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;

@@ -42,6 +42,8 @@ class PythonUnit : public Unit {
   };
   std::map<std::pair<uint32_t, graph::ValueId>, std::vector<ArgumentNode>> arguments;
   std::unique_ptr<ClassFacts> classes;
+  // Parameters with an annotation (function, value): the class that it would name in this module.
+  std::map<std::pair<uint32_t, graph::ValueId>, std::string> annotated;
   std::map<uint32_t, std::string> methods;  // functions that are methods -> their class
 };
 

@@ -79,7 +79,10 @@ def promoted(dtype, *tensors):
 # since its lists differ between devices and versions.
 _CASTS = {
     (operator, device_type): torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
-    for operator in ("aten::scaled_dot_product_attention", "aten::rms_norm", "aten::softmax.int")
+    for operator in (
+        "aten::scaled_dot_product_attention", "aten::rms_norm", "aten::layer_norm",
+        "aten::softmax.int",
+    )
     for device_type, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA"))
 }
 

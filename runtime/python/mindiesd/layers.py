@@ -44,15 +44,20 @@ class RMSNorm(nn.Module):
 
 
 def _expect_layer_norm(name, norm):
-    if not isinstance(norm, nn.LayerNorm):
-        raise ParametersInvalid(f"{name} must be a torch.nn.LayerNorm, but is {type(norm).__name__}.")
+    """A LayerNorm, or a module that wraps one (for offloading, say) and is called as it is."""
+    if isinstance(norm, nn.LayerNorm):
+        return
+    if isinstance(norm, nn.Module) and any(isinstance(m, nn.LayerNorm) for m in norm.modules()):
+        return
+    raise ParametersInvalid(f"{name} must be a torch.nn.LayerNorm, but is {type(norm).__name__}.")
 
 
 def fast_layernorm(norm, x, impl_mode=0, fused=True):
     """``norm(x)`` for a ``torch.nn.LayerNorm``.
 
     Args:
-        norm: the module; hooks and a replaced ``forward`` act as they would in ``norm(x)``.
+        norm: the module; hooks and a replaced ``forward`` act as they would in ``norm(x)``, and so
+            does a module that wraps a LayerNorm.
         x: [..., *norm.normalized_shape].
         impl_mode: 0, 1 or 2 (high precision, high performance, float16); 2 needs x, weight and bias in
             float16. All compute alike here.
@@ -69,14 +74,14 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
     expect_tensor("x", x)
     expect_choice("impl_mode", impl_mode, (0, 1, 2))
     if impl_mode == 2:
-        for name, tensor in (("x", x), ("norm.weight", norm.weight), ("norm.bias", norm.bias)):
-            if tensor is not None and tensor.dtype != torch.float16:
+        for name, tensor in (("x", x), *norm.named_parameters(prefix="norm")):
+            if tensor.dtype != torch.float16:
                 raise ParametersInvalid(
                     f"impl_mode 2 needs float16 throughout, but {name} is {tensor.dtype}."
                 )
     parts = module_norm(norm)
     if parts is None:
-        expect_inference(x, norm.weight, norm.bias)
+        expect_inference(x, *norm.parameters())
         return norm(x)
     weight, bias, eps, kind = parts
     return modulated_norm(x, weight, bias, None, None, eps, kind)
@@ -106,7 +111,7 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, scale, shift, eps, kind)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
-    expect_inference(x, scale, shift, layernorm.weight, layernorm.bias)
+    expect_inference(x, scale, shift, *layernorm.parameters())
     result = layernorm(x) * (1 + scale)
     return result if shift is None else result + shift
 

@@ -7,8 +7,9 @@ __all__ = ["ParametersInvalid", "ConfigError", "TorchError", "ModelInitError", "
 logger = logging.getLogger("mindiesd")
 
 
-class _CodedError(Exception):
-    """An exception whose text begins with its code and kind."""
+class _CodedError(RuntimeError):
+    """An exception whose text begins with its code and kind. A RuntimeError, as torch's own are: code
+    that falls back to another operator when one refuses catches that."""
 
     code = ""
     kind = ""

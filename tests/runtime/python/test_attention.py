@@ -218,6 +218,35 @@ def test_head_first_result_has_the_stride_order_of_the_query(backend, layout, dv
         assert result.stride() == F.scaled_dot_product_attention(q, k, v).stride()
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_block_masks_go_to_flex_attention():
+    """diffusers' flex back end takes them in the place of a mask."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    q, k, v = torch.randn(1, 128, 4, 16), torch.randn(1, 128, 2, 16), torch.randn(1, 128, 2, 16)
+
+    def recent(batch, head, i, j):
+        return (i - j).abs() < 9
+
+    mask = create_block_mask(recent, None, None, 128, 128, device="cpu")
+    distance = torch.arange(128)[:, None] - torch.arange(128)
+    expected = ext.attention_forward(q, k, v, distance.abs() < 9, 0.3)
+    result = ext.attention_forward(q, k, v, mask, 0.3)
+    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ParametersInvalid, match="flex_attention"):
+        ext.attention_forward(q, k, v, mask, is_causal=True)
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_float8_operands_give_bfloat16(kind):
+    """As FlashAttention 3 does; every float8 number is a bfloat16 number."""
+    q, k, v = (torch.randn(1, 16, 2, 32).to(kind) for _ in range(3))
+    result = ext.attention_forward(q, k, v, scale=0.2)
+    wide = [t.to(torch.bfloat16) for t in (q, k, v)]
+    assert result.dtype == torch.bfloat16
+    torch.testing.assert_close(result, ext.attention_forward(*wide, scale=0.2))
+
+
 @pytest.mark.parametrize("shape", [(4, 5, 8), (2, 3, 4, 5, 8), (2, 1, 3, 4, 5, 8)])
 def test_result_of_another_rank_is_dense(backend, shape):
     """As torch's is, so that a view of it works there and here."""

@@ -115,5 +115,7 @@ def test_autocast_is_torchs():
             ours = ext.attention_forward(x, x, x, head_first=True)
             assert ours.dtype == F.scaled_dot_product_attention(x, x, x).dtype
             assert ext.softmax(x).dtype == F.softmax(x, -1).dtype
-            norm = ext.rms_norm(x, eps=None, result_type="input")
+            norm = ext.rms_norm(x, eps=None, result_type="torch")
             assert norm.dtype == F.rms_norm(x, (16,)).dtype
+            assert ext.rms_norm(x, eps=None, result_type="input").dtype == x.dtype
+            assert ext.layer_norm(x, (16,)).dtype == F.layer_norm(x, (16,)).dtype

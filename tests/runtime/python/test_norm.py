@@ -52,6 +52,14 @@ ORIGINALS = {
 WIDTHS = [1, 3, 8, 64, 72, 129, 1152]
 
 
+def test_weight_type_keeps_float64():
+    """`weight * x` of T5 and diffusers promotes."""
+    x, weight = torch.randn(3, 8, dtype=torch.float64), torch.randn(8)
+    result = ext.rms_norm(x, weight, EPS, result_type="weight")
+    assert result.dtype == torch.float64
+    torch.testing.assert_close(result, ORIGINALS["weight"](x, weight), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("result_type", ORIGINALS)
 @pytest.mark.parametrize("x_type, weight_type", [*itertools.product(FLOATS, (*FLOATS, None))])
 @pytest.mark.parametrize("width", WIDTHS)

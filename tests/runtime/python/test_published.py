@@ -383,6 +383,34 @@ def test_activations(name):
         torch.testing.assert_close(layer(x), ACTIVATIONS[name](x))
 
 
+class Offloaded(torch.nn.Module):
+    """What memory managers put in a layer's place: it holds the layer and brings its weights."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x):
+        return self.module(x)
+
+
+def test_a_wrapped_layer_norm_is_called():
+    x, scale, shift = torch.randn(2, 5, 8), torch.randn(2, 8), torch.randn(2, 8)
+    norm = torch.nn.LayerNorm(8).requires_grad_(requires_grad=False)
+    wrapped = Offloaded(norm)
+    torch.testing.assert_close(mindiesd.fast_layernorm(wrapped, x), norm(x))
+    expected = norm(x) * (1 + scale[:, None]) + shift[:, None]
+    for function in (mindiesd.layernorm_scale_shift, ext.layernorm_scale_shift):
+        result = function(wrapped, x, scale[:, None], shift[:, None])
+        torch.testing.assert_close(result, expected)
+
+
+def test_errors_are_runtime_errors():
+    """Code that catches torch's error to fall back catches these."""
+    with pytest.raises(RuntimeError, match="MIE06E000001"):
+        mindiesd.attention_forward(torch.randn(3, 4), torch.randn(3, 4), torch.randn(3, 4))
+
+
 def test_tanh_gelu_is_not_the_fast_one():
     """There the compile pass puts x * sigmoid(1.702 x) in the place of gelu with tanh."""
     x = torch.linspace(-4, 4, 100)

@@ -8,7 +8,7 @@ import mindiesd
 import pytest
 import torch
 import torch.nn.functional as F
-from mindiesd import _ops, ext
+from mindiesd import _checks, _ops, ext
 from mindiesd.utils import ParametersInvalid
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -210,10 +210,31 @@ def test_autocast_is_torchs(dtype):
         assert mixed.dtype == F.scaled_dot_product_attention(q, q.to(dtype), q).dtype
         for x in (q, q.to(dtype)):
             assert ext.softmax(x).dtype == F.softmax(x, -1).dtype
-            ours = ext.rms_norm(x, eps=None, result_type="input")
+            ours = ext.rms_norm(x, eps=None, result_type="torch")
             assert ours.dtype == F.rms_norm(x, (16,)).dtype
             assert ext.rotary_position_embedding(x, x, x).dtype == x.dtype
     assert ext.attention_forward(q, q, q, head_first=True).dtype == torch.float32
+
+
+def test_autocast_rules_that_only_cuda_has(monkeypatch):
+    """torch has a rule for the norms under CUDA's autocast and none under the CPU's; taken for the CPU's
+    here, it gives float32, except where the replaced code pinned the type."""
+    x, norm = torch.randn(2, 5, 16, dtype=torch.bfloat16), torch.nn.LayerNorm(16).bfloat16()
+    norm.requires_grad_(requires_grad=False)
+    for operator in ("aten::rms_norm", "aten::layer_norm"):
+        key = "AutocastCUDA"
+        assert _checks._CASTS[operator, "cuda"] == (
+            torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
+        )
+        monkeypatch.setitem(_checks._CASTS, (operator, "cpu"), True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert ext.rms_norm(x, eps=None, result_type="torch").dtype == torch.float32
+        assert ext.rms_norm(x, eps=None, result_type="input").dtype == torch.bfloat16
+        assert ext.add_rms_norm(x, x, result_type="torch")[1].dtype == torch.float32
+        assert ext.layer_norm(x, (16,), norm.weight, norm.bias).dtype == torch.float32
+        assert mindiesd.fast_layernorm(norm, x).dtype == torch.float32
+        shifted = mindiesd.layernorm_scale_shift(norm, x, x, x)
+        assert shifted.dtype == torch.float32
 
 
 def test_inference_only():

@@ -67,7 +67,12 @@ def _slopes(alibi_slopes, query, heads, batch):
     return alibi_slopes.to(torch.float32)
 
 
-def _check_operands(query, key, value):
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+def _checked_operands(query, key, value):
+    """The operands, which must be of one type. Float8 becomes bfloat16, which holds every float8 number
+    and is the type that FlashAttention 3 gives for such operands."""
     for name, operand in (("query", query), ("key", key), ("value", value)):
         expect_tensor(name, operand)
         if operand.device != query.device:
@@ -79,6 +84,9 @@ def _check_operands(query, key, value):
         )
     if not query.is_floating_point():
         raise ParametersInvalid(f"query must be a floating tensor, but is {query.dtype}.")
+    if query.dtype in _FLOAT8:
+        return query.to(torch.bfloat16), key.to(torch.bfloat16), value.to(torch.bfloat16)
+    return query, key, value
 
 
 def _broadcast_size(name, *sizes):
@@ -181,7 +189,7 @@ def attention_forward(
             broadcasting. Fewer key heads than query heads are shared by groups of query heads. Value
             may have another width than key.
         attn_mask: broadcastable to [B, N, Sq, Sk] in either layout. Boolean: True keeps. Floating: added
-            to the scores.
+            to the scores. A ``BlockMask`` hands the call to torch's flex_attention.
         scale: a float, an int or a 0-dimensional tensor; default D ** -0.5.
         is_causal: query i sees keys 0 to i (``causal_alignment="top_left"``, torch), or the last query
             sees the last key (``"bottom_right"``, flash-attn). With a mask, both apply.
@@ -196,7 +204,7 @@ def attention_forward(
         opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
 
     Returns:
-        A tensor of query's type: [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
+        A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
         the stride order of the query, as torch's result is. A query that sees no key gives zeros.
         Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
@@ -209,10 +217,17 @@ def attention_forward(
             "parallel_config must be None: mindiesd has no context parallelism, so this call cannot "
             "stand in for one that is split over devices."
         )
+    beyond = (window_size, softcap, alibi_slopes, key_lengths) != ((-1, -1), 0.0, None, None)
+    if type(attn_mask).__module__ == "torch.nn.attention.flex_attention":
+        if beyond or is_causal:
+            raise ParametersInvalid(
+                "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
+                "softcap, slopes or key lengths beside it."
+            )
+        return _flex_attention(query, key, value, attn_mask, scale, head_first)
     _check_tensors_only(query, key, value, attn_mask)
     expect_inference(query, key, value, attn_mask)
     if query.is_nested:
-        beyond = (window_size, softcap, alibi_slopes, key_lengths) != ((-1, -1), 0.0, None, None)
         if beyond or is_causal and causal_alignment != "top_left":
             raise ParametersInvalid(
                 "nested tensors go through torch's scaled_dot_product_attention, which has no windows, "
@@ -224,7 +239,7 @@ def attention_forward(
         query, key, value, attn_mask = (
             autocast_tensor(t, cast) for t in (query, key, value, attn_mask)
         )
-    _check_operands(query, key, value)
+    query, key, value = _checked_operands(query, key, value)
     expect_bool("head_first", head_first)
     expect_choice("causal_alignment", causal_alignment, ("top_left", "bottom_right"))
     expect_choice("mask_2d", mask_2d, ("query_key", "batch_key"))
@@ -275,6 +290,22 @@ def attention_forward(
 
     swapped = (t.transpose(1, 2) for t in (query, key, value))
     return _attention_any_rank(*swapped, attn_mask, call_swapped).transpose(1, 2)
+
+
+def _flex_attention(query, key, value, block_mask, scale, head_first):
+    """torch's own function, for the masks that only it reads."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    _check_tensors_only(query, key, value, None)
+    expect_inference(query, key, value)
+    if not head_first:
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+    result = flex_attention(
+        query, key, value, block_mask=block_mask,
+        scale=None if scale is None else finite_number("scale", scale),
+        enable_gqa=query.shape[1] != key.shape[1],
+    )  # fmt: skip
+    return result if head_first else result.transpose(1, 2).contiguous()
 
 
 def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal):
@@ -409,7 +440,7 @@ def attention_forward_varlen(
         if operand.dim() != 3:
             raise ParametersInvalid(f"Expected {name} to be 3D, but got {operand.dim()}D.")
     expect_inference(q, k, v)
-    _check_operands(q, k, v)
+    q, k, v = _checked_operands(q, k, v)
     _check_sizes(q, k, v, 0)
     heads, shared = _broadcast_heads(q.shape[1], k.shape[1], v.shape[1])
     q = q.expand(-1, heads, -1)

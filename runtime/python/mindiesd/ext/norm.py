@@ -19,7 +19,7 @@ from .._eager import eager
 from ..utils import ParametersInvalid
 
 _HALF = (torch.float16, torch.bfloat16)
-_RESULTS = ("promoted", "input", "weight", "float32")
+_RESULTS = ("promoted", "input", "weight", "float32", "torch")
 
 
 def _norm_types(result_type, x, weight, bias):
@@ -37,7 +37,7 @@ def _norm_types(result_type, x, weight, bias):
         product = x if weight is None else torch.promote_types(x, weight)
     else:
         normalized = weight if weight in _HALF else unrounded
-        product = torch.promote_types(normalized, weight) if weight in _HALF else weight
+        product = torch.promote_types(normalized, weight)
     result = product if bias is None else torch.promote_types(product, bias)
     return result, normalized, product
 
@@ -99,13 +99,15 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
             ``"weight"``: y rounded to weight's type where that is half precision and kept in float32
             otherwise; the result has weight's type (T5, diffusers' RMSNorm).
             ``"float32"``: never rounded: float32, or float64 where hidden_states is float64.
+            ``"torch"``: as ``"input"``, but under ``torch.autocast`` the type follows torch's rule
+            for rms_norm, which ``"input"`` pins (F.rms_norm, torch.nn.RMSNorm).
             Without weight the first three give x's type.
             In ``"promoted"`` and ``"weight"`` weight * y is rounded before bias is added, and the sum
             has the type of torch's promotion, as in diffusers.models.normalization.RMSNorm.
 
     Returns:
-        A tensor of x's shape: contiguous for ``"input"``, as torch's rms_norm gives it, else in the
-        stride order of x. Under ``torch.autocast``, ``"input"`` follows torch's rule for rms_norm.
+        A tensor of x's shape: contiguous for ``"input"`` and ``"torch"``, as torch's rms_norm gives it, else in the
+        stride order of x.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
@@ -116,8 +118,10 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
     expect_inference(x, weight, bias)
-    if result_type == "input" and autocast_type(x, "aten::rms_norm") is not None:
-        x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
+    if result_type == "torch":
+        result_type = "input"
+        if autocast_type(x, "aten::rms_norm") is not None:
+            x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
     eps = _eps(eps, x)
     types = _norm_types(
         result_type, x.dtype, weight.dtype if weight is not None else None,
@@ -157,8 +161,10 @@ def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
     expect_inference(x, residual, weight)
     sum_dtype = torch.promote_types(x.dtype, residual.dtype)
     normed = sum_dtype
-    if result_type == "input" and autocast_type(x, "aten::rms_norm") is not None:
-        normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
+    if result_type == "torch":
+        result_type = "input"
+        if autocast_type(x, "aten::rms_norm") is not None:
+            normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
     dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
     return _ops.residual_norm(
         x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
@@ -375,4 +381,4 @@ class RMSNorm(torch.nn.RMSNorm):
                 f"expected the last dimension to be {self.normalized_shape[0]}, but the input has "
                 f"shape {list(x.shape)}"
             )
-        return rms_norm(x, self.weight, self.eps, result_type="input")
+        return rms_norm(x, self.weight, self.eps, result_type="torch")
