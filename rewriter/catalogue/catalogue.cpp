@@ -259,6 +259,7 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
         for (const std::string& method : operation->methods) {
           claim(catalogue.by_method_, method, "method");
         }
+        catalogue.libraries_.insert(operation->library);
         catalogue.operations_.push_back(std::move(operation));
       }
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -107,8 +108,11 @@ class Catalogue {
   // The known qualified name nearest to a misspelt one, for messages.
   std::optional<std::string> nearest(std::string_view qualified_name) const;
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
+  // Whether it describes operations of that package.
+  bool describes(std::string_view library) const { return libraries_.contains(library); }
 
  private:
+  std::set<std::string, std::less<>> libraries_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::unordered_map<std::string, const Operation*> by_name_;
   std::unordered_map<std::string, const Operation*> by_method_;

@@ -67,7 +67,8 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
                                 const std::string& qualified);
 
 // Edits that add `import MODULE` lines where a person would.
-void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, EditSet& edits);
+void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
+                 const std::set<std::string>& modules, EditSet& edits);
 // Edits that remove imports of which `edits` delete the last use; `added` are those of
 // add_imports; notes say which had to stay.
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,

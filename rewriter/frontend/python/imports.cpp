@@ -92,9 +92,19 @@ bool inside_function(TSNode node) {
   return false;
 }
 
+// The first package that `import a.b, c` or `from a.b import c` names: a.
+std::string_view imported_package(std::string_view statement) {
+  size_t begin = statement.find_first_not_of(" \t", statement.find_first_of(" \t"));
+  if (begin == std::string_view::npos) return {};
+  size_t end = begin;
+  while (end < statement.size() && word_char(statement[end])) ++end;
+  return statement.substr(begin, end - begin);
+}
+
 }  // namespace
 
-void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, EditSet& edits) {
+void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
+                 const std::set<std::string>& modules, EditSet& edits) {
   // `import a.b` also binds `a`: the longest of each package is enough.
   std::set<std::string> wanted;
   for (const std::string& m : modules) {
@@ -140,15 +150,9 @@ void add_imports(const PythonUnit& unit, const std::set<std::string>& modules, E
     if (groups.empty() || row > last_row + 1 || last_row == UINT32_MAX - 1) groups.emplace_back();
     groups.back().statements.push_back(s);
     last_row = ts_node_end_point(s).row;
-    std::string_view text = text_of(unit.text(), s);
-    for (std::string_view known : {"torch", "diffusers", "transformers", "flash_attn", "einops",
-                                   "numpy", "xformers", "mindiesd"}) {
-      size_t space = text.find(' ');
-      std::string_view rest = space == std::string_view::npos ? "" : text.substr(space + 1);
-      if (rest.starts_with(known) &&
-          (rest.size() == known.size() || !word_char(rest[known.size()]))) {
-        groups.back().third_party = true;
-      }
+    std::string_view package = imported_package(text_of(unit.text(), s));
+    if (catalogue.describes(package) && package != "math" && package != "operator") {
+      groups.back().third_party = true;  // what the catalogue describes and Python does not bring
     }
   }
   const Group* group = nullptr;

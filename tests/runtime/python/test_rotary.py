@@ -185,10 +185,17 @@ def test_bad_arguments(name):
         ext.rotary_position_embedding(**arguments)
 
 
+def test_a_real_table_scales():
+    """What `torch.view_as_complex(x) * table` does with one."""
+    x, table = torch.randn(2, 5, 3, 16), torch.randn(5, 1, 8)
+    expected = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * table).flatten(3)
+    torch.testing.assert_close(ext.rotary_complex(x, table), expected)
+
+
 def test_bad_complex_arguments():
     x = torch.randn(2, 3, 8)
-    with pytest.raises(ParametersInvalid, match="freqs_cis must be a complex tensor"):
-        ext.rotary_complex(x, torch.randn(3, 4))
+    with pytest.raises(ParametersInvalid, match="freqs_cis must be a complex or floating tensor"):
+        ext.rotary_complex(x, torch.ones(3, 4, dtype=torch.int64))
     with pytest.raises(ParametersInvalid, match="must have 4 columns"):
         ext.rotary_complex(x, torch.randn(3, 8, dtype=torch.complex64))
     with pytest.raises(ParametersInvalid, match="x must be a floating tensor"):

@@ -114,13 +114,16 @@ class _Tables:
 
 def _complex_parts(freqs_cis, width):
     expect_tensor("freqs_cis", freqs_cis)
-    if freqs_cis.dim() == 0 or not freqs_cis.is_complex():
+    if freqs_cis.dim() == 0 or not (freqs_cis.is_complex() or freqs_cis.is_floating_point()):
         raise ParametersInvalid(
-            "freqs_cis must be a complex tensor with at least one dimension, but is "
+            "freqs_cis must be a complex or floating tensor with at least one dimension, but is "
             f"{freqs_cis.dtype} of shape {list(freqs_cis.shape)}."
         )
-    parts = torch.view_as_real(freqs_cis.resolve_conj())
-    cos, sin = parts[..., 0], parts[..., 1]
+    if freqs_cis.is_complex():
+        parts = torch.view_as_real(freqs_cis.resolve_conj())
+        cos, sin = parts[..., 0], parts[..., 1]
+    else:
+        cos, sin = freqs_cis, torch.zeros_like(freqs_cis)
     half = width // 2
     if cos.shape[-1] == 1 and half != 1:
         cos, sin = cos.expand(*cos.shape[:-1], half), sin.expand(*sin.shape[:-1], half)
@@ -193,7 +196,8 @@ def rotary_complex(x, freqs_cis, *, result_type="input", inplace=False):
 
     Args:
         x: [..., D], D even, real.
-        freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device.
+        freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device. A
+            real table counts as complex, as it does in the product that this call replaces.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
             ``"float32"``.
         inplace: write over x, and return it; needs a result of x's shape and type.
