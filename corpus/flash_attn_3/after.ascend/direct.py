@@ -1,6 +1,5 @@
-from flash_attn_interface import flash_attn_func, flash_attn_varlen_func
-
 import mindiesd
+from flash_attn_interface import flash_attn_func, flash_attn_varlen_func
 
 
 def unpacked(q, k, v):
