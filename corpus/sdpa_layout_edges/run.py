@@ -2,6 +2,7 @@ import torch
 from attention import (
     behind_an_ellipsis,
     commented_subscripts,
+    new_axis_beside_a_number,
     new_axis_by_name,
     permutation_between,
     random_numbers,
@@ -25,4 +26,5 @@ def outputs():
         permutation_between(torch.randn(2, 5, 72), 3),
         *two_numbers(q, k, v, 3),
         *tuple_of_subscripts(q, k, v, 3),
+        *new_axis_beside_a_number(q, k, v, 3, 1),
     ]

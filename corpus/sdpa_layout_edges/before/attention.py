@@ -100,3 +100,13 @@ def tuple_of_subscripts(q, k, v, h):
     at = (0, 1)
     picked = q[at]
     return F.scaled_dot_product_attention(q, k, v).transpose(1, 2), picked
+
+
+def new_axis_beside_a_number(q, k, v, h, n):
+    """Where the number takes its axis away, the new one would stand elsewhere."""
+    b, _, c = q.shape
+    q = q.view(b, -1, h, c // h).transpose(1, 2)
+    k = k.view(b, -1, h, c // h).transpose(1, 2)
+    v = v.view(b, -1, h, c // h).transpose(1, 2)
+    picked = q[:, n:, None, 1]
+    return F.scaled_dot_product_attention(q, k, v).transpose(1, 2), picked

@@ -171,9 +171,11 @@ class Exchanger {
     }
     std::vector<std::string> texts;
     std::vector<int> axis_of_part;
+    std::vector<bool> numbers;
     int axis = 0;
-    auto add = [&](std::string text) {
+    auto add = [&](std::string text, bool is_number = false) {
       texts.push_back(std::move(text));
+      numbers.push_back(is_number);
       axis_of_part.push_back(axis++);
     };
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -182,9 +184,10 @@ class Exchanger {
         for (; hidden > 0; --hidden) add(":");
       } else if (literal(i, Literal::Kind::none)) {
         texts.push_back(std::move(text));
+        numbers.push_back(false);
         axis_of_part.push_back(-1);
       } else {
-        add(std::move(text));
+        add(std::move(text), literal(i, Literal::Kind::integer));
       }
     }
     while (axis <= std::max(what_.first, what_.second)) add(":");
@@ -192,6 +195,13 @@ class Exchanger {
       return static_cast<size_t>(std::find(axis_of_part.begin(), axis_of_part.end(), a) -
                                  axis_of_part.begin());
     };
+    // A number takes its axis away, and a new axis between the two then stands elsewhere.
+    bool between = std::any_of(axis_of_part.begin() + static_cast<long>(place(what_.first)),
+                               axis_of_part.begin() + static_cast<long>(place(what_.second)),
+                               [](int axis_of) { return axis_of < 0; });
+    if (between && numbers[place(what_.first)] != numbers[place(what_.second)]) {
+      return failure("a new axis stands between a number and an axis that stays");
+    }
     std::string& first = texts[place(what_.first)];
     std::string& second = texts[place(what_.second)];
     auto runs = [](const std::string& text) { return text.find_first_of("(=") != text.npos; };

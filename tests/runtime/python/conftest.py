@@ -23,6 +23,20 @@ def _inference():
 
 
 @pytest.fixture
+def nothing_remembered(monkeypatch, tmp_path):
+    """No choice among back ends in memory or on disk, and no call to repeat."""
+    from mindiesd import _eager, _memory
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("MINDIE_SD_FA_TYPE", raising=False)
+    _memory.forget()
+    _eager.forget()
+    yield
+    _memory.forget()
+    _eager.forget()
+
+
+@pytest.fixture
 def several_threads(_inference):
     torch.set_num_threads(4)
     yield

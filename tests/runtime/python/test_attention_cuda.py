@@ -8,23 +8,15 @@ import torch
 import torch.nn.functional as F
 from mindiesd import _backends, _eager, _library, _memory, ext
 
-pytestmark = pytest.mark.skipif(
-    not torch.cuda.is_available() or "cuda" not in _library.DEVICES,
-    reason="no CUDA device, or a library without CUDA",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not torch.cuda.is_available() or "cuda" not in _library.DEVICES,
+        reason="no CUDA device, or a library without CUDA",
+    ),
+    pytest.mark.usefixtures("nothing_remembered"),
+]
 HALVES = (torch.float16, torch.bfloat16)
 OURS = ("tensor_core", "multiply_add")
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("MINDIE_SD_FA_TYPE", raising=False)
-    _memory.forget()
-    _eager.forget()
-    yield
-    _memory.forget()
-    _eager.forget()
 
 
 def operands(*shape, dtype=torch.bfloat16, key=None):

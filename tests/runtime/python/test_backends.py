@@ -14,18 +14,8 @@ from mindiesd import __main__ as command
 from mindiesd import _backends, _eager, _library, _memory, ext
 from mindiesd.utils import ParametersInvalid
 
+pytestmark = pytest.mark.usefixtures("nothing_remembered")
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("MINDIE_SD_FA_TYPE", raising=False)
-    _memory.forget()
-    _eager.forget()
-    yield
-    _memory.forget()
-    _eager.forget()
 
 
 class TwoBackends:

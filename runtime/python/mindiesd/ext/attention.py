@@ -217,9 +217,8 @@ def attention_forward(
             "parallel_config must be None: mindiesd has no context parallelism, so this call cannot "
             "stand in for one that is split over devices."
         )
-    beyond = (window_size, softcap, alibi_slopes, key_lengths) != ((-1, -1), 0.0, None, None)
     if type(attn_mask).__module__ == "torch.nn.attention.flex_attention":
-        if beyond or is_causal:
+        if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
             raise ParametersInvalid(
                 "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
                 "softcap, slopes or key lengths beside it."
@@ -228,6 +227,7 @@ def attention_forward(
     _check_tensors_only(query, key, value, attn_mask)
     expect_inference(query, key, value, attn_mask)
     if query.is_nested:
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
         if beyond or is_causal and causal_alignment != "top_left":
             raise ParametersInvalid(
                 "nested tensors go through torch's scaled_dot_product_attention, which has no windows, "
@@ -290,6 +290,12 @@ def attention_forward(
 
     swapped = (t.transpose(1, 2) for t in (query, key, value))
     return _attention_any_rank(*swapped, attn_mask, call_swapped).transpose(1, 2)
+
+
+def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
+    """Whether a call asks for what torch's own functions do not take."""
+    given = alibi_slopes is not None or key_lengths is not None
+    return given or _window(window_size) != _window((-1, -1)) or _softcap(softcap) != 0.0
 
 
 def _flex_attention(query, key, value, block_mask, scale, head_first):
