@@ -14,9 +14,11 @@ import shutil
 
 from devtool import public
 from proof import migration
-from survey import pairs
+from survey import pairs, undone
 
 REPOSITORY = migration.REPOSITORY
+# What writes the files under tests/score that are compared with a run.
+COMMAND = "PYTHONPATH=runtime/python .venv/bin/python scripts/update_public.py"
 # Distributions that test.txt installs, and the module that each of them holds.
 INSTALLED = {
     "diffusers": "diffusers",
@@ -90,6 +92,17 @@ class Migration:
             texts = [(root / file).read_text(encoding="utf-8") for root in (self.before, self.after)]
             found += [(file, change) for change in pairs.changes(*texts)]
         return found
+
+    @functools.cached_property
+    def not_undone(self) -> set[str]:
+        """Digests of the changes that undone.py does not show to be right wherever they stand."""
+        left: set[str] = set()
+        for file, change in self.changes:
+            if change.digest not in left:
+                source = (self.before / file).read_text(encoding="utf-8")
+                if not undone.undone(source, change):
+                    left.add(change.digest)
+        return left
 
 
 def _pinned() -> list[Package]:

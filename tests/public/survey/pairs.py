@@ -12,6 +12,7 @@ import ast
 import builtins
 import dataclasses
 import difflib
+import functools
 import hashlib
 import keyword
 import re
@@ -44,7 +45,7 @@ class Change:
     line: int
     hunks: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
-    @property
+    @functools.cached_property
     def text(self) -> str:
         lines = []
         for removed, added in self.hunks:
@@ -62,14 +63,27 @@ class Change:
             lines.append("")
         return "\n".join(lines[:-1])
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 def changes(before: str, after: str) -> list[Change]:
     """What differs between two versions of one file, imports aside."""
-    old, new = _owners(ast.parse(before)), _owners(ast.parse(after))
+    trees = ast.parse(before), ast.parse(after)
+    sources = [
+        {key: (node, text) for key, node, text in _definitions(tree, source)}
+        for tree, source in zip(trees, (before, after), strict=True)
+    ]
+    same = {
+        key
+        for key in sources[0].keys() & sources[1].keys()
+        if sources[0][key][1] == sources[1][key][1]
+    }
+    old, new = (
+        _owners(tree, {id(found[key][0]) for key in same})
+        for tree, found in zip(trees, sources, strict=True)
+    )
     found = []
     for key in old.keys() | new.keys():
         line, was = old.get(key, (0, []))
@@ -85,8 +99,30 @@ def changes(before: str, after: str) -> list[Change]:
     return sorted(found, key=lambda change: (change.line, change.owner))
 
 
-def _owners(tree: ast.Module) -> dict:
-    """(path, how often it was met) -> first line, [(depth, statement)]."""
+def _definitions(tree: ast.Module, source: str):
+    """((path, how often it was met), node, its lines) for every function and class, in the order of
+    `_owners`. Those with equal lines in both versions need no look inside."""
+    lines = source.splitlines()
+    met: dict[str, int] = {}
+
+    def visit(body, path: str):
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                inner = f"{path}.{node.name}".lstrip(".")
+                number = met[inner] = met.get(inner, -1) + 1
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                yield (inner, number), node, lines[first - 1 : node.end_lineno]
+                yield from visit(node.body, inner)
+            else:
+                for _, block in _blocks(node):
+                    yield from visit(block, path)
+
+    return visit(tree.body, "")
+
+
+def _owners(tree: ast.Module, same: set[int]) -> dict:
+    """(path, how often it was met) -> first line, [(depth, statement)]. same: definitions, by
+    identity, that stand in both versions and are left out."""
     owners: dict = {}
     met: dict[str, int] = {}
 
@@ -95,25 +131,28 @@ def _owners(tree: ast.Module) -> dict:
         owners[path, number] = (line, [])
         return owners[path, number][1]
 
-    def visit(body, into: list, path: str, depth: int) -> None:
+    def visit(body, into: list, path: str, depth: int, left_out: bool) -> None:
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 inner = f"{path}.{node.name}".lstrip(".")
                 own = enter(inner, node.lineno)
-                own.append((0, _header(node)))
-                visit(node.body, own, inner, 1)
+                out = left_out or id(node) in same
+                if not out:
+                    own.append((0, _header(node)))
+                visit(node.body, own, inner, 1, out)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 continue
             elif _blocks(node):
-                into.append((depth, _header(node)))
+                if not left_out:
+                    into.append((depth, _header(node)))
                 for name, block in _blocks(node):
-                    if name:
+                    if name and not left_out:
                         into.append((depth, name))
-                    visit(block, into, path, depth + 1)
-            else:
+                    visit(block, into, path, depth + 1, left_out)
+            elif not left_out:
                 into.append((depth, ast.unparse(node)))
 
-    visit(tree.body, enter("", 1), "", 0)
+    visit(tree.body, enter("", 1), "", 0, False)
     return owners
 
 

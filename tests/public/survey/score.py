@@ -9,7 +9,7 @@ import dataclasses
 import json
 import pathlib
 
-from survey import packages, pairs, undone
+from survey import packages, pairs
 
 FOLDER = packages.REPOSITORY / "tests" / "score"
 VERDICTS = FOLDER / "verdicts.jsonl"
@@ -106,13 +106,8 @@ def distinct(migrations) -> dict[str, Pair]:
 
 def shown(migrations) -> set[str]:
     """Digests of the pairs that a program shows to be right at every place (undone.py)."""
-    right: dict[str, bool] = {}
-    for migration in migrations:
-        for file, change in migration.changes:
-            source = (migration.before / file).read_text(encoding="utf-8")
-            fits = right.get(change.digest, True) and undone.undone(source, change)
-            right[change.digest] = fits
-    return {digest for digest, fits in right.items() if fits}
+    seen = {change.digest for migration in migrations for _, change in migration.changes}
+    return seen.difference(*(migration.not_undone for migration in migrations))
 
 
 def unread(migrations) -> dict[str, Pair]:

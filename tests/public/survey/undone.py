@@ -9,6 +9,7 @@ of the file that inherit from it. A change that holds anything else needs a read
 
 import ast
 import functools
+import re
 
 FUNCTIONS = {
     "torch.nn.functional.silu": "silu",
@@ -27,12 +28,18 @@ DEFAULTS = {
     ("GELU", "approximate", "'none'"),
 }
 LAYER_NORM = "torch.nn.LayerNorm"
+# What the runtime is called by in a change that can be undone.
+KNOWN = {name for name in FUNCTIONS if name.startswith("mindiesd.")} | {"mindiesd.fast_layernorm"}
+WRITTEN = re.compile(r"\bmindiesd(?:\.\w+)+")
 
 
 def undone(source: str, change) -> bool:
     """Whether the change (`pairs.Change`) of a file with this source before is such a one."""
-    tree, names = _read(source)
-    norms = _layer_norms(tree, change.owner, names)
+    added = "\n".join(text for _, now in change.hunks for text in now)
+    if not set(WRITTEN.findall(added)) <= KNOWN:
+        return False
+    names, classes = _read(source)
+    norms = _layer_norms(classes, change.owner, names)
     for removed, added in change.hunks:
         try:
             was = [_canonical(text, names, norms, before=True) for text in removed]
@@ -45,15 +52,15 @@ def undone(source: str, change) -> bool:
 
 
 @functools.lru_cache(maxsize=4)
-def _read(source: str) -> tuple[ast.Module, dict[str, str]]:
-    tree = ast.parse(source)
-    return tree, _meanings(tree)
+def _read(source: str) -> tuple[dict[str, str], list[ast.ClassDef]]:
+    nodes = list(ast.walk(ast.parse(source)))
+    return _meanings(nodes), [node for node in nodes if isinstance(node, ast.ClassDef)]
 
 
-def _meanings(tree: ast.Module) -> dict[str, str]:
+def _meanings(nodes: list[ast.AST]) -> dict[str, str]:
     """What each name that only imports bind stands for, wherever in the file they are."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for item in node.names:
                 local = item.asname or item.name.partition(".")[0]
@@ -82,9 +89,10 @@ def _qualified(node: ast.expr, names: dict[str, str]) -> str:
     return ".".join([names[node.id], *reversed(parts)])
 
 
-def _layer_norms(tree: ast.Module, owner: str, names: dict[str, str]) -> set[str]:
+def _layer_norms(
+    classes: list[ast.ClassDef], owner: str, names: dict[str, str]
+) -> set[str]:
     """Attributes of self that are a torch.nn.LayerNorm whatever class of the file made it."""
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     own = [c for c in classes if c.name in owner.split(".")]
     if len(own) != 1 or sum(c.name == own[0].name for c in classes) != 1:
         return set()
