@@ -2,21 +2,25 @@
 tests/score/public/*.json, tests/score/not_run.jsonl, tests/score/diffusers-*.json, docs/diffusers.md
 and docs/public-code.md.
 
-    python scripts/update_public.py            write these, drop verdicts that no pair needs
-    python scripts/update_public.py --unread   print the pairs that nobody read; write nothing
-    python scripts/update_public.py --right REASON DIGEST...    record a verdict
-    python scripts/update_public.py --wrong REASON DIGEST...
+    PYTHONPATH=runtime/python .venv/bin/python scripts/update_public.py
+        write these, drop verdicts that no pair needs, print the pairs that nobody read
+    ... --unread                    print the pairs that the last run found unread; run nothing
+    ... --right REASON DIGEST...    record a verdict on them
+    ... --wrong REASON DIGEST...
 
-Run it with the Python of .venv, as ./dev test would (PYTHONPATH=runtime/python), after a change of the rules that is meant; then read the diff of the
-score files, and every pair that has no verdict with the function around it, before committing.
+Run it after a change of the rules that is meant; then read the diff of the score files, and every pair
+that has no verdict with the function around it, before committing.
 """
 
 import argparse
+import json
 import pathlib
 import sys
 import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+# What the last run found unread: [digest, places, text], so that reading needs no other run.
+UNREAD = REPOSITORY / ".cache" / "public-unread.json"
 sys.path[:0] = [str(REPOSITORY / part) for part in ("scripts", "tests/public", "tests/endtoend")]
 
 from proof import migration, record  # noqa: E402
@@ -40,23 +44,35 @@ def write_all(migrations: list[packages.Migration]) -> None:
     needed = score.distinct(migrations)
     kept = {digest: entry for digest, entry in score.verdicts().items() if digest in needed}
     write(score.VERDICTS, score.verdict_text(kept))
-    write(page.PAGE, page.text(migrations))
+    unread = [
+        [digest, pair.places, pair.change.raw] for digest, pair in score.unread(migrations).items()
+    ]
+    UNREAD.parent.mkdir(exist_ok=True)
+    UNREAD.write_text(json.dumps(unread), encoding="utf-8")
+    print_unread()
+    for name, site in page.unclassed(migrations):
+        print(f"in no class of {page.CLASSES.name}: {name} {site['file']}:{site['line']} {site['code']}")
     from survey import numeric  # imports torch
 
-    write(score.NOT_RUN, score.not_run_text(numeric.run_all(migrations)))
-    unread, unclassed = len(score.unread(migrations)), len(page.unclassed(migrations))
-    print(f"{len(needed)} distinct pairs, {unread} without a verdict; {unclassed} refusals unclassed")
+    ran = numeric.run_all(migrations)
+    for (name, case), outcome in ran.items():
+        if outcome.wrong:
+            print(f"numbers differ: {name} {case.file} {case.owner}: {outcome.wrong}")
+    write(score.NOT_RUN, score.not_run_text(ran))
+    write(page.PAGE, page.text(migrations))  # its shares are of what was run
+    print(f"{len(needed)} distinct pairs, {len(unread)} without a verdict")
 
 
-def print_unread(migrations: list[packages.Migration]) -> None:
-    for digest, pair in score.unread(migrations).items():
-        print(f"{digest} x{len(pair.places)}", *pair.places[:4], pair.change.raw, "", sep="\n")
+def print_unread() -> None:
+    for digest, places, text in json.loads(UNREAD.read_text(encoding="utf-8")):
+        print(f"{digest} x{len(places)}", *places[:4], text, "", sep="\n")
 
 
-def record_verdicts(migrations, verdict: str, reason: str, digests: list[str]) -> None:
-    pairs, entries = score.distinct(migrations), score.verdicts()
+def record_verdicts(verdict: str, reason: str, digests: list[str]) -> None:
+    places = {row[0]: row[1] for row in json.loads(UNREAD.read_text(encoding="utf-8"))}
+    entries = score.verdicts()
     for digest in digests:
-        seen = pairs[digest].places[0]
+        seen = places[digest][0]
         entries[digest] = {"pair": digest, "verdict": verdict, "reason": reason, "seen": seen}
     write(score.VERDICTS, score.verdict_text(entries))
 
@@ -69,20 +85,17 @@ def main() -> int:
             f"--{verdict}", nargs="+", metavar=("REASON", "DIGEST"), help=f"these pairs are {verdict}"
         )
     arguments = parser.parse_args()
+    if arguments.unread:
+        print_unread()
+        return 0
+    for verdict in ("right", "wrong"):
+        if given := getattr(arguments, verdict):
+            record_verdicts(verdict, given[0], given[1:])
+    if arguments.right or arguments.wrong:
+        return 0
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            migrations = [
-                package.migrate(pathlib.Path(scratch)) for package in packages.PACKAGES
-            ]
-            if arguments.unread:
-                print_unread(migrations)
-            elif arguments.right or arguments.wrong:
-                for verdict in ("right", "wrong"):
-                    given = getattr(arguments, verdict)
-                    if given:
-                        record_verdicts(migrations, verdict, given[0], given[1:])
-            else:
-                write_all(migrations)
+            write_all([package.migrate(pathlib.Path(scratch)) for package in packages.PACKAGES])
     except migration.SetupError as error:
         print(error, file=sys.stderr)
         return 1

@@ -34,7 +34,8 @@ WRITTEN = {
 }
 _MASKS = {False: (None, "bool", "float"), True: (None, "float")}
 MOCKS = ("self", "cls", "attn", "module", "config", "args", "cfg")
-TRIALS = 900  # assignments tried until one is found that the original takes
+TRIALS = 900  # assignments tried until one is found that the original takes, and after it
+MORE_TRIALS = 120  # so many for the kinds of masks that are still missing
 # Type of the tensors, type of tables and parameters.
 TYPES = (
     (torch.float32, torch.float32),
@@ -278,29 +279,43 @@ def _compare_all(names, defaults, prepare, call, rules: Rules) -> int:
 
 
 def _fitting(names, defaults, prepare, call, rules, preserving) -> list:
-    """The first assignments that the original takes."""
-    found = []
-    for seed, assign in enumerate(assignments(names, defaults, rules)):
+    """The first assignments that the original takes; where it has a mask, one with each kind of mask
+    that it takes, for without one the mask might as well be lost."""
+    candidates = list(assignments(names, defaults, rules))
+    masks = {assign.mask for assign in candidates}
+    wanted = dict.fromkeys(masks, ACCEPTED if len(masks) == 1 else 1)
+    found: list = []
+    last = TRIALS
+    for seed, assign in enumerate(candidates):
+        if seed > last or not any(wanted.values()):
+            break
         if found and assign.kind != found[0].kind:
             break  # a function that takes pairs of tables may unpack a complex one, in vain
-        draw = draws.Draw(seed, *TYPES[0])
-        try:
-            with torch.no_grad():
-                function = prepare(draw)[0]
-                values = assign(draw)
-                results = tensors(call(function, copied(values)))
-        except Exception:  # this input is none that the original takes
-            results = []
-        shapes = {tuple(t.shape) for t in tensors(list(values.values()))} if results else set()
-        fits = results and all(t.isfinite().all() for t in results if t.is_floating_point())
-        if fits and shapes:
-            fits = _no_larger(results, shapes)
-            fits = fits and (not preserving or all(tuple(t.shape) in shapes for t in results))
-        if fits:
+        if wanted[assign.mask] and _takes(assign, seed, prepare, call, preserving):
             found.append(assign)
-        if len(found) >= ACCEPTED or (not found and seed >= TRIALS):
-            break
+            wanted[assign.mask] -= 1
+            last = min(last, seed + MORE_TRIALS)
     return found
+
+
+def _takes(assign, seed, prepare, call, preserving) -> bool:
+    """Whether the original computes something sensible from an assignment."""
+    draw = draws.Draw(seed, *TYPES[0])
+    try:
+        with torch.no_grad():
+            function = prepare(draw)[0]
+            values = assign(draw)
+            results = tensors(call(function, copied(values)))
+    except Exception:  # this input is none that the original takes
+        return False
+    shapes = {tuple(t.shape) for t in tensors(list(values.values()))}
+    if not results or not all(t.isfinite().all() for t in results if t.is_floating_point()):
+        return False
+    if not shapes:
+        return True
+    return _no_larger(results, shapes) and (
+        not preserving or all(tuple(t.shape) in shapes for t in results)
+    )
 
 
 def _compare(fitting, types_, prepare, call, rules) -> int:
@@ -472,7 +487,7 @@ def assignments(names, defaults, rules: Rules):
         def assign(draw, makers=makers):
             return {n: makers[what](draw, n) for n, what in roles.items() if what != "default"}
 
-        assign.kind = kind
+        assign.kind, assign.mask = kind, mask
         yield assign
 
 

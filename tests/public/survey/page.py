@@ -15,6 +15,7 @@ PAGE = packages.REPOSITORY / "docs" / "public-code.md"
 CLASSES = score.FOLDER / "refusals.json"
 BEGIN = "<!-- written by scripts/update_public.py: begin -->\n"
 END = "<!-- end -->\n"
+KINDS = {"rotary": "rotation", "norm": "RMSNorm", "attention": "attention"}
 
 
 def classes() -> list[dict]:
@@ -60,7 +61,9 @@ def text(migrations) -> str:
     whole = PAGE.read_text(encoding="utf-8")
     above, _, rest = whole.partition(BEGIN)
     below = rest.partition(END)[2]
-    return above + BEGIN + "\n".join([*_packages(migrations), *_pairs(migrations), *_refusals(migrations)]) + "\n" + END + below
+    tables = (_packages, _pairs, _numbers, _refusals)
+    parts = [line for table in tables for line in table(migrations)]
+    return above + BEGIN + "\n".join(parts) + "\n" + END + below
 
 
 def _packages(migrations) -> list[str]:
@@ -93,14 +96,27 @@ def _packages(migrations) -> list[str]:
 
 
 def _pairs(migrations) -> list[str]:
-    found, read = score.distinct(migrations), score.verdicts()
-    shown, unread = score.shown(migrations), score.unread(migrations)
-    by_reader = sum(digest in read for digest in found)
+    found, shown = score.distinct(migrations), score.shown(migrations)
     return [
         "",
-        f"{len(found)} distinct pairs of before and after: a program shows {len(shown)} to be right, "
-        f"{by_reader} were read, {len(unread)} are unread.",
+        f"{len(found)} distinct pairs of before and after: a program shows {len(shown)} to be right, the "
+        f"other {len(found) - len(shown)} were read.",
     ]
+
+
+def _numbers(migrations) -> list[str]:
+    """How many of the functions with rewritten sites were run, by kind."""
+    from survey import numeric  # imports torch
+
+    counts = collections.Counter(
+        case.kind for migration in migrations for case in numeric.cases(migration)
+    )
+    left = collections.Counter(entry["kind"] for entry in score.not_run())
+    lines = ["", "| functions that hold a rewritten | there are | run and compared | |", "|---|--:|--:|--:|"]
+    for kind, name in KINDS.items():
+        run = counts[kind] - left[kind]
+        lines.append(f"| {name} | {counts[kind]} | {run} | {100 * run / counts[kind]:.0f} % |")
+    return lines
 
 
 def _row(name: str, numbers: list[int]) -> str:
