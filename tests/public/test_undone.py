@@ -38,6 +38,14 @@ def test_what_undone_gives_the_source_is_shown():
     assert shown(BEFORE, AFTER) == [True, True]
 
 
+def test_a_norm_that_may_be_none_is_a_norm():
+    old = "self.norm = nn.LayerNorm(width)"
+    branches = f"if width:\n            {old}\n        else:\n            self.norm = None"
+    assert shown(BEFORE.replace(old, branches), AFTER.replace(old, branches)) == [True, True]
+    only = [text.replace(old, "self.norm = None") for text in (BEFORE, AFTER)]
+    assert False in shown(*only)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_not_shown(fault):
     old, new = FAULTS[fault]

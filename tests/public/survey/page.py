@@ -61,7 +61,7 @@ def text(migrations) -> str:
     whole = PAGE.read_text(encoding="utf-8")
     above, _, rest = whole.partition(BEGIN)
     below = rest.partition(END)[2]
-    tables = (_packages, _pairs, _numbers, _refusals)
+    tables = (_packages, _allowed, _pairs, _numbers, _refusals)
     parts = [line for table in tables for line in table(migrations)]
     return above + BEGIN + "\n".join(parts) + "\n" + END + below
 
@@ -93,6 +93,20 @@ def _packages(migrations) -> list[str]:
         total = [a + b for a, b in zip(total, numbers, strict=True)]
         lines.append(_row(f"{name} {migration.package.version}", numbers))
     return [*lines, _row("all", total)]
+
+
+def _allowed(migrations) -> list[str]:
+    """How many of the sites that the contract allows are rewritten, everywhere and in diffusers."""
+    shares = []
+    for chosen in (migrations, [m for m in migrations if m.package.name == "diffusers"]):
+        sites, left = count_open(chosen)
+        done = sites - sum(1 for _ in _refused(chosen))
+        shares.append(f"{done} of {done + left}, {100 * done / (done + left):.1f} %")
+    return [
+        "",
+        f"Of the sites that the contract allows to rewrite are rewritten: {shares[0]}; in diffusers "
+        f"{shares[1]}.",
+    ]
 
 
 def _pairs(migrations) -> list[str]:

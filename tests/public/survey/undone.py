@@ -110,7 +110,13 @@ def _layer_norms(
             for part in ast.walk(target) if target is not None else ():
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
                     values.setdefault(part.attr, []).append(value if alone else None)
-    return {name for name, given in values.items() if all(_makes_norm(v, names) for v in given)}
+    return {name for name, given in values.items() if _all_norms(given, names)}
+
+
+def _all_norms(given: list[ast.expr | None], names: dict[str, str]) -> bool:
+    """Whether all are norms but for `None`, which nobody calls."""
+    given = [v for v in given if not (isinstance(v, ast.Constant) and v.value is None)]
+    return bool(given) and all(_makes_norm(value, names) for value in given)
 
 
 def _makes_norm(value: ast.expr | None, names: dict[str, str]) -> bool:
