@@ -1,11 +1,11 @@
 // Activations and gated products. Entry point: activation.
 //
-// Traffic: input (and gate) once, output once. A thread takes one vector: with all 2048 threads of
-// a multiprocessor resident that is enough in flight, and blocks that each read a small dense piece
-// use the memory best (on an H200 a copy of 2 GB runs at 4.29 TB/s so, at 4.11 with four a thread).
-// The arithmetic has to stay within about 25 instructions an element, else it, not memory, bounds
-// half precision: the sigmoid forms take one exp2 and one reciprocal, the exact gelu a polynomial
-// beside them.
+// Traffic: input (and gate) once, output once. A thread mostly takes one vector: with all 2048
+// threads of a multiprocessor resident that is enough in flight, and blocks that each read a small
+// dense piece use the memory best (on an H200 a copy of 2 GB runs at 4.29 TB/s so, at 4.11 with
+// four a thread). The arithmetic has to stay within about 25 instructions an element, else it, not
+// memory, bounds half precision: the sigmoid forms take one exp2 and one reciprocal, the exact gelu
+// a polynomial beside them.
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/host.h"
@@ -85,32 +85,49 @@ __device__ __forceinline__ float activate_one(float x) {
   }
 }
 
+// Vectors of a thread: the exact gelu holds a thread long enough that one is too little in flight.
+__host__ __device__ constexpr int vectors_of(Activation activation, bool gated) {
+  return activation == Activation::kGelu && !gated ? 2 : 1;
+}
+
 template <typename T, Activation kActivation, bool kGated>
 __global__ void __launch_bounds__(256) activation_kernel(const __grid_constant__ Parameters p) {
   constexpr int kCount = 16 / sizeof(T);
+  constexpr int kVectors = vectors_of(kActivation, kGated);
   wait_for_previous_kernel();
   allow_next_kernel();
-  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
-  if (index >= p.total) return;
-  const std::uint32_t row = p.vectors.quotient(index);
-  const std::uint32_t column = (index - row * p.vectors.value) * kCount;
-  const Raw<16> input =
-      load_operand<16>(static_cast<const T*>(p.input) + p.map.offset(row, kInput) + column);
-  float x[kCount];
-  if constexpr (kGated) {
-    const Raw<16> gate =
-        load_operand<16>(static_cast<const T*>(p.gate) + p.map.offset(row, kGate) + column);
-    float g[kCount];
-    unpack<T>(input, x);
-    unpack<T>(gate, g);
+  const std::uint32_t first = blockIdx.x * (kVectors * blockDim.x) + threadIdx.x;
+  std::uint32_t rows[kVectors], columns[kVectors];
+  Raw<16> inputs[kVectors];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] *= activate_one < kActivation, sizeof(T) == 4 > (g[i]);
-  } else {
-    unpack<T>(input, x);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] = activate_one < kActivation, sizeof(T) == 4 > (x[i]);
+  for (int v = 0; v < kVectors; ++v) {
+    const std::uint32_t index = first + v * blockDim.x;
+    rows[v] = p.vectors.quotient(index);
+    columns[v] = (index - rows[v] * p.vectors.value) * kCount;
+    if (index < p.total) {
+      inputs[v] = load_operand<16>(static_cast<const T*>(p.input) + p.map.offset(rows[v], kInput) +
+                                   columns[v]);
+    }
   }
-  store_vector<T, false>(p.output, p.output_type, p.map.offset(row, kOutput) + column, x);
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    if (first + v * blockDim.x >= p.total) return;
+    float x[kCount];
+    if constexpr (kGated) {
+      const Raw<16> gate = load_operand<16>(static_cast<const T*>(p.gate) +
+                                            p.map.offset(rows[v], kGate) + columns[v]);
+      float g[kCount];
+      unpack<T>(inputs[v], x);
+      unpack<T>(gate, g);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] *= activate_one < kActivation, sizeof(T) == 4 > (g[i]);
+    } else {
+      unpack<T>(inputs[v], x);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] = activate_one < kActivation, sizeof(T) == 4 > (x[i]);
+    }
+    store_vector<T, false>(p.output, p.output_type, p.map.offset(rows[v], kOutput) + columns[v], x);
+  }
 }
 
 using Kernel = void (*)(Parameters);
@@ -274,7 +291,8 @@ LaunchStatus activation(const Activate& problem, void* stream) {
     p.gate = place(kGate);
     p.output = place(kOutput);
     p.total = static_cast<std::uint32_t>(rows.count() * (width / count));
-    const auto blocks = static_cast<unsigned>(ceil_div(p.total, 256));
+    const std::int64_t per_block = 256 * vectors_of(problem.activation, problem.has_gate);
+    const auto blocks = static_cast<unsigned>(ceil_div(p.total, per_block));
     return launch(kernel, blocks, 256, 0, *device, stream, p);
   };
   return for_each_piece<kOperands>(merged, width / count, std::cref(body));
