@@ -104,6 +104,24 @@ std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths)
   return "... (" + a + " " + b + ") -> ... " + a + " " + b;
 }
 
+bool same_equation(std::string_view a, std::string_view b) {
+  std::map<char, char> forth, back;
+  auto next = [](std::string_view text, size_t& at) {
+    while (at < text.size() && text[at] == ' ') ++at;
+    return at < text.size() ? text[at++] : '\0';
+  };
+  auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (a.find("->") == std::string_view::npos || a.find(',') == std::string_view::npos) return false;
+  for (size_t i = 0, j = 0;;) {
+    char x = next(a, i), y = next(b, j);
+    if (letter(x) != letter(y) || (!letter(x) && x != y)) return false;
+    if (x == '\0') return true;
+    if (!letter(x)) continue;
+    if (forth.emplace(x, y).first->second != y || back.emplace(y, x).first->second != x)
+      return false;
+  }
+}
+
 std::string exchange_axes(std::string_view text, bool of_result, int first, int second) {
   auto both = sides(text);
   if (!both) return "";
