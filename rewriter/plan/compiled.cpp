@@ -30,7 +30,7 @@ constexpr size_t kCrossed = 3;  // commutative operations of a pattern that are 
 // A match of holes that have choices is only settled once these are tried: `$x * $cos` takes the
 // first operand that it meets. So that a commuted sum is met too, the pattern once more for each
 // order of the operands.
-std::vector<CompiledPattern> orders(CompiledPattern pattern, const Rule& rule) {
+std::vector<CompiledPattern> orders(const CompiledPattern& pattern, const Rule& rule) {
   std::vector<CompiledPattern> out;
   std::vector<graph::ValueId> commutative;
   bool chosen = false;
@@ -99,7 +99,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       if (!p) return tl::unexpected(p.error());
       bound_by(*p, bound);
       for (const auto& [name, text] : pattern.set) bound.insert(name);
-      for (CompiledPattern& order : orders(std::move(*p), rule)) {
+      for (CompiledPattern& order : orders(*p, rule)) {
         compiled.patterns.push_back(std::move(order));
       }
     }
@@ -109,7 +109,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
         if (!p) return tl::unexpected(p.error());
         bound_by(*p, bound);
         for (const auto& [name, text] : pattern.set) bound.insert(name);
-        for (CompiledPattern& order : orders(std::move(*p), rule)) {
+        for (CompiledPattern& order : orders(*p, rule)) {
           compiled.choices[hole].push_back(std::move(order));
         }
       }
