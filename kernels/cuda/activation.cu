@@ -85,15 +85,9 @@ __device__ __forceinline__ float activate_one(float x) {
   }
 }
 
-// Vectors of a thread: the exact gelu holds a thread long enough that one is too little in flight.
-__host__ __device__ constexpr int vectors_of(Activation activation, bool gated) {
-  return activation == Activation::kGelu && !gated ? 2 : 1;
-}
-
-template <typename T, Activation kActivation, bool kGated>
+template <typename T, Activation kActivation, bool kGated, int kVectors>
 __global__ void __launch_bounds__(256) activation_kernel(const __grid_constant__ Parameters p) {
   constexpr int kCount = 16 / sizeof(T);
-  constexpr int kVectors = vectors_of(kActivation, kGated);
   wait_for_previous_kernel();
   allow_next_kernel();
   const std::uint32_t first = blockIdx.x * (kVectors * blockDim.x) + threadIdx.x;
@@ -132,35 +126,49 @@ __global__ void __launch_bounds__(256) activation_kernel(const __grid_constant__
 
 using Kernel = void (*)(Parameters);
 
+struct Choice {
+  Kernel kernel;
+  int vectors;  // of a thread
+};
+
+template <typename T, Activation kActivation>
+Choice choice_of(bool gated, [[maybe_unused]] bool large) {
+  // The exact gelu holds a thread so long that in a large tensor one vector is too little in
+  // flight; in a small one fewer blocks cost more.
+  if constexpr (kActivation == Activation::kGelu && sizeof(T) == 2) {
+    if (!gated && large) return {activation_kernel<T, kActivation, false, 2>, 2};
+  }
+  return {gated ? activation_kernel<T, kActivation, true, 1>
+                : activation_kernel<T, kActivation, false, 1>,
+          1};
+}
+
 template <Activation kActivation>
-Kernel kernel_of(DataType type, bool gated) {
+Choice choice_of(DataType type, bool gated, bool large) {
   switch (type) {
     case DataType::kFloat16:
-      return gated ? activation_kernel<__half, kActivation, true>
-                   : activation_kernel<__half, kActivation, false>;
+      return choice_of<__half, kActivation>(gated, large);
     case DataType::kBFloat16:
-      return gated ? activation_kernel<__nv_bfloat16, kActivation, true>
-                   : activation_kernel<__nv_bfloat16, kActivation, false>;
+      return choice_of<__nv_bfloat16, kActivation>(gated, large);
     default:
-      return gated ? activation_kernel<float, kActivation, true>
-                   : activation_kernel<float, kActivation, false>;
+      return choice_of<float, kActivation>(gated, large);
   }
 }
 
-Kernel kernel_of(Activation activation, DataType type, bool gated) {
+Choice choice_of(Activation activation, DataType type, bool gated, bool large) {
   switch (activation) {
     case Activation::kGelu:
-      return kernel_of<Activation::kGelu>(type, gated);
+      return choice_of<Activation::kGelu>(type, gated, large);
     case Activation::kGeluTanh:
-      return kernel_of<Activation::kGeluTanh>(type, gated);
+      return choice_of<Activation::kGeluTanh>(type, gated, large);
     case Activation::kGeluFast:
-      return kernel_of<Activation::kGeluFast>(type, gated);
+      return choice_of<Activation::kGeluFast>(type, gated, large);
     case Activation::kSilu:
-      return kernel_of<Activation::kSilu>(type, gated);
+      return choice_of<Activation::kSilu>(type, gated, large);
     case Activation::kMish:
-      return kernel_of<Activation::kMish>(type, gated);
+      return choice_of<Activation::kMish>(type, gated, large);
     default:
-      return kernel_of<Activation::kRelu>(type, gated);
+      return choice_of<Activation::kRelu>(type, gated, large);
   }
 }
 
@@ -278,7 +286,8 @@ LaunchStatus activation(const Activate& problem, void* stream) {
     return for_each_piece<kOperands>(merged, 1, std::cref(body));
   }
 
-  const Kernel kernel = kernel_of(problem.activation, type, problem.has_gate);
+  const bool large = merged.count() * (width / count) > (std::int64_t{1} << 23);
+  const Choice choice = choice_of(problem.activation, type, problem.has_gate, large);
   Parameters p;
   p.output_type = problem.output.type;
   p.vectors = divisor_of(static_cast<std::uint32_t>(width / count));
@@ -291,9 +300,9 @@ LaunchStatus activation(const Activate& problem, void* stream) {
     p.gate = place(kGate);
     p.output = place(kOutput);
     p.total = static_cast<std::uint32_t>(rows.count() * (width / count));
-    const std::int64_t per_block = 256 * vectors_of(problem.activation, problem.has_gate);
-    const auto blocks = static_cast<unsigned>(ceil_div(p.total, per_block));
-    return launch(kernel, blocks, 256, 0, *device, stream, p);
+    const auto blocks =
+        static_cast<unsigned>(ceil_div(p.total, std::int64_t{256} * choice.vectors));
+    return launch(choice.kernel, blocks, 256, 0, *device, stream, p);
   };
   return for_each_piece<kOperands>(merged, width / count, std::cref(body));
 }

@@ -73,11 +73,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
   site.site_function = function_;
-  const Value& v = g_[id];
-  site.range = v.range;
-  if (site.range.size() == 0 && v.statement != kNone) {
-    site.range = g_.statements[v.statement].range;
-  }
+  site.range = g_.place(id);
   Finding& f = site.finding;
   auto begin = unit_.source().position(site.range.begin);
   f.line = begin.line;
