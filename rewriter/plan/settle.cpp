@@ -64,7 +64,17 @@ void Run::realise(size_t i, const Unit& unit, const std::vector<Change>& changes
   }
   for (Finding& f : further.findings) {
     f.file = name;
-    state.findings.push_back(std::move(f));
+    // What overlapped with another rewrite is said as what it became.
+    auto same = std::find_if(sites.begin(), sites.end(), [&](const PlannedSite* site) {
+      const Finding& first = site->finding;
+      return !site->rewritten && first.code == "overlap" && first.rule == f.rule &&
+             first.line == f.line && first.column == f.column;
+    });
+    if (same == sites.end()) {
+      state.findings.push_back(std::move(f));
+    } else {
+      (*same)->finding = std::move(f);
+    }
   }
   if (!further.bytes.empty()) encoded = std::move(further.bytes);
   if (*encoded == bytes) return;
