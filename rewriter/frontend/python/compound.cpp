@@ -26,6 +26,16 @@ void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& na
   }
 }
 
+namespace {
+
+bool joins(const Value& v) {
+  if (v.range.size() != 0) return false;
+  return v.kind == Kind::phi || (v.kind == Kind::opaque && (v.text.starts_with(graph::kInLoop) ||
+                                                            v.text.starts_with(graph::kAfterLoop)));
+}
+
+}  // namespace
+
 void FunctionLowering::loop(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
@@ -61,11 +71,13 @@ void FunctionLowering::loop(TSNode node) {
       if (found != before.end()) read.insert(found->second);
     }
   }
-  for (ValueId v = first_value; v < g().values.size(); ++v) {
-    read.insert(g()[v].operands.begin(), g()[v].operands.end());
-  }
   for (size_t s = first_statement; s < g().statements.size(); ++s) {
     read.insert(g().statements[s].uses.begin(), g().statements[s].uses.end());
+  }
+  for (auto v = static_cast<ValueId>(g().values.size()); v-- > first_value;) {
+    // What only joins what a name may mean reads it where it is read itself.
+    if (joins(g()[v]) && !read.contains(v)) continue;
+    read.insert(g()[v].operands.begin(), g()[v].operands.end());
   }
   for (const auto& [name, value] : before) {
     const auto& left = loops_.back().left[name];
