@@ -36,6 +36,11 @@ FIRST = [
     ],
     ["b, l, c = q.shape"]
     + [f"{x} = {x}.view(b, l, {HEADS}, c // {HEADS}).permute(0, 2, 1, 3)" for x in "qkv"],
+    [f"q, k, v = (x.view({BATCH}, -1, {HEADS}, {WIDTH}).transpose(1, 2) for x in (q, k, v))"],
+    [
+        f"q, k, v = (x.view({BATCH}, -1, {HEADS}, {WIDTH}) for x in (q, k, v))",
+        "q, k, v = [x.permute(0, 2, 1, 3).contiguous() for x in [q, k, v]]",
+    ],
 ]
 # {a} and {b} are values, {t} what is bound, {i} and {j} axes, {s} and {u} subscripts, {f} a factor.
 TEMPLATES = r"""
@@ -43,6 +48,9 @@ TEMPLATES = r"""
 {t} = {a}.transpose(1, 2)
 {t} = swap({a})
 {t} = {a}.permute({p})
+{a}, {b} = (x.permute({p}) for x in ({a}, {b}))
+{a}, {b} = [x.transpose({i}, {j}) for x in ({b}, {a})]
+{t}, z = (x.permute(0, 2, 1, 3).contiguous() for x in ({a}, {b}))
 {a} = {a}[{s}]
 {a} = {a}[{s}]
 {a}, {b} = {a}[{s}], {b}[{s}]
@@ -109,6 +117,20 @@ LAST = (
 )
 
 
+ALSO = [""] * 6 + [", q", ", k", ", w", ", w", ", other", ", other", ", k.shape", ", v.shape[1]"]
+# A second call, on its own or on what the first one reads too.
+SECOND = [
+    ["other = F.scaled_dot_product_attention(q, {b}, {b})", "out = out + other"],
+    ["other = F.scaled_dot_product_attention({a}, k, v).transpose(1, 2)"],
+    ["for _ in range(2):\n        out = out + F.scaled_dot_product_attention(q, {a}, {a})"],
+    ["if flag:\n        out = out * 2.0\n    else:\n"
+     "        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)"],
+    ["kv = torch.cat([k, {a}], dim={i})", "out = F.scaled_dot_product_attention(out, kv, kv)"],
+    ["other = F.scaled_dot_product_attention(q, k, v, attn_mask={a})"],
+    ["other = {a}.transpose(1, 2)", "out = out + F.scaled_dot_product_attention(q, other, other)"],
+]  # fmt: skip
+
+
 def arguments(flag: bool) -> dict:
     draw = torch.Generator().manual_seed(1)
 
@@ -127,10 +149,11 @@ def arguments(flag: bool) -> dict:
     }
 
 
-def _attention(query, key, value, **options):
+def checked_attention(query, key, value, **options):
     """torch's own, which on the CPU reads past the end where key and value differ in length."""
     batches = {operand.shape[:-2] for operand in (query, key, value)}
-    if key.shape[-2] != value.shape[-2] or len(batches) > 1:
+    widths = {query.shape[-1], key.shape[-1]}  # of operands without elements it asks for none
+    if key.shape[-2] != value.shape[-2] or len(batches) > 1 or len(widths) > 1:
         raise ValueError("no valid operands of attention")
     return F.scaled_dot_product_attention(query, key, value, **options)
 
@@ -141,7 +164,7 @@ def text(name: str, body: list[str]) -> str:
 
 def _runs(body: list[str]) -> bool:
     source = HEAD + text("f", [*body, "return 0"])
-    space = {"checked": _attention}
+    space = {"checked": checked_attention}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -203,11 +226,17 @@ def program(draw: random.Random, name: str) -> str:
         body.append(f"out = F.scaled_dot_product_attention({operands}{option})")
         if not _runs(body):
             continue
+        if draw.random() < 0.3:
+            _extend(draw, body, ["q", "k", "v"], 1)
+            names = {"a": draw.choice("qkv"), "b": draw.choice("kv"), "i": draw.choice([1, 2, -2])}
+            second = [line.format(**names) for line in draw.choice(SECOND)]
+            if _runs([*body, *second]):
+                body += second
         _extend(draw, body, ["out", "out", "out", "q"], 2)
         body.append(draw.choice(LAST))
         _extend(draw, body, ["out"], 1)
-        also = draw.choice([""] * 6 + [", q", ", k", ", w", ", w", ", k.shape", ", v.shape[1]"])
-        if also == ", w" and not _runs([*body, "w"]):
+        also = draw.choice(ALSO)
+        if also in (", w", ", other") and not _runs([*body, also[2:]]):
             also = ""
         if _runs(body):
             return text(name, [*body, f"return out{also}"])
