@@ -170,7 +170,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
   const std::pair<std::string_view, bool*> flags[] = {
       {"pure", &operation->pure},         {"commutative", &operation->commutative},
       {"view", &operation->view},         {"in_place", &operation->in_place},
-      {"is_class", &operation->is_class},
+      {"is_class", &operation->is_class}, {"one_rank", &operation->one_rank},
   };
   if (const YAML::Node* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.

@@ -96,6 +96,9 @@ struct Change {
   std::vector<graph::StatementId> dead;  // statements that go
   std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
   std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  // Roots of the changes, this one's among them, that are right only together: calls that share
+  // what is forwarded or exchanged, which one of them asks for. Empty for a change of its own.
+  std::vector<graph::ValueId> together;
   // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
   std::vector<graph::ValueId> parts;
   std::vector<Exchange> exchanged;  // operations whose axes change places
@@ -196,6 +199,8 @@ class Frontend {
   // Whether a change has edits at all; what stands between (comments, text that no expression owns)
   // may forbid them.
   virtual bool editable(const Unit& unit, const Change& change) const = 0;
+  // Whether `realise` makes changes that name each other in `together` all or none.
+  virtual bool keeps_together() const { return false; }
   // Text edits of all changes of a unit, imports included. A change inside an expression that
   // another keeps is made there; one in a text that another takes away is not accepted.
   struct Realised {

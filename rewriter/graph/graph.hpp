@@ -61,6 +61,7 @@ struct Value {
   bool inlined = false;  // stands in another function's text, seen through a call
   int index = 0;         // of an element; of the overload that an op's arguments bound to
   int count = 0;
+  int axes = 0;                   // of an op: how many axes its spelling in the source named; or 0
   ByteRange range;                // the expression in the source; empty for joins
   StatementId statement = kNone;  // in which it is computed
   uint32_t syntax = kNone;        // the front end's own handle
@@ -118,6 +119,9 @@ class Graph {
   // Calls of a private method that were seen through, and the class that defines it: true as long
   // as no class of another file overrides it.
   std::map<ValueId, std::string> methods_seen;
+  // Values of a text that makes several in turn (`q, k = (x.t() for x in (q, k))`): the one that
+  // stands for the same text in the first turn. That one has the text's range, the others none.
+  std::map<ValueId, ValueId> repeats;
 
   ValueId add(Value value) {
     values.push_back(std::move(value));

@@ -85,6 +85,7 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
         entry.number = list_of(item["number"]);
         entry.tensor = list_of(item["tensor"]);
         entry.at = at;
+        entry.axes = axes_named(entry.from, entry.from_root);
         const Value& root_value = entry.from[entry.from_root];
         if (root_value.kind == Kind::index) {
           out.indices_.push_back(std::move(entry));
@@ -102,6 +103,19 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
     return failure(fmt::format("{}:{}:{}: {}", file, e.mark.line + 1, e.mark.column + 1, e.msg));
   }
   return out;
+}
+
+// How many axes a permutation names one by one; 0 for anything else.
+int Isomorphisms::axes_named(const Graph& graph, ValueId root) {
+  const Value* at = &graph[root];
+  if (at->kind != Kind::op || at->op->axes != AxisKind::permute || at->operands.size() < 2)
+    return 0;
+  at = &graph[at->operands[1]];
+  if (at->kind == Kind::tuple && at->operands.size() == 1) at = &graph[at->operands[0]];
+  bool numbers = at->kind == Kind::tuple &&
+                 std::all_of(at->operands.begin(), at->operands.end(),
+                             [&](ValueId part) { return graph[part].kind == Kind::literal; });
+  return numbers ? static_cast<int>(at->operands.size()) : 0;
 }
 
 bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) {
@@ -155,6 +169,7 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
     copy.range = graph[id].range;
     copy.statement = graph[id].statement;
     copy.syntax = graph[id].syntax;
+    copy.axes = std::max(entry.axes, graph[id].axes);
     if (v == entry.to_root) {
       graph[id] = std::move(copy);
       made[v] = id;

@@ -36,7 +36,9 @@ class Isomorphisms {
     std::vector<std::string> number;        // holes that must be numbers
     std::vector<std::string> tensor;        // holes that are no literal
     std::string at;
+    int axes = 0;  // that `from` names one by one
   };
+  static int axes_named(const graph::Graph& graph, graph::ValueId root);
   // Whether the operands' kinds let the spelling match: most do not.
   static bool possible(const Entry& entry, const graph::Graph& graph, graph::ValueId id);
   bool apply(const Entry& entry, graph::Graph& graph, graph::ValueId id) const;

@@ -59,7 +59,10 @@ class Ranks {
       if (a && b && *a != *b) return std::nullopt;
       return a ? a : b;
     }
-    if (v.kind == Kind::update) return of(v.operands[0], depth + 1);
+    bool later = v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
+    if (v.kind == Kind::update || (later && v.operands.size() == 1)) {
+      return of(v.operands[0], depth + 1);
+    }
     const Value* base = v.operands.empty() || v.operands[0] == kNone ? nullptr : &g_[v.operands[0]];
     bool one_part = v.kind == Kind::element || (v.kind == Kind::index && base->kind == Kind::op &&
                                                 base->op->axes == AxisKind::split);
@@ -79,28 +82,15 @@ class Ranks {
       return std::nullopt;
     }
     if (v.kind == Kind::index) {
-      const Value& at = g_[v.operands[1]];
       auto whole = of(v.operands[0], depth + 1);
-      if (!whole) return std::nullopt;
-      std::vector<ValueId> parts =
-          at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{v.operands[1]};
-      int rank = *whole;
-      for (ValueId part : parts) {
-        const Value& p = g_[part];
-        if (p.kind == Kind::slice) continue;
-        if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::integer) {
-          --rank;
-        } else if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::none) {
-          ++rank;
-        } else if (p.kind == Kind::literal && p.literal.kind == Literal::Kind::symbol) {
-          continue;
-        } else {
-          return std::nullopt;
-        }
-      }
-      return rank;
+      auto dropped = axes_dropped(v.operands[1]);
+      return whole && dropped ? std::optional(*whole - *dropped) : std::nullopt;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
+    if (v.kind == Kind::op && v.axes > 0) return v.axes;
+    if (v.kind == Kind::op && v.op->one_rank && !v.op->is_class && !v.operands.empty()) {
+      return of(v.operands[0], depth + 1);
+    }
     if (v.kind == Kind::call && v.operands.size() == 2) {
       auto layer = g_.instances.find(id);
       bool keeps = layer != g_.instances.end() &&
@@ -180,6 +170,27 @@ class Ranks {
     }
   }
 
+  // By how many axes `x[subscripts]` has fewer than x; nullopt where a subscript may be a tensor.
+  std::optional<int> axes_dropped(ValueId subscripts) const {
+    const Value& at = g_[subscripts];
+    std::vector<ValueId> parts =
+        at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
+    int dropped = 0;
+    for (ValueId part : parts) {
+      const Value& p = g_[part];
+      if (p.kind == Kind::slice) continue;
+      if (p.kind != Kind::literal) return std::nullopt;
+      if (p.literal.kind == Literal::Kind::integer) {
+        ++dropped;
+      } else if (p.literal.kind == Literal::Kind::none) {
+        --dropped;
+      } else if (p.literal.kind != Literal::Kind::symbol) {
+        return std::nullopt;
+      }
+    }
+    return dropped;
+  }
+
   // A parameter that names an axis, counted from the front.
   std::optional<int> axis(ValueId id, std::string_view parameter, std::optional<int> rank) const {
     if (!rank) return std::nullopt;
@@ -194,10 +205,23 @@ class Ranks {
     return axis < 0 ? axis + *rank : axis;
   }
 
-  // `b, n, s, d = x.shape` shows the rank of x, and so does a pattern that takes it apart.
-  std::optional<int> unpacked(ValueId id) {
+  // `b, n, s, d = x.shape` shows the rank of x, and so does a pattern that takes it apart, a
+  // permutation of all its axes, a callee that takes tensors of one rank alone; and what is read
+  // so of a slice of it.
+  std::optional<int> unpacked(ValueId id, int depth = 0) {
     for (ValueId user : g_.users(id)) {
       const Value& u = g_[user];
+      bool first = u.kind == Kind::op && !u.operands.empty() && u.operands[0] == id;
+      if (first && u.axes > 0) return u.axes;
+      if (first && u.op->rank && !u.op->is_class) return u.op->rank;
+      if (first && u.op->axes == AxisKind::permute) {
+        if (auto n = count_sizes(g_, u.operands.size() > 1 ? u.operands[1] : kNone)) return n;
+      }
+      if (u.kind == Kind::index && u.operands[0] == id && depth < 4) {
+        auto dropped = axes_dropped(u.operands[1]);
+        auto part = dropped ? unpacked(user, depth + 1) : std::nullopt;
+        if (part) return *part + *dropped;
+      }
       if (u.kind == Kind::op && u.op->axes == AxisKind::pattern && u.operands[0] == id) {
         auto text = literal_of(g_, g_.argument(user, "pattern"));
         if (text && text->kind == Literal::Kind::string) {

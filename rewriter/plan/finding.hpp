@@ -25,6 +25,7 @@ struct Finding {
   std::string before, after;         // the site's text; after is empty when refused
   std::optional<bool> absorbed;      // attention: transposes absorbed; nullopt where there are none
   std::string layout_kept;           // attention: why transposes were not absorbed; else empty
+  uint32_t transposes_kept = 0;      // how many stay around it
   uint32_t transposes_absorbed = 0;  // how many transposes the rewrite of this site removed
 };
 

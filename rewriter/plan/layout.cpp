@@ -25,27 +25,28 @@ using graph::ValueId;
 namespace {
 
 constexpr size_t kRegionBound = 256;
-constexpr int kNearby = 12;
 
 class Absorber {
  public:
   Absorber(const Graph& g, ValueId call, const Layout& layout, const LayoutContext& context)
-      : g_(g), call_(call), layout_(layout), context_(context) {}
+      : g_(g), call_(call), layout_(layout), context_(context) {
+    calls_[call] = &layout;
+  }
 
   Absorption run() {
     Absorption out;
-    out.absorbed = prepare() && spread();
+    out.absorbed = join(call_, layout_) && spread();
     if (!out.absorbed) {
       out.why_not = why_;
       return out;
     }
     bool stored_to = std::any_of(region_.begin(), region_.end(), [&](const auto& entry) {
-      return g_[entry.first].kind == Kind::update;
+      return g_[entry.first].kind == Kind::update || stored_elsewhere(entry.first);
     });
     for (ValueId copy : copies_) {
       // Without the transpose before it, it may not copy: a store or a call that writes would reach
       // what it was made of.
-      if (stored_to || written_between(g_[copy].operands[0], copy)) {
+      if (stored_to || written_between(g_, g_[copy].operands[0], copy, calls_.rbegin()->first)) {
         out.absorbed = false;
         out.why_not = fmt::format("{} is a copy of what is written to later ({})", names_.at(copy),
                                   context_.place(copy));
@@ -53,9 +54,18 @@ class Absorber {
       }
       gone_.insert(copy);
     }
+    if (ValueId turn = uneven_turn(g_, gone_, exchanged_); turn != kNone) {
+      out.absorbed = false;
+      out.why_not =
+          fmt::format("the text that makes it makes other values too ({})", context_.place(turn));
+      return out;
+    }
+    std::erase_if(gone_, [&](ValueId id) { return g_.repeats.contains(id); });
+    std::erase_if(exchanged_, [&](const Exchange& e) { return g_.repeats.contains(e.value); });
     out.forwarded.assign(gone_.begin(), gone_.end());
     out.exchanged = std::move(exchanged_);
     out.transposes = transposes_;
+    for (const auto& [call, layout] : calls_) out.calls.push_back(call);
     return out;
   }
 
@@ -65,19 +75,29 @@ class Absorber {
     return false;
   }
 
-  bool prepare() {
-    for (const auto& [name, letters] : layout_.operands) {
-      auto axes = swap_of(letters, layout_.target);
+  // The operands and the result of a call change.
+  bool join(ValueId call, const Layout& layout) {
+    for (const auto& [name, letters] : layout.operands) {
+      auto axes = swap_of(letters, layout.target);
       if (!axes) return no("its layout and the target's differ by more than two axes");
-      ValueId operand = g_.argument(call_, name);
+      ValueId operand = g_.argument(call, name);
       if (operand == kNone) return no("`" + name + "` is not passed");
       Flip flip{axes->first, axes->second, static_cast<int>(letters.size())};
       if (!enter(operand, flip, "`" + name + "`")) return false;
     }
-    auto axes = swap_of(layout_.result, layout_.target);
+    auto axes = swap_of(layout.result, layout.target);
     if (!axes) return no("the result's layout and the target's differ by more than two axes");
-    return enter(call_, {axes->first, axes->second, static_cast<int>(layout_.result.size())},
+    return enter(call, {axes->first, axes->second, static_cast<int>(layout.result.size())},
                  "the result");
+  }
+
+  // A call whose layout changes, this one or another that shares something with it.
+  bool changes(ValueId call) {
+    if (calls_.contains(call)) return true;
+    const Layout* layout = context_.fellow ? context_.fellow(call) : nullptr;
+    if (layout == nullptr) return false;
+    calls_[call] = layout;
+    return join(call, *layout);
   }
 
   bool spread() {
@@ -85,7 +105,7 @@ class Absorber {
       ValueId id = work_.front();
       work_.pop_front();
       if (region_.size() > kRegionBound) return no("too much code depends on the layout");
-      if (id != call_ && !made(id)) return false;
+      if (!changes(id) && !made(id)) return false;
       if (!readers(id)) return false;
     }
     if (foreign_) return no("part of the way stands in a helper's own text");
@@ -108,13 +128,21 @@ class Absorber {
     return true;
   }
 
+  // Stands in the text of another function.
+  bool foreign(ValueId id) const { return g_[id].inlined && !g_.repeats.contains(id); }
+
+  bool stored_elsewhere(ValueId id) const {
+    const Value& v = g_[id];
+    return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere && v.operands.size() == 1;
+  }
+
   bool is_swap(ValueId id, const Flip& flip) const {
     auto s = swapped_axes(g_, id, flip.rank);
     return s && *s == std::pair{flip.first, flip.second};
   }
 
   void forward(ValueId id) {
-    foreign_ = foreign_ || g_[id].inlined;
+    foreign_ = foreign_ || foreign(id);
     if (gone_.insert(id).second) ++transposes_;
   }
 
@@ -122,7 +150,7 @@ class Absorber {
     for (const Exchange& e : exchanged_) {
       if (e.value == id) return;
     }
-    foreign_ = foreign_ || g_[id].inlined;
+    foreign_ = foreign_ || foreign(id);
     exchanged_.push_back({id, flip.first, flip.second, flip.rank, of_result});
   }
 
@@ -191,6 +219,8 @@ class Absorber {
       }
       case Kind::element:
         return part_of(id, flip, name) || stop();
+      case Kind::opaque:  // the same tensor later
+        return stored_elsewhere(id) ? enter(v.operands[0], flip, name) : stop();
       case Kind::call:
         return layer(id, flip) ? enter(v.operands[1], flip, name) : stop();
       case Kind::op:
@@ -199,7 +229,7 @@ class Absorber {
         return stop();
     }
     if (v.operands.empty() || v.operands[0] == kNone) return stop();
-    if (v.inlined || asks_for_strides(id)) return stop();
+    if (foreign(id) || asks_for_strides(id)) return stop();
     ValueId first = v.operands[0];
     switch (v.op->axes) {
       case AxisKind::transpose:
@@ -259,7 +289,7 @@ class Absorber {
   // A call of a layer with one operand, to which the axes that change places are batch.
   bool layer(ValueId call, const Flip& flip) const {
     const Value& v = g_[call];
-    return !v.inlined && v.operands.size() == 2 && v.operands[1] != kNone &&
+    return !foreign(call) && v.operands.size() == 2 && v.operands[1] != kNone &&
            g_[v.operands[1]].kind != Kind::starred && flip.second != flip.rank - 1 &&
            context_.over_last_axis(call);
   }
@@ -314,28 +344,31 @@ class Absorber {
     const Flip flip = region_.at(id);
     const std::string name = names_.at(id);
     if (g_.used_by_statement(id) && !only_stored(id)) {
-      return no(name + (id == call_ ? " is used as it is" : " is also used by another statement"));
+      return no(name +
+                (calls_.contains(id) ? " is used as it is" : " is also used by another statement"));
     }
     std::vector<ValueId> readers = g_.users(id);
     for (ValueId user : readers) {
       if (unwritten(user) || gone_.contains(user) || store_target(user, readers)) continue;
-      if (user == call_ || reads(user, id, flip, name)) {
-        if (user == call_ && !as_operand(id)) return no(name + " is passed twice");
+      if (changes(user)) {
+        if (!as_operand(id, user)) return no(name + " is passed twice");
         continue;
       }
+      if (why_.empty() && reads(user, id, flip, name)) continue;
       if (!why_.empty()) return false;
-      return no(fmt::format("{} {} ({} reads it)", name,
-                            id == call_ ? "is not only transposed back" : "is also read as it is",
-                            context_.place(user)));
+      return no(
+          fmt::format("{} {} ({} reads it)", name,
+                      calls_.contains(id) ? "is not only transposed back" : "is also read as it is",
+                      context_.place(user)));
     }
     return true;
   }
 
-  bool as_operand(ValueId id) const {
+  bool as_operand(ValueId id, ValueId call) const {
     size_t times = 0, places = 0;
-    for (ValueId operand : g_[call_].operands) times += operand == id ? 1 : 0;
-    for (const auto& [name, letters] : layout_.operands)
-      places += g_.argument(call_, name) == id ? 1 : 0;
+    for (ValueId operand : g_[call].operands) times += operand == id ? 1 : 0;
+    for (const auto& [name, letters] : calls_.at(call)->operands)
+      places += g_.argument(call, name) == id ? 1 : 0;
     return times == places;
   }
 
@@ -370,6 +403,8 @@ class Absorber {
       }
       case Kind::element:
         return split_part(user, id, flip, name);
+      case Kind::opaque:
+        return stored_elsewhere(user) && enter(user, flip, name);
       case Kind::call:
         return u.operands[0] != id && layer(user, flip) && enter(user, flip, name);
       case Kind::update: {
@@ -387,7 +422,7 @@ class Absorber {
       default:
         return false;
     }
-    if (u.operands.empty() || u.inlined) return false;
+    if (u.operands.empty() || foreign(user)) return false;
     bool first = u.operands[0] == id;
     switch (u.op->axes) {
       case AxisKind::transpose:
@@ -494,28 +529,6 @@ class Absorber {
     return std::find(g_.sinks.begin(), g_.sinks.end(), id) == g_.sinks.end();
   }
 
-  // Whether a call between the copy and the attention takes what the copy was made of.
-  bool written_between(ValueId source, ValueId copy) const {
-    std::set<ValueId> storage;
-    for (ValueId at = source; at != kNone && storage.insert(at).second;) {
-      const Value& v = g_[at];
-      bool follows = v.kind == Kind::index || v.kind == Kind::element ||
-                     v.kind == Kind::attribute || (v.kind == Kind::op && v.op->view);
-      at = follows && !v.operands.empty() ? v.operands[0] : kNone;
-    }
-    for (ValueId id = copy; id < call_; ++id) {
-      if (g_[id].kind != Kind::call) continue;
-      for (ValueId operand : g_[id].operands) {
-        if (storage.contains(operand)) return true;
-        if (operand != kNone && g_[operand].kind == Kind::attribute &&
-            storage.contains(g_.owner(operand))) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
   // `.transpose(1, 2).contiguous()`: the call gives a dense result in the target layout.
   void drop_copy(ValueId transpose) {
     std::vector<ValueId> readers;
@@ -524,7 +537,7 @@ class Absorber {
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
         g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous &&
-        !g_[readers[0]].inlined && !asks_for_strides(readers[0])) {
+        !foreign(readers[0]) && !asks_for_strides(readers[0])) {
       gone_.insert(readers[0]);
     }
   }
@@ -533,6 +546,7 @@ class Absorber {
   ValueId call_;
   const Layout& layout_;
   const LayoutContext& context_;
+  std::map<ValueId, const Layout*> calls_;
   std::map<ValueId, Flip> region_;
   std::map<ValueId, std::string> names_;
   std::deque<ValueId> work_;
@@ -543,54 +557,11 @@ class Absorber {
   std::string why_;
 };
 
-bool turns(const Value& v) {
-  return v.kind == Kind::op && (v.op->axes == AxisKind::transpose ||
-                                v.op->axes == AxisKind::permute || v.op->axes == AxisKind::pattern);
-}
-
 }  // namespace
 
 Absorption absorb(const Graph& graph, ValueId call, const Layout& layout,
                   const LayoutContext& context) {
   return Absorber(graph, call, layout, context).run();
-}
-
-bool transposed_nearby(const Graph& graph, ValueId call, const Layout& layout) {
-  std::vector<std::pair<ValueId, int>> work;
-  std::set<ValueId> seen;
-  for (const auto& [name, letters] : layout.operands)
-    work.emplace_back(graph.argument(call, name), 0);
-  while (!work.empty()) {
-    auto [id, depth] = work.back();
-    work.pop_back();
-    if (id == kNone || depth > kNearby || !seen.insert(id).second) continue;
-    const Value& v = graph[id];
-    if (turns(v)) return true;
-    if (v.kind == Kind::phi || v.kind == Kind::list || v.kind == Kind::tuple ||
-        v.kind == Kind::call || v.kind == Kind::update) {
-      for (ValueId operand : v.operands) work.emplace_back(operand, depth + 1);
-    } else if ((v.kind == Kind::op || v.kind == Kind::index || v.kind == Kind::element) &&
-               !v.operands.empty()) {
-      work.emplace_back(v.operands[0], depth + 1);
-    }
-  }
-  work = {{call, 0}};
-  seen.clear();
-  while (!work.empty()) {
-    auto [id, depth] = work.back();
-    work.pop_back();
-    if (depth > kNearby || !seen.insert(id).second) continue;
-    for (ValueId user : graph.users(id)) {
-      const Value& u = graph[user];
-      if (turns(u)) return true;
-      bool follows = u.kind == Kind::phi ||
-                     (u.kind == Kind::op &&
-                      (u.op->axes == AxisKind::cast || u.op->axes == AxisKind::contiguous ||
-                       u.op->axes == AxisKind::elementwise));
-      if (follows) work.emplace_back(user, depth + 1);
-    }
-  }
-  return false;
 }
 
 }  // namespace refit

@@ -18,6 +18,7 @@ struct Absorption {
   std::vector<graph::ValueId> forwarded;  // transposes (and copies for them) that go
   std::vector<Exchange> exchanged;        // operations between whose axes change places
   uint32_t transposes = 0;
+  std::vector<graph::ValueId> calls;  // that change their layout, ascending: more than one share
 };
 
 // What the search asks of its surroundings.
@@ -27,16 +28,20 @@ struct LayoutContext {
   std::function<bool(const Operation*)> taken;
   // Whether a call of an object works along the last axis alone: `attn.norm_k(key)`.
   std::function<bool(graph::ValueId call)> over_last_axis;
+  // The layout of another call that is to be rewritten as well and can change its layout with this
+  // one; null where there is none.
+  std::function<const Layout*(graph::ValueId call)> fellow;
 };
 
 // Tries to bring `call` from the layout that its operands have to `layout.target`. Every value that
 // changes its layout with it is found, through branches, casts, norms, slices, concatenations and
 // slice stores; the search ends at transpositions, which go or change. One reader that cannot
-// follow, and nothing is absorbed.
+// follow, and nothing is absorbed. Another such call among the readers changes with it.
 Absorption absorb(const graph::Graph& graph, graph::ValueId call, const Layout& layout,
                   const LayoutContext& context);
 
-// Whether a transposition stands near the call at all, so that there is something to absorb.
-bool transposed_nearby(const graph::Graph& graph, graph::ValueId call, const Layout& layout);
+// How many transpositions near the call change the order of the axes in which its layout and the
+// target's differ: what there is to absorb. 0 where an operand is shown to have another rank.
+uint32_t transposes_nearby(const graph::Graph& graph, graph::ValueId call, const Layout& layout);
 
 }  // namespace refit

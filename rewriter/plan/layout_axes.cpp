@@ -2,6 +2,8 @@
 #include "rewriter/plan/layout_axes.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "rewriter/match/facts.hpp"
 
@@ -136,6 +138,56 @@ std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole) {
   int a = place(whole.first), b = place(whole.second);
   if (a < 0 || b < 0) return std::nullopt;
   return Flip{std::min(a, b), std::max(a, b), static_cast<int>(axes.size())};
+}
+
+ValueId uneven_turn(const Graph& g, const std::set<ValueId>& gone,
+                    const std::vector<Exchange>& exchanged) {
+  std::map<ValueId, std::vector<ValueId>> turns;
+  for (const auto& [turn, first] : g.repeats) turns[first].push_back(turn);
+  auto exchange_of = [&](ValueId id) {
+    return std::find_if(exchanged.begin(), exchanged.end(),
+                        [&](const Exchange& e) { return e.value == id; });
+  };
+  auto alike = [&](ValueId a, ValueId b) {
+    if (gone.contains(a) != gone.contains(b)) return false;
+    auto as = exchange_of(a), bs = exchange_of(b);
+    if (as == exchanged.end() || bs == exchanged.end()) return as == bs;
+    return std::tuple(as->first, as->second, as->rank, as->of_result) ==
+           std::tuple(bs->first, bs->second, bs->rank, bs->of_result);
+  };
+  std::vector<ValueId> changed(gone.begin(), gone.end());
+  for (const Exchange& e : exchanged) changed.push_back(e.value);
+  for (ValueId id : changed) {
+    auto repeat = g.repeats.find(id);
+    ValueId first = repeat == g.repeats.end() ? id : repeat->second;
+    auto others = turns.find(first);
+    if (others == turns.end()) continue;
+    for (ValueId other : others->second) {
+      if (!alike(first, other)) return first;
+    }
+  }
+  return kNone;
+}
+
+bool written_between(const Graph& g, ValueId source, ValueId copy, ValueId end) {
+  std::set<ValueId> storage;
+  for (ValueId at = source; at != kNone && storage.insert(at).second;) {
+    const Value& v = g[at];
+    bool follows = v.kind == Kind::index || v.kind == Kind::element || v.kind == Kind::attribute ||
+                   (v.kind == Kind::op && v.op->view);
+    at = follows && !v.operands.empty() ? v.operands[0] : kNone;
+  }
+  for (ValueId id = copy; id < end; ++id) {
+    if (g[id].kind != Kind::call) continue;
+    for (ValueId operand : g[id].operands) {
+      if (storage.contains(operand)) return true;
+      if (operand != kNone && g[operand].kind == Kind::attribute &&
+          storage.contains(g.owner(operand))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace refit

@@ -1,11 +1,14 @@
-// Axis arithmetic for layout propagation: which axis of one value is which axis of another.
+// Parts of layout propagation that keep no state: which axis of one value is which of another,
+// which values share a text or a storage.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
 
 namespace refit {
@@ -39,5 +42,15 @@ bool drops_axis(const Operation& op);
 // The axes of a part when those of the whole are mapped by `axes`; nullopt where one of them is not
 // in the part.
 std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole);
+
+// Of a text that makes several values in turn (Graph::repeats) all must change alike. One whose
+// other values do not; kNone for none.
+graph::ValueId uneven_turn(const graph::Graph& g, const std::set<graph::ValueId>& gone,
+                           const std::vector<Exchange>& exchanged);
+
+// Whether a call after `copy` and before `end` takes what the copy was made of, or an attribute of
+// it.
+bool written_between(const graph::Graph& g, graph::ValueId source, graph::ValueId copy,
+                     graph::ValueId end);
 
 }  // namespace refit

@@ -13,6 +13,7 @@ namespace refit {
 
 void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out) {
   const auto& live = g_.live();
+  enabled_ = &enabled;
   std::vector<PlannedSite> regions;
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     const Value& v = g_[id];
@@ -67,6 +68,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
     out.push_back(std::move(site));
   }
+  keep_together(out);
   anchors(enabled, taken, out);
 }
 

@@ -12,6 +12,7 @@
 #include "rewriter/graph/compare.hpp"
 #include "rewriter/graph/unify.hpp"
 #include "rewriter/match/constraint.hpp"
+#include "rewriter/plan/layout.hpp"
 #include "rewriter/plan/planner.hpp"
 
 namespace refit {
@@ -85,6 +86,10 @@ class SitePlanner {
   bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
   // With a reason in `keep_layout` no transpose is absorbed.
   PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
+  // The operand of a call that is not shown to have the rank of its layout; "" for none.
+  std::string rank_not_shown(ValueId call, const Layout& layout) const;
+  LayoutContext layout_context() const;
+  void keep_together(std::vector<PlannedSite>& out);
   std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
   bool within(ValueId id, const std::string& name) const;
@@ -163,6 +168,7 @@ class SitePlanner {
   const Unit& unit_;
   const Frontend& frontend_;
   uint32_t function_;
+  const std::vector<bool>* enabled_ = nullptr;  // rules, while sites are planned
   const Graph& g_;
 };
 

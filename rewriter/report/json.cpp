@@ -51,6 +51,7 @@ Json counts(const RuleSummary& rule) {
   json["refused"] = rule.refused;
   json["refused_by_code"] = by_code;
   json["transposes_absorbed"] = rule.transposes_absorbed;
+  json["transposes_kept"] = rule.transposes_kept;
   return json;
 }
 

@@ -9,6 +9,7 @@ std::vector<RuleSummary> summarise(const std::vector<Finding>& findings) {
     RuleSummary& rule = by_rule[finding.rule];
     ++rule.found;
     rule.transposes_absorbed += finding.transposes_absorbed;
+    rule.transposes_kept += finding.transposes_kept;
     if (finding.outcome == Outcome::refused) {
       ++rule.refused;
       ++rule.refused_by_code[finding.code];
@@ -36,6 +37,7 @@ RuleSummary total(const std::vector<RuleSummary>& rules) {
     sum.refused += rule.refused;
     for (const auto& [code, count] : rule.refused_by_code) sum.refused_by_code[code] += count;
     sum.transposes_absorbed += rule.transposes_absorbed;
+    sum.transposes_kept += rule.transposes_kept;
   }
   return sum;
 }

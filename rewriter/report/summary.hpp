@@ -19,7 +19,7 @@ struct RuleSummary {
   uint64_t through = 0;    // by rewriting the definition that it calls
   uint64_t refused = 0;
   std::map<std::string, uint64_t> refused_by_code;
-  uint64_t transposes_absorbed = 0;
+  uint64_t transposes_absorbed = 0, transposes_kept = 0;
 };
 
 // One entry per rule that found anything, by id.

@@ -57,6 +57,10 @@ TEST_P(Absorb, AsExpected) {
     return g.instances.contains(id) &&
            lowered.frontend.attribute(*lowered.unit, function, g[id].operands[0]).over_last_axis;
   };
+  context.fellow = [&](ValueId id) {
+    const bool other = g[id].op != nullptr && g[id].op == g[call].op && id != call;
+    return other ? &layout : nullptr;
+  };
   const Absorption result = absorb(g, call, layout, context);
   EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
             GetParam().expected);
@@ -64,6 +68,34 @@ TEST_P(Absorb, AsExpected) {
 }
 
 const Row kLayouts[] = {
+    {"one_text_in_turns",
+     "  q, k, v = (x.permute(0, 2, 1, 3) for x in (q, k, v))\n"
+     "  return sdpa(q, k, v).permute(0, 2, 1, 3)\n",
+     "4"},
+    {"one_text_in_turns_for_another_value",
+     "  q, k, v = (x.permute(0, 2, 1, 3) for x in (q, k, v))\n"
+     "  return sdpa(q, k, k).permute(0, 2, 1, 3), v\n",
+     "the text that makes it makes other values too (here)"},
+    {"turns_that_do_more",
+     "  q, k, v = [x.permute(0, 2, 1, 3).relu() for x in (q, k, v)]\n"
+     "  return sdpa(q, k, v).permute(0, 2, 1, 3)\n",
+     "`key` does not come straight from a transpose (here)"},
+    {"two_calls_share",
+     "  q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)\n"
+     "  return sdpa(q, k, v).transpose(1, 2), sdpa(q, v, v).transpose(1, 2)\n",
+     "5"},
+    {"one_call_reads_the_other",
+     "  q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)\n"
+     "  return sdpa(sdpa(q, k, v), k, v).transpose(1, 2)\n",
+     "4"},
+    {"the_other_result_is_read",
+     "  q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)\n"
+     "  return sdpa(q, k, v).transpose(1, 2), sdpa(q, v, v)\n",
+     "the result is not only transposed back (here reads it)"},
+    {"mask_of_the_other",
+     "  q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)\n"
+     "  return sdpa(q, k, v).transpose(1, 2), sdpa(q, v, v, attn_mask=k).transpose(1, 2)\n",
+     "`key` is passed twice"},
     {"inline_everywhere",
      "  return sdpa(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2)\n",
      "4"},
@@ -213,6 +245,11 @@ TEST_P(Rank, AsTheCodeShows) {
 }
 
 const Row kRanks[] = {
+    {"permuted_by_all_axes", "  return q.permute(0, 2, 1, 3)\n", "4"},
+    {"read_by_a_permutation", "  k = q.permute(0, 2, 1)\n  return q\n", "3"},
+    {"read_by_a_callee_of_one_rank",
+     "  if c:\n    q[:, :, 2:] = apply_rotary_emb(q[:, :, 2:], m)\n  return q\n", "4"},
+    {"of_attention_as_its_query", "  return sdpa(q.view(1, 2, 3, 4), k, v)\n", "4"},
     {"nothing", "  return q\n", "-"},
     {"view", "  return q.view(2, -1, m, 8)\n", "4"},
     {"view_of_a_tuple", "  return q.view((2, -1, m))\n", "3"},

@@ -3,7 +3,7 @@ import mindiesd.ext
 
 def inner_in_an_argument(q, k, v, b, n, d):
     q, k, v = q.view(b, -1, n, d), k.view(b, -1, n, d), v.view(b, -1, n, d)
-    x = mindiesd.ext.attention_forward(
+    x = mindiesd.attention_forward(
         mindiesd.attention_forward(q, k, v, head_first=True), k, v, head_first=True
     )
     return x

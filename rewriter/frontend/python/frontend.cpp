@@ -245,8 +245,10 @@ class Assembly {
       }
     }
     // Whatever is refused takes its edits with it, so the rest is put together again.
-    while (!attempt(order, spellings)) {
-    }
+    do {
+      while (withdraw_partner()) {
+      }
+    } while (!attempt(order, spellings));
     std::set<std::string> modules;
     for (size_t c = 0; c < changes_.size(); ++c) {
       if (out_.accepted[c] && !spellings[c].import.empty()) modules.insert(spellings[c].import);
@@ -265,6 +267,28 @@ class Assembly {
     out_.accepted[c] = false;
     out_.codes[c] = std::move(code);
     out_.refused[c] = Error{std::move(why)};
+    return false;
+  }
+
+  // Of changes that are right only together, one whose partner is not made.
+  bool withdraw_partner() {
+    for (size_t c = 0; c < changes_.size(); ++c) {
+      if (!out_.accepted[c]) continue;
+      for (graph::ValueId root : changes_[c].together) {
+        auto partner = std::find_if(changes_.begin(), changes_.end(), [&](const Change& other) {
+          return other.function == changes_[c].function && other.root == root;
+        });
+        const auto p = static_cast<size_t>(partner - changes_.begin());
+        if (partner != changes_.end() && out_.accepted[p]) continue;
+        const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+        refuse(
+            c, partner == changes_.end() ? "overlap" : out_.codes[p],
+            fmt::format("it shares transposes with the call at line {}, which stays: {}",
+                        unit_.source().position(g[root].range.begin).line,
+                        partner == changes_.end() ? "it is not planned" : out_.refused[p].message));
+        return true;
+      }
+    }
     return false;
   }
 

@@ -40,6 +40,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   bool subclassed(const Unit& unit, const std::string& qualified) const override;
   AttributeFacts attribute(const Unit& unit, uint32_t function,
                            graph::ValueId value) const override;
+  bool keeps_together() const override { return true; }
   bool editable(const Unit& unit, const Change& change) const override;
   std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
                                        graph::ValueId root) const override;

@@ -86,6 +86,10 @@ class FunctionLowering {
   ValueId binary(TSNode node);
   ValueId comparison(TSNode node);
   ValueId comprehension(TSNode node);
+  // The parts of a comprehension that is unpacked at once into names, as a tuple.
+  std::optional<ValueId> unrolled(TSNode target, TSNode node);
+  bool only_shapes(size_t values, size_t end) const;
+  ValueId part_of(ValueId whole, size_t index, size_t count);
   ValueId lambda(TSNode node);
   ValueId number(TSNode node);
   ValueId string(TSNode node);

@@ -8,6 +8,7 @@
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
+#include "rewriter/frontend/python/unroll.hpp"
 
 namespace refit::python {
 
@@ -99,7 +100,7 @@ class Realiser {
       if (!done) return done;
     }
     for (const auto& [statement, parts] : unpacked_) {
-      if (parts.first != parts.second) continue;
+      if (parts.all == 0 || parts.own != parts.all) continue;
       out_.dead.insert(statement);
       out_.edits.erase_inside(g_.statements[statement].range);
     }
@@ -115,7 +116,17 @@ class Realiser {
       steps.emplace_back(range_of(inner), range_of(kept));
       kept = inner;
     }
-    if (only_names_itself(node, text_of(text_, kept), g_[id].statement)) return {};
+    if (g_[id].statement != kNone) {
+      switch (names_itself(unit_, node, kept, &unpacked_[g_[id].statement])) {
+        case NamesItself::no:
+          break;
+        case NamesItself::whole:
+          out_.dead.insert(g_[id].statement);
+          return {};
+        case NamesItself::turns:
+          return take_out_turns(node);
+      }
+    }
     bool chain = std::all_of(steps.begin(), steps.end(), [](const auto& step) {
       return step.first.begin == step.second.begin;
     });
@@ -136,37 +147,19 @@ class Realiser {
     return {};
   }
 
-  // `x = x`, alone or as the parts of `x, y = x, y`.
-  bool only_names_itself(TSNode node, std::string_view kept, StatementId statement) {
-    TSNode parent = ts_node_parent(node);
-    if (statement == kNone) return false;
-    auto plain = [&](TSNode assignment) {
-      return is(assignment, "assignment") && !present(field(assignment, "type")) &&
-             is(ts_node_parent(assignment), "expression_statement");
-    };
-    if (plain(parent) && ts_node_eq(field(parent, "right"), node)) {
-      if (text_of(text_, field(parent, "left")) != kept) return false;
-      out_.dead.insert(statement);
-      return true;
+  // `a, b = (x for x in (q, k))` is `a, b = q, k`.
+  Expected<void> take_out_turns(TSNode body) {
+    const Unrolled turns = *unrolled_by(ts_node_parent(body), 0);
+    const ByteRange all = range_of(turns.node);
+    const bool written = !turns.items.empty();
+    const ByteRange kept{ts_node_start_byte(written ? turns.items.front() : turns.over),
+                         ts_node_end_byte(written ? turns.items.back() : turns.over)};
+    if (!comments_in(unit_, {all.begin, kept.begin}).empty() ||
+        !comments_in(unit_, {kept.end, all.end}).empty()) {
+      return failure("a comment stands inside the comprehension that would go; move it out");
     }
-    if (!is(parent, "expression_list") || !plain(ts_node_parent(parent))) return false;
-    auto targets = children_of(field(ts_node_parent(parent), "left"));
-    auto values = children_of(parent);
-    if (!is(field(ts_node_parent(parent), "left"), "pattern_list") ||
-        targets.size() != values.size()) {
-      return false;
-    }
-    auto& [own, all] = unpacked_[statement];
-    if (all == 0) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        own += text_of(text_, targets[i]) == text_of(text_, values[i]);
-      }
-    }
-    all = values.size();
-    for (size_t i = 0; i < values.size(); ++i) {
-      own += ts_node_eq(values[i], node) && text_of(text_, targets[i]) == kept;
-    }
-    return false;
+    auto done = out_.edits.add({{all.begin, kept.begin}, ""});
+    return done ? out_.edits.add({{kept.end, all.end}, ""}) : done;
   }
 
   // Takes the end off a chain of methods; comments on its lines get lines of their own.
@@ -583,7 +576,7 @@ class Realiser {
   std::string_view text_;
   ChangeEdits out_;
   std::vector<std::string> above_;  // comments that move above the statement
-  std::map<StatementId, std::pair<size_t, size_t>> unpacked_;  // parts that name themselves, all
+  std::map<StatementId, UnpackedParts> unpacked_;
 };
 
 }  // namespace

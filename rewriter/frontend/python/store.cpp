@@ -26,7 +26,11 @@ void FunctionLowering::assignment(TSNode node) {
     close(id);
     return;
   }
-  ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
+  std::optional<ValueId> parts;
+  if (targets.size() == 1) parts = unrolled(targets.front(), right);
+  ValueId value = parts                          ? *parts
+                  : is(right, "expression_list") ? sequence(right, Kind::tuple)
+                                                 : expression(right);
   bool impure = impure_;
   bool names_only = true;
   for (TSNode target : targets) {

@@ -6,6 +6,7 @@ scripts/update_diffusers.py writes both files, test_package.py checks that they 
 
 import collections
 import json
+import re
 
 from proof import migration
 
@@ -71,7 +72,13 @@ def _ordered(report: migration.Report) -> list[dict]:
 def page(report: migration.Report) -> str:
     """The documentation page: what migrating the pinned diffusers finds, by rule."""
     return (
-        "\n".join([*_summary(report), *_rules(report), *_refusals(report), *_assumptions(report)])
+        "\n".join([
+                *_summary(report),
+                *_rules(report),
+                *_refusals(report),
+                *_layouts(report),
+                *_assumptions(report),
+            ])
         + "\n"
     )
 
@@ -81,7 +88,8 @@ def _summary(report: migration.Report) -> list[str]:
     refused = len(report.sites) - len(rewritten)
     attention = [site for site in rewritten if site["absorbed"] is not None]
     absorbed = sum(site["absorbed"] for site in attention)
-    transposes = report.content["summary"]["total"]["transposes_absorbed"]
+    total = report.content["summary"]["total"]
+    gone, kept = total["transposes_absorbed"], total["transposes_kept"]
     files = len({site["file"] for site in report.sites})
     return f"""\
 # {migration.PACKAGE} {migration.VERSION}, migrated
@@ -98,9 +106,10 @@ refit migrate --report json:report.json PATH   # PATH holds {migration.PACKAGE}/
 
 {len(report.sites)} sites in {files} files: {len(rewritten)} rewritten, {refused} refused; \
 {len(report.changed_files())} files change.
-Of {len(attention)} attention sites that may have transposes around them {absorbed} absorb them, \
-{transposes} in all;
-the others keep what they have and pass `head_first=True`.
+Of {len(attention)} rewritten attention sites with transposes of heads and tokens around them \
+{absorbed} absorb them ({absorbed / len(attention):.0%});
+of {gone + kept} such transposes {gone} ({gone / (gone + kept):.0%}). The others keep theirs and \
+pass `head_first=True`.
 """.splitlines()
 
 
@@ -131,6 +140,18 @@ def _refusals(report: migration.Report) -> list[str]:
     for (code, rule), of_code in sorted(refused.items()):
         first = f"{of_code[0]['file']}:{of_code[0]['line']}"
         rows.append(f"| {code} | {len(of_code)} | {rule} | `{first}` |")
+    return rows
+
+
+def _layouts(report: migration.Report) -> list[str]:
+    kept = collections.defaultdict(list)
+    for site in _ordered(report):
+        if site["outcome"] == "rewritten" and site["layout_kept"]:
+            kept[re.sub(r"line \d+", "line …", site["layout_kept"])].append(site)
+    rows = ["", "## Transposes kept", "", "| why | sites | where |", "|---|--:|---|"]
+    for why, sites in sorted(kept.items(), key=lambda item: (-len(item[1]), item[0])):
+        places = ", ".join(f"`{site['file']}:{site['line']}`" for site in sites)
+        rows.append(f"| {why} | {len(sites)} | {places} |")
     return rows
 
 

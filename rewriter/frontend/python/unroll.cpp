@@ -1,0 +1,204 @@
+// See unroll.hpp; and the lowering of such a comprehension: FunctionLowering::unrolled.
+#include "rewriter/frontend/python/unroll.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr size_t kMostTurns = 8;
+
+bool is_display(TSNode node) { return is(node, "tuple") || is(node, "list"); }
+
+bool is_unpacking(TSNode target) {
+  return is(target, "pattern_list") || is(target, "tuple_pattern") || is(target, "list_pattern");
+}
+
+}  // namespace
+
+std::optional<Unrolled> unrolled_by(TSNode node, size_t count) {
+  if (!is(node, "generator_expression") && !is(node, "list_comprehension")) return std::nullopt;
+  auto parts = children_of(node);
+  if (parts.size() != 2 || !is(parts[1], "for_in_clause")) return std::nullopt;
+  auto clause = all_children_of(parts[1]);
+  if (clause.empty() || type_of(clause.front()) != "for") return std::nullopt;  // `async for`
+  Unrolled out;
+  out.node = node;
+  out.body = parts[0];
+  out.name = field(parts[1], "left");
+  out.over = field(parts[1], "right");
+  if (!is(out.name, "identifier") || !present(out.over)) return std::nullopt;
+  if (!is_display(out.over)) return out;
+  out.items = children_of(out.over);
+  bool starred = std::any_of(out.items.begin(), out.items.end(),
+                             [](TSNode item) { return is(item, "list_splat"); });
+  if (starred || out.items.size() < 2 || (count != 0 && out.items.size() != count)) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, UnpackedParts* parts) {
+  auto text = [&](TSNode at) { return text_of(unit.text(), at); };
+  auto plain = [&](TSNode assignment) {
+    return is(assignment, "assignment") && !present(field(assignment, "type")) &&
+           is(ts_node_parent(assignment), "expression_statement");
+  };
+  TSNode parent = ts_node_parent(node);
+  TSNode above = ts_node_parent(parent);
+  if (plain(parent) && ts_node_eq(field(parent, "right"), node)) {
+    return text(field(parent, "left")) == text(kept) ? NamesItself::whole : NamesItself::no;
+  }
+  if (!plain(above)) return NamesItself::no;
+  TSNode left = field(above, "left");
+  auto targets = is_unpacking(left) ? children_of(left) : std::vector<TSNode>{};
+  if (auto turns = unrolled_by(parent, 0)) {
+    if (!ts_node_eq(turns->body, node) || text(kept) != text(turns->name)) {
+      return NamesItself::no;
+    }
+    bool same = !turns->items.empty() &&
+                std::equal(targets.begin(), targets.end(), turns->items.begin(), turns->items.end(),
+                           [&](TSNode a, TSNode b) { return text(a) == text(b); });
+    return same ? NamesItself::whole : NamesItself::turns;
+  }
+  if (!is(parent, "expression_list") || !is(left, "pattern_list")) return NamesItself::no;
+  auto values = children_of(parent);
+  if (targets.size() != values.size()) return NamesItself::no;
+  if (parts->all == 0) {
+    for (size_t i = 0; i < values.size(); ++i) parts->own += text(targets[i]) == text(values[i]);
+  }
+  parts->all = values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    parts->own += ts_node_eq(values[i], node) && text(targets[i]) == text(kept);
+  }
+  return NamesItself::no;
+}
+
+// Whether values only arrange what they read: nothing among them is a site of its own, so that the
+// text they share is edited for their layout alone.
+bool FunctionLowering::only_shapes(size_t values, size_t end) const {
+  static constexpr std::array kShapes{AxisKind::transpose, AxisKind::permute, AxisKind::contiguous,
+                                      AxisKind::cast,      AxisKind::view,    AxisKind::unflatten,
+                                      AxisKind::flatten,   AxisKind::pattern, AxisKind::query};
+  for (size_t id = values; id < end; ++id) {
+    const Value& v = g().values[id];
+    if (v.inlined) return false;
+    switch (v.kind) {
+      case Kind::literal:
+      case Kind::symbol:
+      case Kind::attribute:
+      case Kind::tuple:
+      case Kind::list:
+      case Kind::index:
+      case Kind::slice:
+        break;
+      case Kind::op: {
+        bool arithmetic = v.op->id.starts_with("operator.") && v.op->pure && !v.op->in_place;
+        if (!arithmetic && std::find(kShapes.begin(), kShapes.end(), v.op->axes) == kShapes.end()) {
+          return false;
+        }
+        break;
+      }
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+ValueId FunctionLowering::part_of(ValueId whole, size_t index, size_t count) {
+  Value part;
+  part.kind = Kind::element;
+  part.operands = {whole};
+  part.index = static_cast<int>(index);
+  part.count = static_cast<int>(count);
+  return add(std::move(part), TSNode{});
+}
+
+std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
+  if (!is_unpacking(target)) return std::nullopt;
+  auto names = children_of(target);
+  auto turns = unrolled_by(node, names.size());
+  bool starred = std::any_of(names.begin(), names.end(),
+                             [](TSNode name) { return is(name, "list_splat_pattern"); });
+  if (!turns || starred || names.size() < 2 || names.size() > kMostTurns) return std::nullopt;
+
+  // On trial: a body that does more than arrange is lowered as any comprehension is.
+  const size_t values = g().values.size(), marks = seen_log_.size(), sinks = g().sinks.size();
+  const size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
+  const size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
+  const bool outer_impure = impure_;
+  impure_ = false;
+  std::vector<ValueId> items;
+  if (turns->items.empty()) {
+    ValueId whole = expression(turns->over);
+    const Value& w = g()[whole];
+    for (size_t i = 0; i < names.size(); ++i) items.push_back(part_of(whole, i, names.size()));
+    if (w.kind == Kind::list) impure_ = true;
+  } else {
+    for (TSNode item : turns->items) items.push_back(expression(item));
+  }
+  const size_t first = g().values.size();
+  std::vector<ValueId> parts;
+  std::vector<size_t> begins;
+  bool ok = !impure_ && turns->items.size() != 1;
+  for (size_t i = 0; i < items.size() && ok; ++i) {
+    overlays_.emplace_back();
+    overlays_.back()[std::string(text(turns->name))] = items[i];
+    begins.push_back(g().values.size());
+    parts.push_back(expression(turns->body));
+    overlays_.pop_back();
+    ok = !impure_ && only_shapes(begins.back(), g().values.size()) && parts.back() >= begins.back();
+  }
+  begins.push_back(g().values.size());
+  const size_t size = ok ? begins[1] - begins[0] : 0;
+  for (size_t i = 0; i + 1 < begins.size() && ok; ++i) {
+    ok = begins[i + 1] - begins[i] == size && parts[i] - begins[i] == parts[0] - begins[0];
+    for (size_t j = 0; j < size && ok; ++j) {
+      const Value &a = g().values[first + j], &b = g().values[begins[i] + j];
+      ok = a.kind == b.kind && a.op == b.op && a.range == b.range;
+    }
+  }
+  impure_ = outer_impure || impure_;
+  ok = ok && (current_ == kNone || g().statements[current_].uses.size() == uses) &&
+       g().sinks.size() == sinks;
+  if (!ok) {
+    impure_ = outer_impure;
+    unit_.project_calls.resize(calls);
+    unit_.unresolved.resize(unresolved);
+    unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
+                          unit_.arguments.lower_bound({index_ + 1, 0}));
+    take_back(values, marks);
+    g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
+                        g().instances.end());
+    g().methods_seen.erase(g().methods_seen.lower_bound(static_cast<ValueId>(values)),
+                           g().methods_seen.end());
+    g().sinks.resize(sinks);
+    if (current_ != kNone) g().statements[current_].uses.resize(uses);
+    return std::nullopt;
+  }
+  for (size_t i = 1; i < items.size(); ++i) {
+    for (size_t j = 0; j < size; ++j) {
+      Value& v = g().values[begins[i] + j];
+      v.inlined = true;
+      v.range = {};
+      v.syntax = kNone;
+      g().repeats.emplace(static_cast<ValueId>(begins[i] + j), static_cast<ValueId>(first + j));
+    }
+  }
+  Value all;
+  all.kind = Kind::tuple;
+  all.operands = std::move(parts);
+  return add(std::move(all), node);
+}
+
+}  // namespace refit::python

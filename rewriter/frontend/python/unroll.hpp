@@ -1,0 +1,39 @@
+// Comprehensions that are unpacked at once, `q, k, v = (x.transpose(1, 2) for x in (q, k, v))`: one
+// text for several values. What such a text is made of, and whether an assignment is only of names
+// to themselves once its transposes are gone.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rewriter/frontend/python/unit.hpp"
+
+namespace refit::python {
+
+struct Unrolled {
+  TSNode node{};              // the comprehension
+  TSNode name{}, body{};      // of `body for name in …`
+  TSNode over{};              // what is gone through
+  std::vector<TSNode> items;  // its parts, where they are written out; else empty
+};
+
+// A generator or a list comprehension of one loop over one name without a condition. With a count
+// only one whose parts, if they are written out, are that many.
+std::optional<Unrolled> unrolled_by(TSNode node, size_t count);
+
+// How many parts of an unpacking assignment name themselves, of how many.
+struct UnpackedParts {
+  size_t own = 0, all = 0;
+};
+
+enum class NamesItself {
+  no,
+  whole,  // the statement has nothing left to do: `x = x`
+  turns,  // a comprehension that only hands on what it goes through
+};
+
+// What is left of the assignment in which `node` stands once only its part `kept` remains. Parts of
+// `x, y = x, y` are counted in `parts`, one call a part.
+NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, UnpackedParts* parts);
+
+}  // namespace refit::python
