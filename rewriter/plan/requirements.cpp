@@ -175,12 +175,14 @@ void Requirements::derive(const Isomorphisms& isomorphisms) {
       const Value& v = to[id];
       if (v.kind == Kind::op) ways_to_[v.op].push_back(ways_.size());
       if (v.kind == Kind::attribute) ways_to_attribute_[v.text].push_back(ways_.size());
-      if (v.kind == Kind::literal) {
-        made_literals_.insert(v.literal.text);
-        bool written = std::any_of(from.values.begin(), from.values.end(), [&](const Value& other) {
-          return other.kind == Kind::literal && same_value(other.literal, v.literal);
-        });
-        if (!written) made_numbers_.push_back(v.literal);
+      bool symbol = v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol;
+      bool written = std::any_of(from.values.begin(), from.values.end(), [&](const Value& other) {
+        return other.kind == Kind::literal && other.literal.text == v.literal.text;
+      });
+      if (symbol && !written) made_symbols_.emplace(v.literal.text, true).first->second &= stepped;
+      for (ValueId operand : v.operands) {
+        if (v.kind != Kind::op || operand == kNone || to[operand].kind != Kind::literal) continue;
+        made_numbers_.emplace_back(v.op, to[operand].literal);
       }
       made_steps_ = made_steps_ || (steps(to, id) && !stepped);
     }
@@ -251,8 +253,8 @@ Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_
   std::vector<std::string> out;
   for (const std::string& text : all) {  // one without a condition makes those with one idle
     size_t end = text.find(kCondition);
-    bool idle = end != std::string::npos &&
-                std::binary_search(all.begin(), all.end(), text.substr(0, end));
+    bool idle =
+        end != std::string::npos && std::binary_search(all.begin(), all.end(), text.substr(0, end));
     if (!idle) out.push_back(text);
   }
   return out;
@@ -298,15 +300,22 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
       for (size_t i = 0; i < std::min(signature.size(), v.operands.size()); ++i) {
         if (v.operands[i] == kNone || signature[i].default_value) continue;
         const Value& operand = graph[v.operands[i]];
-        bool made = std::any_of(
-            made_numbers_.begin(), made_numbers_.end(),
-            [&](const Literal& number) { return same_value(number, operand.literal); });
-        if (operand.kind != Kind::literal || made) continue;
-        if (auto tellings = frontend_.number(operand.literal)) out.insert(noted(std::move(*tellings)));
+        bool given = std::any_of(made_numbers_.begin(), made_numbers_.end(), [&](const auto& made) {
+          return made.first == v.op && same_value(made.second, operand.literal);
+        });
+        if (operand.kind != Kind::literal || given) continue;
+        if (auto tellings = frontend_.number(operand.literal))
+          out.insert(noted(std::move(*tellings)));
       }
-    } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol &&
-               !made_literals_.contains(v.literal.text)) {
-      out.insert({v.literal.text});  // `...`, which has one spelling
+    } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol) {
+      // `...`, which has one spelling, and may come about where a slice has a step.
+      auto made = made_symbols_.find(v.literal.text);
+      auto step = frontend_.stepped_slice();
+      std::vector<Telling> tellings{{v.literal.text}};
+      if (made != made_symbols_.end() && step) tellings.push_back(std::move(*step));
+      if (made == made_symbols_.end() || (made->second && step)) {
+        out.insert(noted(std::move(tellings)));
+      }
     } else if (v.kind == Kind::attribute) {
       add(needed(v.text));
     } else if (v.kind == Kind::slice && v.operands[1] == kNone && v.operands[2] != kNone &&

@@ -44,8 +44,8 @@ class Requirements {
  private:
   using Clause = LiteralBits;           // one of them
   using Clauses = std::vector<Clause>;  // all of them
-  // One of these texts has to stand somewhere; nullopt where there is a spelling without any. A text
-  // with a condition is followed by kCondition and that.
+  // One of these texts has to stand somewhere; nullopt where there is a spelling without any. A
+  // text with a condition is followed by kCondition and that.
   using Texts = std::optional<std::vector<std::string>>;
   static constexpr char kCondition = '\x1f';
   // A spelling that an isomorphism brings to another form.
@@ -81,9 +81,10 @@ class Requirements {
   std::vector<Way> ways_;
   std::map<const Operation*, std::vector<size_t>> ways_to_;
   std::map<std::string, std::vector<size_t>, std::less<>> ways_to_attribute_;
-  std::map<std::string, Texts> known_;   // what `needed` said, by operation and arguments
-  std::set<std::string> made_literals_;  // by isomorphisms
-  std::vector<Literal> made_numbers_;    // by isomorphisms out of none
+  std::map<std::string, Texts> known_;        // what `needed` said, by operation and arguments
+  std::map<std::string, bool> made_symbols_;  // by isomorphisms; whether only out of stepped slices
+  // Operands that isomorphisms give to operations.
+  std::vector<std::pair<const Operation*, Literal>> made_numbers_;
   bool made_steps_ = false;
   std::vector<Rule> rules_;
   LiteralBits named_, runtime_, callees_;

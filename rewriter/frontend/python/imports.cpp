@@ -85,9 +85,8 @@ std::vector<TSNode> imports_of(TSNode root) {
 }
 
 bool removes(const EditSet& edits, ByteRange range) {
-  return std::any_of(edits.edits().begin(), edits.edits().end(), [&](const Edit& e) {
-    return e.range.contains(range) && e.range.size() != 0;
-  });
+  return std::any_of(edits.edits().begin(), edits.edits().end(),
+                     [&](const Edit& e) { return e.range.contains(range) && e.range.size() != 0; });
 }
 
 // Whether a name is surely read in `scope` by what the edits leave: the first reads that the text
@@ -97,7 +96,8 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
   std::string_view text = unit.text();
   for (size_t at = text.find(name, scope.begin); at < scope.end; at = text.find(name, at + 1)) {
     size_t end = at + name.size(), before = at, next = end;
-    if ((at > 0 && word_char(text[at - 1])) || (end < text.size() && word_char(text[end]))) continue;
+    if ((at > 0 && word_char(text[at - 1])) || (end < text.size() && word_char(text[end])))
+      continue;
     while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) --before;
     while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
     if (before == 0 || text[before - 1] == '.' || next == text.size() || text[next] == '=' ||

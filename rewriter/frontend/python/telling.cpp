@@ -27,11 +27,11 @@ bool in_comment(std::string_view text, size_t at) {
 
 bool is_keyword(std::string_view word) {
   static constexpr std::string_view kKeywords[] = {
-      "False",  "None",   "True",    "and",      "as",       "assert", "async", "await",  "break",
-      "case",   "class",  "continue", "def",     "del",      "elif",   "else",  "except", "exec",
-      "finally", "for",   "from",    "global",   "if",       "import", "in",    "is",     "lambda",
-      "match",  "nonlocal", "not",   "or",       "pass",     "print",  "raise", "return", "try",
-      "type",   "while",  "with",    "yield"};
+      "False",  "None",  "True",    "and",      "as",       "assert", "async", "await",
+      "break",  "case",  "class",   "continue", "def",      "del",    "elif",  "else",
+      "except", "exec",  "finally", "for",      "from",     "global", "if",    "import",
+      "in",     "is",    "lambda",  "match",    "nonlocal", "not",    "or",    "pass",
+      "print",  "raise", "return",  "try",      "type",     "while",  "with",  "yield"};
   return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
 }
 
@@ -61,8 +61,9 @@ std::optional<std::vector<Argument>> arguments_at(std::string_view text, size_t 
   size_t at = open;
   for (; at < text.size(); ++at) {
     char c = text[at];
-    if (c == '#') return std::nullopt;
-    if (c == '"' || c == '\'') {
+    if (c == '#') {
+      at = lines.next_line(at) - 1;
+    } else if (c == '"' || c == '\'') {
       at = lines.string_end(at, 0);
       if (at == std::string_view::npos) return std::nullopt;
       --at;
@@ -131,11 +132,12 @@ bool passes(const std::vector<Argument>& arguments, const std::vector<Wanted>& w
 
 // Whether the call of the name that ends at `at` may pass what is wanted. A name that is not called
 // there may be called elsewhere.
-bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wanted) {
+bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wanted, bool method) {
   while (at < text.size() && blank(text[at])) ++at;
   if (at == text.size() || text[at] != '(') return true;
   auto arguments = arguments_at(text, at);
-  return !arguments || passes(*arguments, wanted, false) || passes(*arguments, wanted, true);
+  return !arguments || passes(*arguments, wanted, false) ||
+         (method && passes(*arguments, wanted, true));
 }
 
 // Whether an operator stands between operands, and not before the name of a dictionary.
@@ -178,10 +180,11 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
         continue;
       }
       std::string condition = right ? to_string(*right) : std::string("any");
-      out.push_back({std::move(text), std::move(condition), [right](std::string_view in, size_t at) {
-                       return has_left_operand(in, at) &&
-                              (!right || may_equal(number_at(in, at + 2), *right));
-                     }});
+      out.push_back(
+          {std::move(text), std::move(condition), [right](std::string_view in, size_t at) {
+             return has_left_operand(in, at) &&
+                    (!right || may_equal(number_at(in, at + 2), *right));
+           }});
     }
     return out;
   }
@@ -197,14 +200,17 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
     }
     Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}};
     if (k.literal != nullptr && comparable(*k.literal)) w.literal = *k.literal;
-    condition += fmt::format("{}@{}={};", p.name, position, w.literal ? to_string(*w.literal) : "*");
+    condition +=
+        fmt::format("{}@{}={};", p.name, position, w.literal ? to_string(*w.literal) : "*");
     wanted.push_back(std::move(w));
   }
   for (std::string& text : *texts) {
     size_t size = text.size();
-    out.push_back({std::move(text), condition, [wanted, size](std::string_view in, size_t at) {
-                     return in_code(in, at, size) && may_pass(in, at + size, wanted);
-                   }});
+    bool method = !operation.methods.empty();
+    out.push_back(
+        {std::move(text), condition, [wanted, size, method](std::string_view in, size_t at) {
+           return in_code(in, at, size) && may_pass(in, at + size, wanted, method);
+         }});
   }
   return out;
 }
@@ -231,9 +237,10 @@ std::optional<Telling> PythonFrontend::stepped_slice() const {
   return Telling{":", "::", [](std::string_view text, size_t at) {
                    if (in_comment(text, at)) return false;
                    for (++at; at < text.size(); ++at) {
+                     if (text[at] == '#') at = std::min(text.find('\n', at), text.size() - 1);
                      if (!space(text[at]) && text[at] != '\\') break;
                    }
-                   return at < text.size() && (text[at] == ':' || text[at] == '#');
+                   return at < text.size() && text[at] == ':';
                  }};
 }
 
