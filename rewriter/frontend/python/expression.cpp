@@ -341,6 +341,12 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
       *why = "it may come from `from " + star + " import *`";
     }
   }
+  // Python's own, unless a module that is not read may bind it, too.
+  bool all_read = std::ranges::all_of(unit_.names.names.stars, [&](const std::string& star) {
+    return context_.project.has_module(star);
+  });
+  std::string own = "builtins." + std::string(name);
+  if (all_read && context_.catalogue.find(own) != nullptr) return own;
   return std::nullopt;
 }
 

@@ -18,12 +18,16 @@ bool word_char(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// As has_word, but what stands behind a dot is another object's name.
+// As has_word, but what stands behind a dot is another object's name, and a keyword's whole string
+// (`mode="torch"`) is a word.
 bool reads_word(std::string_view text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     bool left = at == 0 || (!word_char(text[at - 1]) && text[at - 1] != '.');
-    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
-    if (left && right) return true;
+    size_t end = at + word.size();
+    bool right = end >= text.size() || !word_char(text[end]);
+    bool quoted = at > 1 && end < text.size() && (text[end] == '"' || text[end] == '\'') &&
+                  text[at - 1] == text[end] && text[at - 2] == '=';
+    if (left && right && !quoted) return true;
   }
   return false;
 }

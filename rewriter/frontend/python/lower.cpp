@@ -69,6 +69,9 @@ void FunctionLowering::run(TSNode definition) {
     if (present(annotation) && !(present(fallback) && is(fallback, "none")) &&
         (text(annotation) == "float" || text(annotation) == "int")) {
       value.literal.kind = Literal::Kind::real;
+    } else if (auto declared = present(annotation) ? declared_class(annotation) : std::nullopt) {
+      value.literal.kind = Literal::Kind::symbol;
+      value.literal.text = std::move(*declared);
     }
     ValueId id = add(std::move(value), name);
     bind(text(name), id);

@@ -110,6 +110,8 @@ class FunctionLowering {
                                                      std::string* why);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
+  // The class that an annotation names, alone or beside None.
+  std::optional<std::string> declared_class(TSNode annotation);
   // The values whose storage a value may share: what it is a view, a part or a container of.
   struct Roots {
     bool known = false;

@@ -397,10 +397,8 @@ class Scanner {
     if (colon != std::string_view::npos) {
       segments[0] = trimmed(text_.substr(begin, colon - begin));
     }
-    for (size_t s = 0; s < segments.size(); ++s) {
-      bool last = s + 1 == segments.size();
-      target(segments[s], last && !augmented ? right : std::string_view{}, begin, end, guarded,
-             names);
+    for (std::string_view segment : segments) {
+      target(segment, augmented ? std::string_view{} : right, begin, end, guarded, names);
     }
   }
 

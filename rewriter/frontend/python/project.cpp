@@ -105,12 +105,11 @@ class Indexer {
       inner.emplace_back(field(node, "definition"), guarded);
     } else if (type == "expression_statement") {
       for (TSNode child : children_of(node)) {
-        while (is(child, "assignment")) {
-          TSNode right = field(child, "right");
-          target(field(child, "left"), is(right, "assignment") ? TSNode{} : right, range_of(node),
-                 guarded);
-          child = right;
-          if (!present(child)) break;
+        TSNode given = child;  // to all of `a = b = None`
+        while (present(given) && is(given, "assignment")) given = field(given, "right");
+        while (present(child) && is(child, "assignment")) {
+          target(field(child, "left"), given, range_of(node), guarded);
+          child = field(child, "right");
         }
         if (present(child) && is(child, "augmented_assignment")) {
           target(field(child, "left"), TSNode{}, range_of(node), guarded);
