@@ -51,7 +51,7 @@ std::vector<std::string> sorted(std::vector<std::string> texts) {
 
 Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogue,
                            const Isomorphisms& isomorphisms, const Frontend& frontend)
-    : frontend_(frontend) {
+    : frontend_(frontend), catalogue_(catalogue) {
   derive(isomorphisms);
   std::vector<std::vector<Draft>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
@@ -272,6 +272,18 @@ Requirements::Texts Requirements::needed(const Graph& graph, ValueId id) {
   return known_.emplace(std::move(key), std::move(texts)).first->second;
 }
 
+// Of one of these operations, by their names.
+Requirements::Texts Requirements::any_of(const std::vector<Literal>& names) {
+  std::vector<std::string> out;
+  for (const Literal& name : names) {
+    const Operation* operation = catalogue_.find(name.text);
+    auto texts = operation == nullptr ? std::nullopt : needed(*operation);
+    if (!texts) return std::nullopt;
+    out.insert(out.end(), texts->begin(), texts->end());
+  }
+  return sorted(std::move(out));
+}
+
 // Of an operation with any arguments.
 Requirements::Texts Requirements::needed(const Operation& operation) {
   Value v;
@@ -337,6 +349,11 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
   }
   auto add_pattern = [&](const CompiledPattern& pattern, bool with_choices) {
     std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
+    for (const Where& clause : pattern.source->where) {
+      // One without a code says which sites are meant at all.
+      if (clause.kind != "computed_from" || !clause.code.empty() || clause.or_assume) continue;
+      if (auto texts = any_of(clause.values)) drafts.front().push_back(std::move(*texts));
+    }
     if (with_choices) {
       for (const auto& [hole, alternatives] : rule.choices) {
         bool used =

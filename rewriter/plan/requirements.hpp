@@ -65,6 +65,7 @@ class Requirements {
   // By which texts an operation of a graph, or an attribute of that name, can come about.
   Texts own(const graph::Graph& graph, graph::ValueId id);
   Texts needed(const graph::Graph& graph, graph::ValueId id);
+  Texts any_of(const std::vector<Literal>& names);
   Texts needed(const Operation& operation);
   Texts needed(const std::string& attribute);
   Texts with_ways(Texts texts, const std::vector<size_t>& ways);
@@ -76,6 +77,7 @@ class Requirements {
   static void keep_smallest(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
+  const Catalogue& catalogue_;
   Literals literals_;
   std::map<std::string, Literals::Check, std::less<>> checks_;  // by text and condition
   std::vector<Way> ways_;
