@@ -249,7 +249,7 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
   // Enough blocks, and not many that are nearly empty; the grid's second dimension has 16 bits.
   const std::int64_t own = rows.sizes[inner], outer = count / own;
   const bool fills =
-      ceil_div(own, plan.block_rows()) * outer >= std::int64_t{4} * device.multiprocessors;
+      ceil_div(own, plan.block_rows()) * outer >= std::int64_t{3} * device.multiprocessors;
   if (!fills || (outer > 1 && (own < 8 * plan.block_rows() || outer > 65535))) return {};
   return plan;
 }

@@ -153,8 +153,8 @@ def _source(tensor, arguments, storages, outputs):
 
 
 def _describe_python(arguments, repeat, tensors):
-    """A function of the call's tensors that computes it by ``repeat``, which is no launch of the
-    library; None where an operand is not an argument itself."""
+    """A function of the call's tensors that computes it by ``repeat``, a function of ``tensors`` in
+    their order and no launch of the library; None where an operand is not an argument itself."""
     places = {}
     for name, tensor in tensors.items():
         for i, argument in enumerate(arguments):
@@ -165,12 +165,10 @@ def _describe_python(arguments, repeat, tensors):
             return None
     if len(set(places.values())) != len({id(a) for a in arguments}):
         return None  # an argument that was read: its values are then part of the call
-    items = tuple(places.items())
-
-    def call(*arguments):
-        return repeat({name: arguments[i] for name, i in items})
-
-    return call
+    order = tuple(places.values())
+    if order == tuple(range(len(arguments))):
+        return repeat
+    return lambda *arguments: repeat(*(arguments[i] for i in order))
 
 
 def _describe(args, keywords, launch, result):

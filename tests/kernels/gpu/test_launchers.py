@@ -421,6 +421,14 @@ def test_activation(kind, dtype):
         check(result, x.double() * activated(gate, kind), size)
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+def test_exact_gelu_of_a_large_tensor(dtype):
+    """Two vectors a thread, and no even number of them."""
+    for like in (None, "padded"):
+        x = normal(8209, 8200, dtype=dtype, like=like) * 4
+        check(launchers.activation(x, poisoned(x), "gelu"), activated(x, "gelu"), x.double().abs())
+
+
 @pytest.mark.parametrize("kind", launchers.ACTIVATIONS)
 def test_activation_of_every_half(kind):
     x = torch.arange(65536, device="cuda").to(torch.uint16).view(torch.float16)
