@@ -263,20 +263,11 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
 }
 
 std::string SitePlanner::rank_not_shown(ValueId call, const Layout& layout) const {
-  std::string unknown, other;
-  bool shown = false;
   for (const auto& [name, letters] : layout.operands) {
     auto r = rank_of(g_, g_.argument(call, name));
-    if (!r) {
-      unknown = name;
-    } else if (*r != static_cast<int>(letters.size())) {
-      other = name;
-    } else {
-      shown = true;
-    }
+    if (!r || *r != static_cast<int>(letters.size())) return name;
   }
-  if (!other.empty()) return other;
-  return shown && g_[call].op->one_rank ? "" : unknown;
+  return "";
 }
 
 LayoutContext SitePlanner::layout_context() const {
