@@ -290,12 +290,6 @@ def x1d(x, cos, sin):
     return x[0, 0, 0] * cos[0] + rotate_half(x[0, 0, 0]) * sin[0]
 
 
-def odd(x, cos, sin):
-    y = x[..., :7]
-    a, b = y.chunk(2, -1)
-    return torch.cat((-b, a), -1) * sin[..., :7] + y * cos[..., :7]
-
-
 def two(x, cos, sin):
     a, b = x.chunk(2, 1)
     return a * cos + rotate_half(a) * sin, b * cos + rotate_half(b) * sin
