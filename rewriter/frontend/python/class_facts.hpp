@@ -58,6 +58,7 @@ class ClassFacts {
     std::vector<std::string> kin;  // with itself; filled when first asked for
     // Right-hand sides by attribute; a null node where a value is given in another way.
     std::map<std::string, std::vector<TSNode>, std::less<>> stores;
+    std::vector<std::string> computed;                // beginnings of names that are put together
     std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
   };
   struct Answer {
@@ -74,6 +75,7 @@ class ClassFacts {
   };
 
   void read(Class& c);
+  void note_store_by_name(Class& c, TSNode call);
   const std::vector<std::string>& kin_of(const std::string& class_name);
   Answer& answer(const std::string& class_name, std::string_view attribute);
   bool stored_by_others(std::string_view attribute) const;

@@ -85,6 +85,7 @@ class FunctionLowering {
   ValueId subscript(TSNode node);
   ValueId binary(TSNode node);
   ValueId comparison(TSNode node);
+  void read_later(TSNode body);
   ValueId comprehension(TSNode node);
   // The parts of a comprehension that is unpacked at once into names, as a tuple.
   std::optional<ValueId> unrolled(TSNode target, TSNode node);
