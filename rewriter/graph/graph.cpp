@@ -7,10 +7,17 @@
 namespace refit::graph {
 
 std::optional<uint32_t> Graph::name_index(std::string_view name) const {
-  for (uint32_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return i;
+  constexpr size_t kFew = 16;
+  if (names.size() <= kFew) {
+    auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) return std::nullopt;
+    return static_cast<uint32_t>(at - names.begin());
   }
-  return std::nullopt;
+  for (auto i = static_cast<uint32_t>(name_numbers_.size()); i < names.size(); ++i) {
+    name_numbers_.emplace(names[i], i);
+  }
+  auto found = name_numbers_.find(name);
+  return found == name_numbers_.end() ? std::nullopt : std::optional<uint32_t>(found->second);
 }
 
 DefinitionId Graph::reaching(uint32_t name, uint32_t time) const {
@@ -37,6 +44,11 @@ void Graph::derive() const {
   live_.assign(values.size(), false);
   users_.assign(values.size(), {});
   statement_use_.assign(values.size(), false);
+  definers_.clear();
+  for (DefinitionId d = 0; d < definitions.size(); ++d) {
+    definers_.emplace_back(definitions[d].value, d);
+  }
+  std::sort(definers_.begin(), definers_.end());
   std::vector<ValueId> work;
   auto reach = [&](ValueId id) {
     if (id != kNone && !live_[id]) {
@@ -67,6 +79,14 @@ void Graph::derive() const {
       if (list.empty() || list.back() != id) list.push_back(id);
     }
   }
+}
+
+std::vector<DefinitionId> Graph::definitions_of(ValueId id) const {
+  derive();
+  std::vector<DefinitionId> out;
+  auto at = std::lower_bound(definers_.begin(), definers_.end(), std::pair(id, DefinitionId{0}));
+  for (; at != definers_.end() && at->first == id; ++at) out.push_back(at->second);
+  return out;
 }
 
 const std::vector<bool>& Graph::live() const {

@@ -115,12 +115,14 @@ bool Run::retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
 Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
                          const std::string& bytes) {
   Further out;
-  std::vector<EditSet> made{edits};
+  EditSet made = edits;          // of the round before
+  std::vector<Origins> origins;  // of all rounds
+  origins.emplace_back(edits);
   std::string now = bytes;
   std::unique_ptr<Unit> held;  // of the round before
   for (int round = 0; round <= kRounds; ++round) {
     const Unit& last = held == nullptr ? unit : *held;
-    std::unique_ptr<Unit> next = reload(i, last, made.back(), now);
+    std::unique_ptr<Unit> next = reload(i, last, made, now);
     if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
       out.broken = true;
       return out;
@@ -142,9 +144,9 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
       Finding f = sites[c]->finding;
       f.after = realised->after[c];
       uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
-      for (const EditSet& before : std::views::reverse(made)) {
-        begin = before.original(begin);
-        end = before.original(end);
+      for (const Origins& round_before : std::views::reverse(origins)) {
+        begin = round_before.before(begin);
+        end = round_before.before(end);
       }
       // A text that an earlier round moved is said where it stood.
       std::string_view whole = unit.source().text();
@@ -172,7 +174,8 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
     auto encoded = unit.source().encode(text);
     if (!encoded) return out;
     now = out.bytes = std::move(*encoded);
-    made.push_back(std::move(realised->edits));
+    made = std::move(realised->edits);
+    origins.emplace_back(made);
     held = std::move(next);
   }
   return out;

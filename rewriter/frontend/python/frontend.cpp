@@ -232,7 +232,7 @@ class Assembly {
   }
 
   std::set<std::string> run() {
-    std::vector<std::pair<uint32_t, size_t>> order;
+    Order order;
     for (size_t c = 0; c < changes_.size(); ++c) order.emplace_back(site(c).size(), c);
     std::sort(order.begin(), order.end());
     std::vector<Spelling> spellings(changes_.size());
@@ -244,9 +244,7 @@ class Assembly {
         refuse(c, "name-taken", spelling.error().message);
       }
     }
-    // Whatever is refused takes its edits with it, so the rest is put together again.
-    while (!attempt(order, spellings)) {
-    }
+    assemble(order, spellings);
     std::set<std::string> modules;
     for (size_t c = 0; c < changes_.size(); ++c) {
       if (out_.accepted[c] && !spellings[c].import.empty()) modules.insert(spellings[c].import);
@@ -278,11 +276,46 @@ class Assembly {
                     unit_.source().position(site(larger).begin).line));
   }
 
+  using Order = std::vector<std::pair<uint32_t, size_t>>;
+
+  // Changes of different functions have no text in common, so each outermost function's are put
+  // together by themselves; should they have some all the same, all together.
+  void assemble(const Order& order, const std::vector<Spelling>& spellings) {
+    std::map<uint32_t, Order> groups;
+    for (const auto& entry : order)
+      groups[outermost(changes_[entry.second].function)].push_back(entry);
+    const std::vector<bool> before = out_.accepted;
+    EditSet all;
+    bool apart = true;
+    for (const auto& [function, group] : groups) {
+      put_together(group, spellings);
+      apart = apart && all.add_all(out_.edits).has_value();
+    }
+    if (apart) {
+      out_.edits = std::move(all);
+      return;
+    }
+    out_.accepted = before;
+    put_together(order, spellings);
+  }
+
+  // Whatever is refused takes its edits with it, so the rest is put together again.
+  void put_together(const Order& order, const std::vector<Spelling>& spellings) {
+    while (!attempt(order, spellings)) {
+    }
+  }
+
+  uint32_t outermost(uint32_t function) const {
+    for (uint32_t up = function; up != kNone && up != 0; up = unit_.functions[up].parent) {
+      function = up;
+    }
+    return function;
+  }
+
   using Key = std::pair<uint32_t, uint32_t>;
   static Key key(const Edit& e) { return {e.range.begin, e.range.end}; }
 
-  bool attempt(const std::vector<std::pair<uint32_t, size_t>>& order,
-               const std::vector<Spelling>& spellings) {
+  bool attempt(const Order& order, const std::vector<Spelling>& spellings) {
     EditSet all;
     std::map<Key, size_t> owners;
     std::map<uint32_t, Doomed> doomed;

@@ -94,13 +94,15 @@ bool pragma(std::string_view comment) {
          comment.starts_with("pyright:");
 }
 
-bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    bool left = at == 0 || !word_char(text[at - 1]);
-    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
-    if (left && right) return true;
+void add_words(std::string_view text, bool behind_dots, Words& out) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!word_char(text[at])) continue;
+    size_t begin = at;
+    while (at < text.size() && word_char(text[at])) ++at;
+    if (behind_dots || begin == 0 || text[begin - 1] != '.') {
+      out.insert(text.substr(begin, at - begin));
+    }
   }
-  return false;
 }
 
 std::vector<NameRead> names_read(TSNode root, std::string_view source) {
