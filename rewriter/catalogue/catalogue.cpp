@@ -280,13 +280,17 @@ std::vector<std::string> name_words(const Operation& operation) {
   std::vector<std::string_view> names{operation.id};
   names.insert(names.end(), operation.names.begin(), operation.names.end());
   auto last = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
+  // One name tells of another where the other cannot be written without its last part. What tells
+  // stays, so `a.f.g` and `b.g.f` do not leave each other out, nor `a.f.f` itself.
   std::vector<std::string> out;
-  for (std::string_view name : names) {
-    bool told = std::any_of(names.begin(), names.end(), [&](std::string_view other) {
-      std::string inside = "." + std::string(last(other)) + ".";
-      return name.find(inside) != std::string_view::npos;
-    });
-    if (!told) out.emplace_back(last(name));
+  std::vector<bool> tells(names.size()), told(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t by = 0; by < names.size() && !tells[i] && !told[i]; ++by) {
+      std::string inside = "." + std::string(last(names[by])) + ".";
+      if (by == i || told[by] || names[i].find(inside) == std::string_view::npos) continue;
+      told[i] = tells[by] = true;
+    }
+    if (!told[i]) out.emplace_back(last(names[i]));
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -179,22 +179,46 @@ bool Graph::same(ValueId a, ValueId b) const {
 
 DefinitionId effective(const Graph& graph, DefinitionId definition,
                        const std::set<StatementId>& dead) {
-  for (int step = 0; step < 10000 && definition != kNone; ++step) {
-    const Definition& d = graph.definitions[definition];
-    if (d.statement == kNone) return definition;
-    if (d.join) {
-      DefinitionId a = effective(graph, d.then_side, dead);
-      DefinitionId b = effective(graph, d.else_side, dead);
-      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
-                     graph.definitions[a].value == graph.definitions[b].value)) {
-        return a;
-      }
-      return definition;
+  // What a definition becomes but for joins.
+  auto behind = [&](DefinitionId id) {
+    while (id != kNone) {
+      const Definition& d = graph.definitions[id];
+      if (d.statement == kNone || d.join || !dead.contains(d.statement)) break;
+      id = d.previous;
     }
-    if (!dead.contains(d.statement)) return definition;
-    definition = d.previous;
+    return id;
+  };
+  auto joins = [&](DefinitionId id) {
+    return id != kNone && graph.definitions[id].join && graph.definitions[id].statement != kNone;
+  };
+  definition = behind(definition);
+  if (!joins(definition)) return definition;
+  // Joins from the innermost outwards, each once, however many lead to it.
+  std::map<DefinitionId, DefinitionId> known;
+  std::vector<DefinitionId> work{definition};
+  while (!work.empty()) {
+    const DefinitionId id = work.back();
+    const Definition& d = graph.definitions[id];
+    DefinitionId sides[2] = {behind(d.then_side), behind(d.else_side)};
+    bool ready = true;
+    for (DefinitionId& side : sides) {
+      if (!joins(side)) continue;
+      auto found = known.find(side);
+      if (found == known.end()) {
+        work.push_back(side);
+        ready = false;
+        break;
+      }
+      side = found->second;
+    }
+    if (!ready) continue;
+    work.pop_back();
+    auto [a, b] = sides;
+    bool one = a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
+                          graph.definitions[a].value == graph.definitions[b].value);
+    known[id] = one ? a : id;
   }
-  return definition;
+  return known.at(definition);
 }
 
 std::string dump(const Graph& graph, ValueId id, int depth) {

@@ -53,6 +53,7 @@ struct Value {
   Kind kind = Kind::opaque;
   const Operation* op = nullptr;  // op; for call: the known callee whose arguments did not bind
   std::string text;
+  // What a literal is; of a parameter its kind as the declaration shows it: a number, or the class.
   Literal literal;
   std::vector<ValueId> operands;
   // call: one an argument, "" for a positional one; unknown: the qualified names that it may mean

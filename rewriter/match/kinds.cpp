@@ -102,6 +102,9 @@ bool has_one_size(const Graph& g, ValueId id) {
          at.operands[0] != kNone && integer(g, at.operands[0]) == -1;
 }
 
+// The class of what a parameter is declared as (graph.hpp: Value::literal).
+constexpr std::string_view kTensor = "torch.Tensor";
+
 bool is_tensor_or_none(const Graph& g, ValueId id) {
   Walk walk(id);
   while (auto at = walk.next()) {
@@ -111,6 +114,9 @@ bool is_tensor_or_none(const Graph& g, ValueId id) {
       walk.reach(v.operands[2]);
     } else if (v.kind == Kind::literal) {
       if (v.literal.kind != Literal::Kind::none) return false;
+    } else if (v.kind == Kind::parameter) {
+      bool tensor = v.literal.kind == Literal::Kind::symbol && v.literal.text == kTensor;
+      if (!tensor) return false;
     } else if (v.kind == Kind::index) {
       walk.reach(v.operands[0]);
     } else if (v.kind == Kind::op && v.op->library == "operator") {

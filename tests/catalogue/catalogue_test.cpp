@@ -61,6 +61,13 @@ TEST(Catalogue, NameWordsAreThoseThatTell) {
   other.id = "a.one";
   other.names = {"a.two", "a.one.of", "one"};
   EXPECT_EQ(name_words(other), (std::vector<std::string>{"one", "two"}));
+
+  Operation own;  // a module and its function of one name; two names, each inside the other
+  own.id = "library.norm.norm";
+  EXPECT_EQ(name_words(own), std::vector<std::string>{"norm"});
+  own.id = "library.one.two";
+  own.names = {"library.two.one"};
+  EXPECT_EQ(name_words(own), std::vector<std::string>{"one"});
 }
 
 TEST(Catalogue, EveryAxisKindHasItsParameters) {

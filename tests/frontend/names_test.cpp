@@ -39,6 +39,11 @@ const Row kImports[] = {
      "try:\n  from torch import rsqrt\nexcept ImportError:\n  rsqrt = None\ndef f(a):\n"
      "  return rsqrt(a)\n",
      "torch.rsqrt(a, -)"},
+    {"fallback_in_a_chain",
+     "a = rsqrt = b = None\ntry:\n  from torch import rsqrt\nexcept ImportError:\n  pass\ndef "
+     "f(a):\n"
+     "  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
     {"module_alias", "import torch\nr = torch.rsqrt\ndef f(a):\n  return r(a)\n",
      "torch.rsqrt(a, -)"},
     {"local_alias", "import torch\ndef f(a):\n  r = torch.rsqrt\n  return r(a)\n",

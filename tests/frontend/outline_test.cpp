@@ -57,7 +57,7 @@ const Row kRows[] = {
     {"match", "match x:\n  case 1:\n    a = 1\n  case _:\n    b = 2\nmatch = 3\ncase = match\n"},
     {"assignments",
      "a = 1\nb = c = a\nd, (e, *f) = g\n[h, i] = j\nk: int = 3\nl: int\nm += 1\nn = o.p.q\n"
-     "r = None\nx.y = 1\nz[0] = 2\n"},
+     "r = None\ns = t = u = None\nv = w = a.b\nx.y = 1\nz[0] = 2\n"},
     {"compared", "a == b\nassert c <= d\ne = f != g\nh = i == j\nk = (l := 3)\nm >>= 2\n"},
     {"lambda", "f = lambda x: x\nlambda y: y\ng = {1: 2}[1]\n"},
     {"semicolons", "import a; b = 1; from c import d\n"},

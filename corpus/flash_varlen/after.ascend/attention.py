@@ -36,3 +36,11 @@ def windowed(q, k, v, cu, longest, window):
 
 def paged(q, k, v, cu, longest, table):
     return flash_attn_varlen_func(q, k, v, cu, cu, longest, longest, block_table=table)
+
+
+def longest_of(q, k, v, cu, lengths):
+    return mindiesd.attention_forward_varlen(q, k, v, cu, cu)
+
+
+def other_max(q, k, v, cu, lengths, max):
+    return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths), max(lengths))

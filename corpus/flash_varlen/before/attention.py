@@ -29,3 +29,11 @@ def windowed(q, k, v, cu, longest, window):
 
 def paged(q, k, v, cu, longest, table):
     return flash_attn_varlen_func(q, k, v, cu, cu, longest, longest, block_table=table)
+
+
+def longest_of(q, k, v, cu, lengths):
+    return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths), max(lengths))
+
+
+def other_max(q, k, v, cu, lengths, max):
+    return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths), max(lengths))

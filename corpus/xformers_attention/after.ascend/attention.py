@@ -2,6 +2,7 @@ import mindiesd
 import torch
 import xformers
 import xformers.ops
+from torch import Tensor
 from xformers.ops import LowerTriangularMask, memory_efficient_attention
 
 
@@ -22,7 +23,7 @@ def four(q, k, v, heads):
     return x.reshape(b, n, c)
 
 
-def biased(q, k, v, mask, heads):
+def biased(q, k, v, mask: torch.Tensor, heads):
     b, n, c = q.shape
     q, k, v = (q.view(b, n, heads, -1), k.view(b, n, heads, -1), v.view(b, n, heads, -1))
     return memory_efficient_attention(q, k, v, attn_bias=mask, scale=0.125)
@@ -43,3 +44,15 @@ def causal(q, k, v, b, n, heads, d):
 def widened(q, k, v, b, n, heads, d):
     q, k, v = q.view(b, n, heads, d), k.view(b, n, heads, d), v.view(b, n, heads, d)
     return memory_efficient_attention(q, k, v, output_dtype=torch.float32)
+
+
+def declared(qkv, heads, bias: "Optional[Tensor]" = None):
+    b, n, c = qkv.shape
+    q, k, v = xformers.ops.unbind(qkv.reshape(b, n, 3, heads, -1), 2)
+    return memory_efficient_attention(q, k, v, attn_bias=bias)
+
+
+def undeclared(qkv, heads, bias=None):
+    b, n, c = qkv.shape
+    q, k, v = xformers.ops.unbind(qkv.reshape(b, n, 3, heads, -1), 2)
+    return memory_efficient_attention(q, k, v, attn_bias=bias)

@@ -94,6 +94,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
     }
     if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
     const auto& before = static_cast<const PythonUnit&>(*focus->before);
+    if (before.tree.released()) return Tree(source.text());
     return Tree(source.text(), before.tree, before.source(), *focus->edits);
   }();
   auto unit =
@@ -143,6 +144,9 @@ Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
   }
   unit.names = index_module(unit.tree.root(), unit.text(), unit.module, false);
   lower_unit(unit, {project_, catalogue_, isomorphisms_, true});
+  if (!unit.too_deep.empty()) {
+    return failure("the pattern is nested too deeply: more than 200 levels are not followed");
+  }
   if (unit.functions.size() < 2 || unit.functions[1].graph.results.size() != 1) {
     return failure("a pattern ends in exactly one `return`");
   }

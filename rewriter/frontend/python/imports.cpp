@@ -228,7 +228,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
   Reads reads;
   collect(unit.tree.root(), unit.text(), reads);
   Words written;  // that new text reads
-  for (const Edit& e : edits.edits()) add_words(e.replacement, false, written);
+  for (const Edit& e : edits.edits()) add_words(e.replacement, WordsOf::names_read, written);
   // Names all of whose reads the edits remove, and that no new text reads.
   auto lost = [&](std::string_view name, ByteRange scope) {
     auto found = reads.names.find(name);
@@ -259,7 +259,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       ByteRange range{part.header, part.body.end};
       std::string_view text = unit.source().slice(range);
       Words words;
-      if (!names.empty()) add_words(text, true, words);
+      if (!names.empty()) add_words(text, WordsOf::all, words);
       bool asked = std::any_of(words.begin(), words.end(),
                                [&](std::string_view word) { return names.contains(word); });
       if (!asked) continue;
@@ -283,7 +283,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     bool prose =
         s.find(' ') != std::string_view::npos && s.find_first_of("[.|,") == std::string_view::npos;
     if (!prose && s.size() < 120 && s.find('\n') == std::string_view::npos) {
-      add_words(s, true, quoted);
+      add_words(s, WordsOf::all, quoted);
     }
   }
   for (TSNode statement : reads.imports) {

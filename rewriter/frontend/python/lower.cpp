@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/text/stack.hpp"
 
 namespace refit::python {
 
@@ -69,6 +70,9 @@ void FunctionLowering::run(TSNode definition) {
     if (present(annotation) && !(present(fallback) && is(fallback, "none")) &&
         (text(annotation) == "float" || text(annotation) == "int")) {
       value.literal.kind = Literal::Kind::real;
+    } else if (auto declared = present(annotation) ? declared_class(annotation) : std::nullopt) {
+      value.literal.kind = Literal::Kind::symbol;
+      value.literal.text = std::move(*declared);
     }
     ValueId id = add(std::move(value), name);
     bind(text(name), id);
@@ -218,6 +222,11 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
 }
 
 bool FunctionLowering::block(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names(bound_names(node, unit_.text()), "nested too deeply", {});
+    return true;
+  }
   bool falls = true;
   for (TSNode child : statements_of(node)) {
     if (!falls) {
@@ -469,6 +478,11 @@ std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
 }
 
 void FunctionLowering::define_class(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names({std::string(text(field(node, "name")))}, "nested too deeply", {});
+    return;
+  }
   auto id = open(node, StatementKind::other);
   TSNode bases = field(node, "superclasses");
   if (present(bases)) {

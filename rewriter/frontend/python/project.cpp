@@ -63,28 +63,37 @@ class Indexer {
     out_.names.bindings[std::string(name)].push_back(std::move(binding));
   }
 
-  void target(TSNode node, TSNode right, ByteRange at, bool guarded) {
-    if (is(node, "identifier")) {
-      Binding b{Binding::Kind::assignment, "", at, guarded};
-      if (present(right) && is(right, "none")) b.kind = Binding::Kind::none;
-      std::string_view name = text_of(source_, node);
-      if (present(right) && (is(right, "attribute") || is(right, "identifier"))) {
-        b.qualified = text_of(source_, right);  // an alias: `sdpa = F.scaled_dot_product_attention`
+  void target(TSNode whole, TSNode value, ByteRange at, bool guarded) {
+    std::vector<TSNode> work{whole};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      if (is(node, "identifier")) {
+        bind_name(node, ts_node_eq(node, whole) ? value : TSNode{}, at, guarded);
+      } else if (is(node, "pattern_list") || is(node, "tuple_pattern") ||
+                 is(node, "list_pattern")) {
+        auto parts = children_of(node);
+        work.insert(work.end(), parts.rbegin(), parts.rend());
       }
-      if (name == "__all__" && present(right)) {
-        for (TSNode item : children_of(right)) {
-          if (!is(item, "string")) continue;
-          for (TSNode part : children_of(item)) {
-            if (is(part, "string_content")) out_.all.emplace_back(text_of(source_, part));
-          }
+    }
+  }
+
+  void bind_name(TSNode node, TSNode right, ByteRange at, bool guarded) {
+    Binding b{Binding::Kind::assignment, "", at, guarded};
+    if (present(right) && is(right, "none")) b.kind = Binding::Kind::none;
+    std::string_view name = text_of(source_, node);
+    if (present(right) && (is(right, "attribute") || is(right, "identifier"))) {
+      b.qualified = text_of(source_, right);  // an alias: `sdpa = F.scaled_dot_product_attention`
+    }
+    if (name == "__all__" && present(right)) {
+      for (TSNode item : children_of(right)) {
+        if (!is(item, "string")) continue;
+        for (TSNode part : children_of(item)) {
+          if (is(part, "string_content")) out_.all.emplace_back(text_of(source_, part));
         }
       }
-      bind(name, std::move(b));
-      return;
     }
-    if (is(node, "pattern_list") || is(node, "tuple_pattern") || is(node, "list_pattern")) {
-      for (TSNode child : children_of(node)) target(child, TSNode{}, at, guarded);
-    }
+    bind(name, std::move(b));
   }
 
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {
@@ -105,12 +114,11 @@ class Indexer {
       inner.emplace_back(field(node, "definition"), guarded);
     } else if (type == "expression_statement") {
       for (TSNode child : children_of(node)) {
-        while (is(child, "assignment")) {
-          TSNode right = field(child, "right");
-          target(field(child, "left"), is(right, "assignment") ? TSNode{} : right, range_of(node),
-                 guarded);
-          child = right;
-          if (!present(child)) break;
+        TSNode given = child;  // to all of `a = b = None`
+        while (present(given) && is(given, "assignment")) given = field(given, "right");
+        while (present(child) && is(child, "assignment")) {
+          target(field(child, "left"), given, range_of(node), guarded);
+          child = field(child, "right");
         }
         if (present(child) && is(child, "augmented_assignment")) {
           target(field(child, "left"), TSNode{}, range_of(node), guarded);

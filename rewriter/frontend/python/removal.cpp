@@ -154,7 +154,7 @@ class Orphans {
     const auto& all = edits_.edits();
     auto e = all.lower_bound(Edit{{function_.range.begin, function_.range.begin}, ""});
     for (; e != all.end() && e->range.begin <= function_.range.end; ++e) {
-      if (function_.range.contains(e->range)) add_words(e->replacement, true, out);
+      if (function_.range.contains(e->range)) add_words(e->replacement, WordsOf::all, out);
     }
     return out;
   }

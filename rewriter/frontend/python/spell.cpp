@@ -132,21 +132,22 @@ class Speller {
     return out;
   }
 
-  // A local name that means the value at the root's place.
+  // A local name that means the value at the root's place: the one that the code there reads, where
+  // several do, else the one given last.
   std::optional<std::string> named(ValueId id) {
     const Value& v = g_[id];
     std::optional<std::string> best;
-    uint32_t best_time = 0;
+    std::pair<bool, uint32_t> best_rank;
     std::set<uint32_t> names;
     for (DefinitionId d : g_.definitions_of(id)) names.insert(g_.definitions[d].name);
     for (uint32_t name : names) {
       DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
       if (d == kNone || g_.definitions[d].value != id) continue;
       if (v.kind == Kind::parameter && g_.names[name] == v.text) return v.text;
-      uint32_t when = d;
-      if (!best || when >= best_time) {
+      std::pair<bool, uint32_t> rank{read_here(g_.names[name]), d};
+      if (!best || rank >= best_rank) {
         best = g_.names[name];
-        best_time = when;
+        best_rank = rank;
       }
     }
     if (!best && v.kind == Kind::unknown && v.range.size() != 0) {
@@ -155,6 +156,24 @@ class Speller {
       if (!g_.name_index(text)) return std::string(text);
     }
     return best;
+  }
+
+  // Whether the name stands in the text that is rewritten or that goes with it.
+  bool read_here(std::string_view name) const {
+    if (stands_in(root_range_, name)) return true;
+    return std::any_of(dead_.begin(), dead_.end(), [&](StatementId dead) {
+      return stands_in(g_.statements[dead].range, name);
+    });
+  }
+
+  bool stands_in(ByteRange range, std::string_view name) const {
+    std::string_view text = unit_.source().slice(range);
+    for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+      size_t end = at + name.size();
+      bool begins = at == 0 || (!name_char(text[at - 1]) && text[at - 1] != '.');
+      if (begins && (end == text.size() || !name_char(text[end]))) return true;
+    }
+    return false;
   }
 
   // The value's own text, where every name in it still means what it did.

@@ -58,7 +58,7 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range) {
       if (range.contains(r)) found.push_back(r);
       continue;
     }
-    for (TSNode child : all_children_of(node)) work.push_back(child);
+    for (TSNode child : children_in(node, range)) work.push_back(child);
   }
   std::sort(found.begin(), found.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
@@ -94,12 +94,15 @@ bool pragma(std::string_view comment) {
          comment.starts_with("pyright:");
 }
 
-void add_words(std::string_view text, bool behind_dots, Words& out) {
+void add_words(std::string_view text, WordsOf which, Words& out) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (!word_char(text[at])) continue;
     size_t begin = at;
     while (at < text.size() && word_char(text[at])) ++at;
-    if (behind_dots || begin == 0 || text[begin - 1] != '.') {
+    char before = begin == 0 ? ' ' : text[begin - 1];
+    bool quoted = begin > 1 && at < text.size() && (text[at] == '"' || text[at] == '\'') &&
+                  before == text[at] && text[begin - 2] == '=';
+    if (which == WordsOf::all || (before != '.' && !quoted)) {
       out.insert(text.substr(begin, at - begin));
     }
   }

@@ -29,6 +29,17 @@ class PythonUnit : public Unit {
   PythonUnit(Source file, std::string name, Tree parsed)
       : Unit(std::move(file)), relative(std::move(name)), tree(std::move(parsed)) {}
   std::string_view text() const { return source_.text(); }
+  void release() override {
+    Unit::release();
+    classes.reset();
+    tree.release();
+    names = {};
+    nodes = {};
+    arguments.clear();
+    annotated.clear();
+    methods.clear();
+    spellings.reset();
+  }
 
   std::string relative;
   Tree tree;
