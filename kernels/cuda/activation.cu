@@ -1,11 +1,11 @@
 // Activations and gated products. Entry point: activation.
 //
-// Traffic: input (and gate) once, output once. A thread takes one vector: with all 2048 threads of
-// a multiprocessor resident that is enough in flight, and blocks that each read a small dense piece
-// use the memory best (on an H200 a copy of 2 GB runs at 4.29 TB/s so, at 4.11 with four a thread).
-// The arithmetic has to stay within about 25 instructions an element, else it, not memory, bounds
-// half precision: the sigmoid forms take one exp2 and one reciprocal, the exact gelu a polynomial
-// beside them.
+// Traffic: input (and gate) once, output once. A thread mostly takes one vector: with all 2048
+// threads of a multiprocessor resident that is enough in flight, and blocks that each read a small
+// dense piece use the memory best (on an H200 a copy of 2 GB runs at 4.29 TB/s so, at 4.11 with
+// four a thread). The arithmetic has to stay within about 25 instructions an element, else it, not
+// memory, bounds half precision: the sigmoid forms take one exp2 and one reciprocal, the exact gelu
+// a polynomial beside them.
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/host.h"
@@ -85,65 +85,90 @@ __device__ __forceinline__ float activate_one(float x) {
   }
 }
 
-template <typename T, Activation kActivation, bool kGated>
+template <typename T, Activation kActivation, bool kGated, int kVectors>
 __global__ void __launch_bounds__(256) activation_kernel(const __grid_constant__ Parameters p) {
   constexpr int kCount = 16 / sizeof(T);
   wait_for_previous_kernel();
   allow_next_kernel();
-  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
-  if (index >= p.total) return;
-  const std::uint32_t row = p.vectors.quotient(index);
-  const std::uint32_t column = (index - row * p.vectors.value) * kCount;
-  const Raw<16> input =
-      load_operand<16>(static_cast<const T*>(p.input) + p.map.offset(row, kInput) + column);
-  float x[kCount];
-  if constexpr (kGated) {
-    const Raw<16> gate =
-        load_operand<16>(static_cast<const T*>(p.gate) + p.map.offset(row, kGate) + column);
-    float g[kCount];
-    unpack<T>(input, x);
-    unpack<T>(gate, g);
+  const std::uint32_t first = blockIdx.x * (kVectors * blockDim.x) + threadIdx.x;
+  std::uint32_t rows[kVectors], columns[kVectors];
+  Raw<16> inputs[kVectors];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] *= activate_one < kActivation, sizeof(T) == 4 > (g[i]);
-  } else {
-    unpack<T>(input, x);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] = activate_one < kActivation, sizeof(T) == 4 > (x[i]);
+  for (int v = 0; v < kVectors; ++v) {
+    const std::uint32_t index = first + v * blockDim.x;
+    rows[v] = p.vectors.quotient(index);
+    columns[v] = (index - rows[v] * p.vectors.value) * kCount;
+    if (index < p.total) {
+      inputs[v] = load_operand<16>(static_cast<const T*>(p.input) + p.map.offset(rows[v], kInput) +
+                                   columns[v]);
+    }
   }
-  store_vector<T, false>(p.output, p.output_type, p.map.offset(row, kOutput) + column, x);
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    if (first + v * blockDim.x >= p.total) return;
+    float x[kCount];
+    if constexpr (kGated) {
+      const Raw<16> gate = load_operand<16>(static_cast<const T*>(p.gate) +
+                                            p.map.offset(rows[v], kGate) + columns[v]);
+      float g[kCount];
+      unpack<T>(inputs[v], x);
+      unpack<T>(gate, g);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] *= activate_one < kActivation, sizeof(T) == 4 > (g[i]);
+    } else {
+      unpack<T>(inputs[v], x);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] = activate_one < kActivation, sizeof(T) == 4 > (x[i]);
+    }
+    store_vector<T, false>(p.output, p.output_type, p.map.offset(rows[v], kOutput) + columns[v], x);
+  }
 }
 
 using Kernel = void (*)(Parameters);
 
+struct Choice {
+  Kernel kernel;
+  int vectors;  // of a thread
+};
+
+template <typename T, Activation kActivation>
+Choice choice_of(bool gated, [[maybe_unused]] bool large) {
+  // The exact gelu holds a thread so long that in a large tensor one vector is too little in
+  // flight; in a small one fewer blocks cost more.
+  if constexpr (kActivation == Activation::kGelu && sizeof(T) == 2) {
+    if (!gated && large) return {activation_kernel<T, kActivation, false, 2>, 2};
+  }
+  return {gated ? activation_kernel<T, kActivation, true, 1>
+                : activation_kernel<T, kActivation, false, 1>,
+          1};
+}
+
 template <Activation kActivation>
-Kernel kernel_of(DataType type, bool gated) {
+Choice choice_of(DataType type, bool gated, bool large) {
   switch (type) {
     case DataType::kFloat16:
-      return gated ? activation_kernel<__half, kActivation, true>
-                   : activation_kernel<__half, kActivation, false>;
+      return choice_of<__half, kActivation>(gated, large);
     case DataType::kBFloat16:
-      return gated ? activation_kernel<__nv_bfloat16, kActivation, true>
-                   : activation_kernel<__nv_bfloat16, kActivation, false>;
+      return choice_of<__nv_bfloat16, kActivation>(gated, large);
     default:
-      return gated ? activation_kernel<float, kActivation, true>
-                   : activation_kernel<float, kActivation, false>;
+      return choice_of<float, kActivation>(gated, large);
   }
 }
 
-Kernel kernel_of(Activation activation, DataType type, bool gated) {
+Choice choice_of(Activation activation, DataType type, bool gated, bool large) {
   switch (activation) {
     case Activation::kGelu:
-      return kernel_of<Activation::kGelu>(type, gated);
+      return choice_of<Activation::kGelu>(type, gated, large);
     case Activation::kGeluTanh:
-      return kernel_of<Activation::kGeluTanh>(type, gated);
+      return choice_of<Activation::kGeluTanh>(type, gated, large);
     case Activation::kGeluFast:
-      return kernel_of<Activation::kGeluFast>(type, gated);
+      return choice_of<Activation::kGeluFast>(type, gated, large);
     case Activation::kSilu:
-      return kernel_of<Activation::kSilu>(type, gated);
+      return choice_of<Activation::kSilu>(type, gated, large);
     case Activation::kMish:
-      return kernel_of<Activation::kMish>(type, gated);
+      return choice_of<Activation::kMish>(type, gated, large);
     default:
-      return kernel_of<Activation::kRelu>(type, gated);
+      return choice_of<Activation::kRelu>(type, gated, large);
   }
 }
 
@@ -261,7 +286,8 @@ LaunchStatus activation(const Activate& problem, void* stream) {
     return for_each_piece<kOperands>(merged, 1, std::cref(body));
   }
 
-  const Kernel kernel = kernel_of(problem.activation, type, problem.has_gate);
+  const bool large = merged.count() * (width / count) > (std::int64_t{1} << 23);
+  const Choice choice = choice_of(problem.activation, type, problem.has_gate, large);
   Parameters p;
   p.output_type = problem.output.type;
   p.vectors = divisor_of(static_cast<std::uint32_t>(width / count));
@@ -274,8 +300,9 @@ LaunchStatus activation(const Activate& problem, void* stream) {
     p.gate = place(kGate);
     p.output = place(kOutput);
     p.total = static_cast<std::uint32_t>(rows.count() * (width / count));
-    const auto blocks = static_cast<unsigned>(ceil_div(p.total, 256));
-    return launch(kernel, blocks, 256, 0, *device, stream, p);
+    const auto blocks =
+        static_cast<unsigned>(ceil_div(p.total, std::int64_t{256} * choice.vectors));
+    return launch(choice.kernel, blocks, 256, 0, *device, stream, p);
   };
   return for_each_piece<kOperands>(merged, width / count, std::cref(body));
 }

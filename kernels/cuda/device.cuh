@@ -109,6 +109,14 @@ __device__ __forceinline__ void unpack(const Raw<kBytes>& raw, float* values) {
   }
 }
 
+// unpack, without letting the compiler keep the values of an earlier unpack of the same registers.
+template <typename T>
+__device__ __forceinline__ void unpack_again(Raw<16>& raw, float* values) {
+#pragma unroll
+  for (std::uint32_t& word : raw.words) asm volatile("" : "+r"(word));
+  unpack<T>(raw, values);
+}
+
 template <typename T, int kBytes>
 __device__ __forceinline__ Raw<kBytes> pack(const float* values) {
   Raw<kBytes> raw;

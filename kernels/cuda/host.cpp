@@ -64,7 +64,7 @@ std::int32_t activate(std::int32_t device) {
 
 RowShape row_shape(std::int64_t vectors, std::int64_t rows, const Device& device,
                    std::initializer_list<int> choices, int block_threads,
-                   const std::function<int(int per_thread)>& most_threads) {
+                   int (*most_threads)(int per_thread)) {
   // While rows are few, a row gets as many threads as it has vectors, or the device stays idle.
   const bool few = rows * vectors <= std::int64_t{device.multiprocessors} * 1024;
   RowShape best;

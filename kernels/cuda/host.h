@@ -54,8 +54,7 @@ inline Divisor divisor_of(std::uint32_t value) {
   Divisor divisor;
   divisor.value = value;
   if (value <= 1) return divisor;
-  unsigned log = 0;
-  while ((std::uint64_t{1} << log) < value) ++log;
+  const auto log = static_cast<unsigned>(32 - __builtin_clz(value - 1));
   divisor.multiplier =
       static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + log)) + value - 1) / value);
   divisor.shift = log - 1;
@@ -244,6 +243,6 @@ struct RowShape {
 // many vectors. A result that does not cover the row means that no choice does.
 RowShape row_shape(std::int64_t vectors, std::int64_t rows, const Device& device,
                    std::initializer_list<int> choices, int block_threads,
-                   const std::function<int(int per_thread)>& most_threads);
+                   int (*most_threads)(int per_thread));
 
 }  // namespace mindiesd::kernels::cuda

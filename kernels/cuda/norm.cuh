@@ -44,14 +44,6 @@ constexpr int norm_blocks(int vectors) {
   return vectors == 5 ? 3 : vectors == 3 || vectors == 4 ? 2 : 1;
 }
 
-// unpack, without letting the compiler keep the values of an earlier unpack of the same registers.
-template <typename T>
-__device__ __forceinline__ void unpack_again(Raw<16>& raw, float* values) {
-#pragma unroll
-  for (std::uint32_t& word : raw.words) asm volatile("" : "+r"(word));
-  unpack<T>(raw, values);
-}
-
 template <typename T>
 __device__ __forceinline__ Raw<16> ones() {
   float values[16 / sizeof(T)];

@@ -3,7 +3,8 @@
 //
 // A thread works on a unit: one vector of neighbours, or two vectors half a row apart. Where rows
 // share their table row (the heads of a token), a thread takes kRows of them with the table's
-// values in registers, so that the tables cost a fraction of the caches' bandwidth.
+// values in registers, so that the tables cost a fraction of the caches' bandwidth. Its rows lie as
+// far apart as there are groups of them, so that neighbouring threads read neighbouring rows.
 //
 // Traffic per element: input once, output once, tables once for all rows that share them.
 
@@ -223,7 +224,7 @@ __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ Rot
   const T* input = static_cast<const T*>(item.input) + first;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const std::uint32_t row = group * kRows + r;
+    const std::uint32_t row = group + r * item.groups.value;
     units[r].clear();
     if (active && row < item.shared) units[r].load(input + row * item.input_stride, unit, half);
   }
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ Rot
   const std::int64_t output = item.map.offset(outer, kRotaryOutput, first);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const std::uint32_t row = group * kRows + r;
+    const std::uint32_t row = group + r * item.groups.value;
     if (!active || row >= item.shared) break;
     float x[U::kValues];
     units[r].values(x);

@@ -9,8 +9,9 @@ namespace {
 
 using Span = std::pair<size_t, size_t>;  // begin, end in the text
 
-// The axes of one side of the arrow; nullopt where the parentheses do not close or an axis is
-// `...`.
+constexpr std::string_view kEllipsis = "...";
+
+// The axes of one side of the arrow; nullopt where the parentheses do not close.
 std::optional<std::vector<Span>> axes_between(std::string_view text, size_t begin, size_t end) {
   std::vector<Span> out;
   for (size_t at = begin; at < end;) {
@@ -28,20 +29,38 @@ std::optional<std::vector<Span>> axes_between(std::string_view text, size_t begi
         ++stop;
       }
     }
-    if (text.substr(at, stop - at).find("...") != std::string_view::npos) return std::nullopt;
     out.emplace_back(at, stop);
     at = stop;
   }
   return out;
 }
 
-std::optional<std::pair<std::vector<Span>, std::vector<Span>>> sides(std::string_view text) {
+using Sides = std::pair<std::vector<Span>, std::vector<Span>>;
+
+std::optional<Sides> sides_with_ellipsis(std::string_view text) {
   size_t arrow = text.find("->");
   if (arrow == std::string_view::npos) return std::nullopt;
   auto from = axes_between(text, 0, arrow);
   auto to = axes_between(text, arrow + 2, text.size());
   if (!from || !to) return std::nullopt;
   return std::pair{*from, *to};
+}
+
+// nullopt also where an axis is `...`.
+std::optional<Sides> sides(std::string_view text) {
+  return text.find(kEllipsis) == std::string_view::npos ? sides_with_ellipsis(text) : std::nullopt;
+}
+
+// The two axes of `(a b)`.
+std::optional<std::pair<std::string, std::string>> two_axes(std::string_view group) {
+  if (group.size() < 2 || group.front() != '(') return std::nullopt;
+  auto inner = axes_between(group, 1, group.size() - 1);
+  if (!inner || inner->size() != 2) return std::nullopt;
+  auto part = [&](size_t i) {
+    auto [begin, end] = (*inner)[i];
+    return std::string(group.substr(begin, end - begin));
+  };
+  return std::pair{part(0), part(1)};
 }
 
 }  // namespace
@@ -53,6 +72,54 @@ std::optional<AxisPattern> parse_axis_pattern(std::string_view text) {
   for (auto [begin, end] : both->first) out.from.emplace_back(text.substr(begin, end - begin));
   for (auto [begin, end] : both->second) out.to.emplace_back(text.substr(begin, end - begin));
   return out;
+}
+
+std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths) {
+  auto both = sides_with_ellipsis(text);
+  if (!both || both->first.empty() || both->second.empty()) return "";
+  bool splits = both->first.size() + 1 == both->second.size();
+  if (!splits && both->second.size() + 1 != both->first.size()) return "";
+  const auto& joined = splits ? both->first : both->second;
+  const auto& apart = splits ? both->second : both->first;
+  auto written = [&](Span span) { return text.substr(span.first, span.second - span.first); };
+  size_t before = joined.size() - 1;
+  for (size_t i = 0; i < before; ++i) {
+    if (written(joined[i]) != written(apart[i])) return "";
+  }
+  auto pair = two_axes(written(joined[before]));
+  if (!pair || pair->first != written(apart[before]) ||
+      pair->second != written(apart[before + 1])) {
+    return "";
+  }
+  bool ellipsis = text.find(kEllipsis) != std::string_view::npos;
+  std::string a = "a", b = "b";
+  for (auto [name, known] : {std::pair{&pair->first, &a}, std::pair{&pair->second, &b}}) {
+    auto length = lengths.find(*name);
+    if (length != lengths.end()) *known = std::to_string(length->second);
+    if (isdigit(static_cast<unsigned char>(name->front()))) *known = *name;
+  }
+  // A size of two tells pairs and halves; other axes named one by one show a rank.
+  if (splits ? a != "2" && b != "2" : !ellipsis) return "";
+  if (!splits) return "... a b -> ... (a b)";
+  return "... (" + a + " " + b + ") -> ... " + a + " " + b;
+}
+
+bool same_equation(std::string_view a, std::string_view b) {
+  std::map<char, char> forth, back;
+  auto next = [](std::string_view text, size_t& at) {
+    while (at < text.size() && text[at] == ' ') ++at;
+    return at < text.size() ? text[at++] : '\0';
+  };
+  auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (a.find("->") == std::string_view::npos || a.find(',') == std::string_view::npos) return false;
+  for (size_t i = 0, j = 0;;) {
+    char x = next(a, i), y = next(b, j);
+    if (letter(x) != letter(y) || (!letter(x) && x != y)) return false;
+    if (x == '\0') return true;
+    if (!letter(x)) continue;
+    if (forth.emplace(x, y).first->second != y || back.emplace(y, x).first->second != x)
+      return false;
+  }
 }
 
 std::string exchange_axes(std::string_view text, bool of_result, int first, int second) {

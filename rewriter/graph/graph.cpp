@@ -6,6 +6,11 @@
 
 namespace refit::graph {
 
+ByteRange Graph::place(ValueId id) const {
+  const Value& v = values[id];
+  return made_by_statement(id) && v.statement != kNone ? statements[v.statement].range : v.range;
+}
+
 std::optional<uint32_t> Graph::name_index(std::string_view name) const {
   constexpr size_t kFew = 16;
   if (names.size() <= kFew) {

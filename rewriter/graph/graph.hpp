@@ -144,6 +144,13 @@ class Graph {
 
   // The object at the root of a chain of attributes.
   ValueId owner(ValueId id) const;
+  // Where a value is made: its expression, or the whole statement that gives a name its value, as
+  // an `if` does where branches meet and a store does into a slice.
+  ByteRange place(ValueId id) const;
+  bool made_by_statement(ValueId id) const {
+    return values[id].range.size() == 0 || values[id].kind == Kind::update;
+  }
+
   // Whether a call may change attributes of an object: it is a method of it, or takes it.
   bool touches(ValueId call, ValueId object) const;
 

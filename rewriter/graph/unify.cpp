@@ -2,6 +2,8 @@
 // pattern, whose depth its author chose; the number of steps is bounded.
 #include "rewriter/graph/unify.hpp"
 
+#include "rewriter/graph/axis_pattern.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -43,7 +45,12 @@ class Unifier {
     }
     switch (pv.kind) {
       case Kind::literal:
-        if (!same_value(pv.literal, sv.literal)) return false;
+        if (!same_value(pv.literal, sv.literal) &&
+            !(pv.literal.kind == Literal::Kind::string &&
+              sv.literal.kind == Literal::Kind::string &&
+              same_equation(pv.literal.text, sv.literal.text))) {
+          return false;
+        }
         break;
       case Kind::unknown:  // a name of Python's own: `float`
         if (pv.text != sv.text || !sv.literal.text.empty()) return false;

@@ -25,6 +25,38 @@ Expected<CompiledPattern> compile_pattern(const Pattern& pattern, RuleLanguage& 
   return out;
 }
 
+constexpr size_t kCrossed = 3;  // commutative operations of a pattern that are written both ways
+
+// A match of holes that have choices is only settled once these are tried: `$x * $cos` takes the
+// first operand that it meets. So that a commuted sum is met too, the pattern once more for each
+// order of the operands.
+std::vector<CompiledPattern> orders(const CompiledPattern& pattern, const Rule& rule) {
+  std::vector<CompiledPattern> out;
+  std::vector<graph::ValueId> commutative;
+  bool chosen = false;
+  const graph::Graph& g = pattern.graph;
+  auto hole = [&](graph::ValueId id) {
+    return id != graph::kNone && g[id].kind == graph::Kind::hole;
+  };
+  for (graph::ValueId id = 0; id < g.values.size(); ++id) {
+    const graph::Value& v = g[id];
+    chosen = chosen || (v.kind == graph::Kind::hole && rule.match.choices.contains(v.text));
+    if (v.kind != graph::Kind::op || !v.op->commutative || v.operands.size() != 2) continue;
+    bool alike = hole(v.operands[0]) == hole(v.operands[1]);
+    if (alike && v.operands[0] != v.operands[1]) commutative.push_back(id);
+  }
+  if (!chosen || commutative.size() > kCrossed) commutative.clear();
+  for (size_t order = 0; order < size_t{1} << commutative.size(); ++order) {
+    CompiledPattern next = pattern;
+    for (size_t i = 0; i < commutative.size(); ++i) {
+      auto& operands = next.graph[commutative[i]].operands;
+      if ((order >> i) & 1) std::swap(operands[0], operands[1]);
+    }
+    out.push_back(std::move(next));
+  }
+  return out;
+}
+
 void bound_by(const CompiledPattern& p, std::set<std::string>& names) {
   for (const graph::Value& v : p.graph.values) {
     if (v.kind == graph::Kind::hole) names.insert(v.text);
@@ -67,7 +99,9 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       if (!p) return tl::unexpected(p.error());
       bound_by(*p, bound);
       for (const auto& [name, text] : pattern.set) bound.insert(name);
-      compiled.patterns.push_back(std::move(*p));
+      for (CompiledPattern& order : orders(*p, rule)) {
+        compiled.patterns.push_back(std::move(order));
+      }
     }
     for (const auto& [hole, alternatives] : rule.match.choices) {
       for (const Pattern& pattern : alternatives) {
@@ -75,7 +109,9 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
         if (!p) return tl::unexpected(p.error());
         bound_by(*p, bound);
         for (const auto& [name, text] : pattern.set) bound.insert(name);
-        compiled.choices[hole].push_back(std::move(*p));
+        for (CompiledPattern& order : orders(*p, rule)) {
+          compiled.choices[hole].push_back(std::move(order));
+        }
       }
     }
     for (const Anchor& anchor : rule.anchors) {

@@ -74,11 +74,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
   site.site_function = function_;
-  const Value& v = g_[id];
-  site.range = v.range;
-  if (site.range.size() == 0 && v.statement != kNone) {
-    site.range = g_.statements[v.statement].range;
-  }
+  site.range = g_.place(id);
   Finding& f = site.finding;
   auto begin = unit_.source().position(site.range.begin);
   f.line = begin.line;
@@ -158,16 +154,18 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
   } else {
     return;
   }
+  // Of several rules the first, whatever the order of the table, which is that of addresses.
+  size_t chosen = planner_.rules_.rules.size();
   for (const auto& [op, rules] : planner_.rules_.by_callee) {
     if (op->id.substr(op->id.rfind('.') + 1) != callee.text || op->is_class) continue;
     for (size_t rule : rules) {
-      if (!enabled[rule]) continue;
-      unresolved_at(
-          id, planner_.rules_.rules[rule], callee.text,
-          "the name is that of a known function, but which one it is is not shown: " + why, out);
-      return;
+      if (enabled[rule]) chosen = std::min(chosen, rule);
     }
   }
+  if (chosen == planner_.rules_.rules.size()) return;
+  unresolved_at(id, planner_.rules_.rules[chosen], callee.text,
+                "the name is that of a known function, but which one it is is not shown: " + why,
+                out);
 }
 
 // A known function that is handed on instead of called: `partial(sdpa, scale=s)`, `self.f = sdpa`.

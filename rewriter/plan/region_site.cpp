@@ -214,8 +214,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
            "reader compute its own");
     return;
   }
-  if (g_[change.root].range.size() == 0 && !dead.contains(g_[change.root].statement)) {
-    refuse(site, "shared-value", "a part of it is read elsewhere, so the `if` cannot be replaced");
+  StatementId home = g_[change.root].statement;
+  // A store into a tensor that nobody else sees is its last definition and nothing more.
+  bool only_defines = g_[change.root].kind == Kind::update && g_.statements[home].pure;
+  if (g_.made_by_statement(change.root) && !only_defines && !dead.contains(home)) {
+    refuse(site, "shared-value",
+           "a part of it is read elsewhere, so the statement that makes it cannot be replaced");
     return;
   }
   bool skipped = false;

@@ -1,5 +1,6 @@
 // Calls of definitions that were rewritten, in whatever file, and calls of definitions that no
 // pattern recognised. Entry points: Run::note_calls, while a file is at hand, and Run::through.
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -161,8 +162,15 @@ void Run::through() {
     look_for_callers(fresh);
   }
   std::set<std::string> migrated;
+  std::map<std::string, std::string> refused;  // definition -> what its body was refused for, where
   for (const FileState& state : states_) {
     migrated.insert(state.migrated.begin(), state.migrated.end());
+    for (const Finding& f : state.findings) {
+      if (f.outcome != Outcome::refused) continue;
+      refused.emplace(f.callee, fmt::format("the definition that it calls is refused at {}:{} "
+                                            "({}: {})",
+                                            f.file, f.line, f.code, f.message));
+    }
   }
   for (FileState& state : states_) {
     for (CallSite& call : state.calls) {
@@ -178,7 +186,10 @@ void Run::through() {
         call.finding.rule = call.rule;
         call.finding.outcome = Outcome::refused;
         call.finding.code = call.code;
-        call.finding.message = call.says;
+        auto body = refused.find(call.callee);
+        call.finding.message = body != refused.end()
+                                   ? body->second
+                                   : fmt::format("{} (it calls {})", call.says, call.callee);
         call.finding.after.clear();
         state.findings.push_back(call.finding);
         continue;

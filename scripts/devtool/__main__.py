@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from devtool import bench, build, debian, gpu, lint, sources, testing, tree, venv
+from devtool import bench, build, debian, gpu, lint, public, sources, testing, tree, venv
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
@@ -35,6 +35,7 @@ def setup(arguments: list[str]) -> int:
         debian.ensure(GROUPS)
         sources.ensure()
         venv.ensure_test_packages()
+        public.ensure()
         build.use({"REFIT_BUILD_CPP_FRONTEND": "ON"})
     return 0
 
@@ -70,6 +71,7 @@ def test(arguments: list[str]) -> int:
         sources.ensure()
         if part != "cpp":
             venv.ensure_test_packages()
+            public.ensure()
         watch.lap("set-up")
         build.build(["all"], EVERYTHING)
         watch.lap("build")

@@ -125,7 +125,7 @@ def parts() -> dict[str, list[str]]:
     one folder share what costs minutes, such as the migrated models' results."""
     folders = {path.relative_to(tree.ROOT / "tests").parts[0]
                for path in (tree.ROOT / "tests").rglob("test_*.py")}  # fmt: skip
-    alone = [name for name in ("endtoend", "runtime") if name in folders]
+    alone = [name for name in ("endtoend", "public", "runtime") if name in folders]
     others = sorted(folders.difference(alone))
     named = {name: [f"tests/{name}"] for name in alone}
     return {**named, "others": [f"tests/{name}" for name in others]} if others else named

@@ -31,7 +31,8 @@ def resolve(name: str, scratch: Path) -> list[dict]:
     # Packages that name torch as a dependency must not choose which torch it is.
     override.write_text("" if name.startswith("torch") else "torch ; sys_platform == 'never'\n")
     lock = scratch / "pylock.toml"
-    only_names = ["--no-deps"] if name == "torch" or name.startswith("sources") else []
+    alone = name in ("torch", "public") or name.startswith("sources")
+    only_names = ["--no-deps"] if alone else []
     subprocess.run(
         ["uv", "pip", "compile", "--quiet", "--python-version", "3.11", "--universal",
          "--fork-strategy", "fewest", "--format", "pylock.toml", "--override", override,

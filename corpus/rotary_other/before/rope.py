@@ -24,3 +24,12 @@ def rotate_strided_wrong(x, cos, sin):
     out[..., 0::2] = x1 * cos - x2 * sin
     out[..., 1::2] = x1 * cos - x2 * sin
     return out.type_as(x)
+
+
+def apply_rotary_renamed(x, freqs):
+    """A rotation; what is rotated has no name any more where the call would stand."""
+    dtype = x.dtype
+    x = torch.view_as_complex(x.float().view(*x.shape[:-1], -1, 2))
+    freqs = freqs.view(1, x.size(1), 1, x.size(-1))
+    x = torch.view_as_real(x * freqs).flatten(3)
+    return x.to(dtype)

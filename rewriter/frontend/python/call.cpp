@@ -4,6 +4,7 @@
 
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
+#include "rewriter/graph/axis_pattern.hpp"
 
 namespace refit::python {
 
@@ -322,6 +323,30 @@ bool FunctionLowering::unpack_literal(TSNode splat, std::vector<Argument>& argum
   return true;
 }
 
+// A pattern that only takes the last axis apart, or joins two, in the spelling that isomorphisms
+// speak of: the lengths of axes are keywords, which the operation does not keep.
+void FunctionLowering::one_spelling(Value& regrouping, const std::vector<Argument>& arguments) {
+  AxisLengths lengths;
+  for (const Argument& a : arguments) {
+    if (a.keyword.empty() || a.value == kNone) continue;
+    const Value& length = g()[a.value];
+    if (length.kind == Kind::literal && length.literal.kind == Literal::Kind::integer) {
+      lengths[a.keyword] = length.literal.integer;
+    }
+  }
+  for (ValueId& operand : regrouping.operands) {
+    if (operand == kNone || g()[operand].kind != Kind::literal ||
+        g()[operand].literal.kind != Literal::Kind::string) {
+      continue;
+    }
+    std::string spelling = last_axis_pattern(g()[operand].literal.text, lengths);
+    if (spelling.empty()) continue;
+    Value text = g()[operand];
+    text.literal.text = std::move(spelling);
+    operand = g().add(std::move(text));
+  }
+}
+
 ValueId FunctionLowering::call(TSNode node) {
   TSNode function = without_parentheses(field(node, "function"));
   ValueId receiver = kNone;
@@ -387,6 +412,7 @@ ValueId FunctionLowering::call(TSNode node) {
       }
       v.kind = Kind::op;
       v.operands = std::move(*operands);
+      if (op->axes == AxisKind::pattern) one_spelling(v, arguments);
       if (!op->pure) impure_ = true;
       bool in_place = op->in_place;
       ValueId written = in_place && !v.operands.empty() ? v.operands[0] : kNone;

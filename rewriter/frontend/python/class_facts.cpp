@@ -329,6 +329,16 @@ bool ClassFacts::number(const std::string& class_name, std::string_view attribut
   return *a.number;
 }
 
+// What a size is written as: `head_dim`, `self.head_dim`, `(dim // num_heads)`.
+bool ClassFacts::size(TSNode value, int depth) const {
+  if (depth > kDepthBound) return false;
+  value = without_parentheses(value);
+  if (is(value, "identifier") || is(value, "attribute")) return true;
+  bool quotient = is(value, "binary_operator") && text_at(field(value, "operator")) == "//";
+  return quotient ? size(field(value, "left"), depth + 1) && size(field(value, "right"), depth + 1)
+                  : numeric(value, depth + 1);
+}
+
 // Arithmetic that gives a number: a root of a size (`head_dim ** -0.5`, `1 / math.sqrt(d)`), a
 // literal, products of such. A name alone shows nothing, unless its parameter is a number.
 bool ClassFacts::numeric(TSNode value, int depth) const {
@@ -350,8 +360,7 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
     std::string_view sign = text_at(field(value, "operator"));
     TSNode left = field(value, "left"), right = field(value, "right");
     if (sign == "**") {  // a size to a power that is a number
-      return numeric(right, depth + 1) &&
-             (is(left, "identifier") || is(left, "attribute") || numeric(left, depth + 1));
+      return numeric(right, depth + 1) && size(left, depth + 1);
     }
     return numeric(left, depth + 1) && numeric(right, depth + 1);
   }

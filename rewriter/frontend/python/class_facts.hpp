@@ -86,6 +86,7 @@ class ClassFacts {
   const Operation* layer(TSNode call);
   bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool over_last_axis(TSNode value);
+  bool size(TSNode value, int depth) const;
   bool numeric(TSNode value, int depth) const;
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }
 

@@ -260,9 +260,7 @@ class Assembly {
  private:
   ByteRange site(size_t c) const {
     const graph::Graph& g = unit_.functions[changes_[c].function].graph;
-    const graph::Value& root = g[changes_[c].root];
-    if (root.range.size() != 0 || root.statement == kNone) return root.range;
-    return g.statements[root.statement].range;
+    return g.place(changes_[c].root);
   }
 
   bool refuse(size_t c, std::string code, std::string why) {

@@ -108,6 +108,7 @@ class FunctionLowering {
                                                      ValueId receiver,
                                                      std::vector<Argument>& arguments,
                                                      std::string* why);
+  void one_spelling(graph::Value& regrouping, const std::vector<Argument>& arguments);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   size_t reads_of(std::string_view name);  // in this function's text
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);

@@ -62,7 +62,7 @@ class Realiser {
       uint32_t at = root.range.begin;
       if (root.statement != kNone) {
         uint32_t begin = g_.statements[root.statement].range.begin;
-        at = root.range.size() == 0 ? begin : std::min(at, begin);
+        at = g_.made_by_statement(change_.root) ? begin : std::min(at, begin);
       }
       ByteRange line = line_of(text_, at);
       std::string kept;
@@ -269,7 +269,7 @@ class Realiser {
     const Value& root = g_[change_.root];
     ByteRange range = root.range;
     std::string prefix;
-    if (range.size() == 0) {  // a join: the whole `if` gives one name its value
+    if (g_.made_by_statement(change_.root)) {
       if (root.statement == kNone) return failure("the value has no place of its own");
       const Statement& s = g_.statements[root.statement];
       range = s.range;
@@ -281,7 +281,7 @@ class Realiser {
       }
       if (prefix.empty()) return failure("the joined value has no name");
     }
-    if (root.syntax != kNone && root.range.size() != 0) {
+    if (root.syntax != kNone && !g_.made_by_statement(change_.root)) {
       TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
       if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
     }
@@ -354,7 +354,7 @@ class Realiser {
 
   // Whether a person would break the call: inside somebody else's brackets those are broken first.
   bool may_break() const {
-    if (g_[change_.root].syntax == kNone || g_[change_.root].range.size() == 0) return true;
+    if (g_[change_.root].syntax == kNone || g_.made_by_statement(change_.root)) return true;
     for (TSNode node = unit_.nodes[g_[change_.root].syntax];;) {
       TSNode parent = ts_node_parent(node);
       std::string_view type = present(parent) ? type_of(parent) : "module";

@@ -227,6 +227,21 @@ def torch_attention(tensors, options):
     )
 
 
+def torch_repeat(tensors, options):
+    """``torch_attention`` as a function of query, key and value alone, in the layout that they have,
+    with nothing left to find out; None where there is more to it."""
+    query, key, value = _head_first(tensors, options)
+    if tensors.get("mask") is not None or not query.shape[:2] == key.shape[:2] == value.shape[:2]:
+        return None
+    attention = torch.nn.functional.scaled_dot_product_attention
+    causal, scale = bool(options["causal"]), options["scale"]
+    if options["layout"]:
+        return lambda q, k, v: attention(q, k, v, None, 0.0, causal, scale=scale)
+    return lambda q, k, v: attention(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), None, 0.0, causal, scale=scale
+    ).transpose(1, 2)
+
+
 def _launch(number, tensors, options):
     if number == TORCH:
         torch_attention(tensors, options)

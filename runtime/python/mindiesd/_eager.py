@@ -17,12 +17,44 @@ import sysconfig
 
 import torch
 from torch.compiler import is_dynamo_compiling
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _library
 from .utils import logger
 
 _NAME = "libmindiesd_python.so"
 _operations = itertools.count(1)
+
+
+class _NoMode(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+def _words_show(words):
+    """Whether the words of torch's dispatch, which torch does not document, change with what
+    ``torch_state.h`` takes from them. What torch lacks for the check is a no."""
+    if words() is None:
+        return False
+    plain, seen = words(), []
+    try:
+        for device in ("cpu", "cuda"):
+            before = torch.is_autocast_enabled(device)
+            torch.set_autocast_enabled(device, not before)
+            try:
+                seen.append(words())
+            finally:
+                torch.set_autocast_enabled(device, before)
+        with _NoMode():
+            seen.append(words())
+        torch._C._functorch._grad_increment_nesting()
+        try:
+            seen.append(words())
+        finally:
+            torch._C._functorch._grad_decrement_nesting()
+    except (AttributeError, RuntimeError, TypeError):
+        return False
+    return plain not in seen and plain == words()
 
 
 def _load():
@@ -35,7 +67,7 @@ def _load():
         functions = ctypes.PyDLL(str(path)).mindiesd_python_functions
         functions.restype = ctypes.py_object
         functions.argtypes = ()
-        replay, record, recording, forget, connect = functions()
+        replay, record, recording, forget, connect, words, use_words = functions()
         internals = torch._C
         connect(
             torch.Tensor,
@@ -63,14 +95,16 @@ def _load():
     except (OSError, AttributeError, TypeError) as error:
         logger.warning("calls are not repeated from C, since %s does not fit: %s", path, error)
         return None
-    return replay, record, recording, forget
+    if os.environ.get("MINDIESD_REPLAY") != "methods" and _words_show(words):
+        use_words()
+    return replay, record, recording, forget, words
 
 
 _functions = _load()
 available = _functions is not None
 """Whether calls are repeated from C. MINDIESD_REPLAY=0 switches it off; ``methods`` makes it read
 tensors as with torch before 2.10."""
-replay, record, recording, forget = _functions or (None, None, None, lambda: 0)
+replay, record, recording, forget, _words = _functions or (None, None, None, lambda: 0, None)
 
 _guards = torch._C._dynamo.guards
 _empty_cpu = getattr(_guards, "_empty_strided_cpu", None)
@@ -119,8 +153,8 @@ def _source(tensor, arguments, storages, outputs):
 
 
 def _describe_python(arguments, repeat, tensors):
-    """A function of the call's tensors that computes it by ``repeat``, which is no launch of the
-    library; None where an operand is not an argument itself."""
+    """A function of the call's tensors that computes it by ``repeat``, a function of ``tensors`` in
+    their order and no launch of the library; None where an operand is not an argument itself."""
     places = {}
     for name, tensor in tensors.items():
         for i, argument in enumerate(arguments):
@@ -131,12 +165,10 @@ def _describe_python(arguments, repeat, tensors):
             return None
     if len(set(places.values())) != len({id(a) for a in arguments}):
         return None  # an argument that was read: its values are then part of the call
-    items = tuple(places.items())
-
-    def call(*arguments):
-        return repeat({name: arguments[i] for name, i in items})
-
-    return call
+    order = tuple(places.values())
+    if order == tuple(range(len(arguments))):
+        return repeat
+    return lambda *arguments: repeat(*(arguments[i] for i in order))
 
 
 def _describe(args, keywords, launch, result):

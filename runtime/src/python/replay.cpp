@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "torch_state.h"
 #include "torch_tensor.h"
 
 namespace mindiesd::python {
@@ -29,11 +30,9 @@ constexpr std::size_t kMostRecipes = 8192;
 struct Torch {
   TensorReader reader;
   Ref tensor_type, parameter_type, dtype_type;
-  // Functions without arguments; anything but 0, False or None from one of them, and Python
-  // decides.
-  std::vector<Ref> conditions;
-  Ref grad_enabled, requires_grad_name, num_threads;
-  Ref any_autocast, autocast_enabled, autocast_dtype, device_names[2];
+  TorchState state;
+  Ref requires_grad_name, num_threads;
+  Ref autocast_enabled, autocast_dtype, device_names[2];
   void (*set_num_threads)(std::int32_t) = nullptr;
 };
 Torch* g_torch = nullptr;
@@ -135,8 +134,6 @@ bool add(PyObject* object, Arguments* call) {
 // Where autocast is on anywhere: whether it is, and to which type, on the devices that have
 // kernels. An operand that has that type already is handed on as it is, so such calls repeat too.
 bool add_autocast(Arguments* call) {
-  const Ref any(PyObject_CallNoArgs(g_torch->any_autocast.get()));
-  if (any && any.get() == &_Py_FalseStruct) return true;
   for (const Ref& device : g_torch->device_names) {
     const Ref on(
         PyObject_CallFunctionObjArgs(g_torch->autocast_enabled.get(), device.get(), nullptr));
@@ -151,8 +148,9 @@ bool add_autocast(Arguments* call) {
 }
 
 // The key of a call; false: it holds something that has none.
-bool read_call(PyObject* operation, PyObject* args, PyObject* keywords, Arguments* call) {
-  if (!add_scalar(operation, call) || !add_autocast(call)) return false;
+bool read_call(PyObject* operation, PyObject* args, PyObject* keywords, bool autocast,
+               Arguments* call) {
+  if (!add_scalar(operation, call) || (autocast && !add_autocast(call))) return false;
   const Py_ssize_t count = PyTuple_Size(args);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!add(PyTuple_GetItem(args, i), call)) return false;
@@ -245,23 +243,8 @@ Table* g_table = nullptr;
 
 PyObject* not_applicable() { return Ref::to(&_Py_NotImplementedStruct).release(); }
 
-bool ordinary_state() {
-  for (const Ref& condition : g_torch->conditions) {
-    const Ref answer(PyObject_CallNoArgs(condition.get()));
-    if (!answer) {
-      PyErr_Clear();
-      return false;
-    }
-    PyObject* value = answer.get();
-    if (value == &_Py_NoneStruct || value == &_Py_FalseStruct) continue;
-    if (PyObject_IsTrue(value) != 0) return false;
-  }
-  return true;
-}
-
 bool wants_gradient(const Arguments& call) {
-  const Ref enabled(PyObject_CallNoArgs(g_torch->grad_enabled.get()));
-  if (enabled && enabled.get() == &_Py_FalseStruct) return false;
+  if (!g_torch->state.grad_enabled()) return false;
   for (int i = 0; i < call.tensors; ++i) {
     const Ref wants(PyObject_GetAttr(call.objects[i], g_torch->requires_grad_name.get()));
     if (!wants || wants.get() != &_Py_FalseStruct) {
@@ -291,7 +274,7 @@ bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* resul
                             allocation.keywords.get())
             : PyObject_CallObject(allocation.function.get(), allocation.args.get()));
     TensorMeta meta;
-    if (!results->back() || !g_torch->reader.read(results->back().get(), &meta)) {
+    if (!results->back() || !g_torch->reader.read_new(results->back().get(), &meta)) {
       PyErr_Clear();
       return false;
     }
@@ -342,9 +325,13 @@ PyObject* call_python(const Recipe& recipe, const Arguments& call) {
 
 // replay(operation, args, keywords)
 PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || g_torch == nullptr || t_recording || !ordinary_state()) return not_applicable();
+  bool autocast = false;
+  if (count != 3 || g_torch == nullptr || t_recording || !g_torch->state.ordinary(&autocast)) {
+    return not_applicable();
+  }
   Arguments call;
-  if (!read_call(args[0], args[1], args[2], &call) || call.tensors == 0 || wants_gradient(call)) {
+  if (!read_call(args[0], args[1], args[2], autocast, &call) || call.tensors == 0 ||
+      wants_gradient(call)) {
     return not_applicable();
   }
   const std::shared_ptr<const Recipe> recipe = g_table->find(call);
@@ -439,7 +426,9 @@ bool read_recipe(PyObject* description, Recipe* recipe) {
 PyObject* record(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4 || g_torch == nullptr) return fail("record takes four arguments");
   Arguments call;
-  if (!read_call(args[0], args[1], args[2], &call) || g_table->find(call) != nullptr) {
+  bool autocast = false;
+  if (!g_torch->state.ordinary(&autocast) ||
+      !read_call(args[0], args[1], args[2], autocast, &call) || g_table->find(call) != nullptr) {
     return Ref::to(&_Py_NoneStruct).release();
   }
   auto recipe = std::make_shared<Recipe>();
@@ -475,15 +464,10 @@ PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
   torch->parameter_type = Ref::to(args[1]);
   torch->dtype_type = Ref::to(args[2]);
   if (!torch->reader.connect(args[4], args[3])) return fail("torch.Tensor lacks a method");
-  const Py_ssize_t conditions = PyTuple_Size(args[5]);
-  for (Py_ssize_t i = 0; i < conditions; ++i) {
-    torch->conditions.push_back(Ref::to(PyTuple_GetItem(args[5], i)));
-  }
-  torch->grad_enabled = Ref::to(args[6]);
+  if (!torch->state.connect(args[5], args[10], args[6])) return fail("not torch's conditions");
   torch->num_threads = Ref::to(args[7]);
   torch->reader.set_stream_function(args[8]);
   torch->set_num_threads = reinterpret_cast<void (*)(std::int32_t)>(PyLong_AsVoidPtr(args[9]));
-  torch->any_autocast = Ref::to(args[10]);
   torch->autocast_enabled = Ref::to(args[11]);
   torch->autocast_dtype = Ref::to(args[12]);
   torch->device_names[0] = Ref(PyUnicode_InternFromString("cpu"));
@@ -497,16 +481,35 @@ PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return Ref::to(&_Py_NoneStruct).release();
 }
 
+// words(): the two words of TorchState, or None.
+PyObject* words(PyObject*, PyObject* const*, Py_ssize_t) {
+  std::uint64_t found[2];
+  if (!TorchState::words(found)) return Ref::to(&_Py_NoneStruct).release();
+  PyObject* tuple = PyTuple_New(2);
+  for (Py_ssize_t i = 0; tuple != nullptr && i < 2; ++i) {
+    PyTuple_SetItem(tuple, i, PyLong_FromLongLong(static_cast<long long>(found[i])));
+  }
+  return tuple;
+}
+
+// use_words(): from now on they stand for what they show.
+PyObject* use_words(PyObject*, PyObject* const*, Py_ssize_t) {
+  return Ref::to(g_torch != nullptr && g_torch->state.use_words() ? &_Py_TrueStruct
+                                                                  : &_Py_FalseStruct)
+      .release();
+}
+
 PyMethodDef g_methods[] = {
     {"replay", replay, kMethodFast, nullptr},       {"record", record, kMethodFast, nullptr},
     {"recording", recording, kMethodFast, nullptr}, {"forget", forget, kMethodFast, nullptr},
-    {"connect", connect, kMethodFast, nullptr},
+    {"connect", connect, kMethodFast, nullptr},     {"words", words, kMethodFast, nullptr},
+    {"use_words", use_words, kMethodFast, nullptr},
 };
 
 }  // namespace
 }  // namespace mindiesd::python
 
-// The five functions above as Python callables in a tuple, in the order of g_methods. Called once,
+// The seven functions above as Python callables in a tuple, in the order of g_methods. Called once,
 // with the interpreter's lock held.
 extern "C" MINDIESD_EXPORT PyObject* mindiesd_python_functions(void) {
   using mindiesd::python::g_methods;

@@ -56,6 +56,7 @@ int PyDict_Next(PyObject* dict, Py_ssize_t* position, PyObject** key, PyObject**
 PyObject* PyDict_GetItemString(PyObject* dict, const char* key);
 
 PyObject* PyLong_FromLong(long value);
+PyObject* PyLong_FromLongLong(long long value);
 long PyLong_AsLong(PyObject* number);
 long long PyLong_AsLongLong(PyObject* number);
 void* PyLong_AsVoidPtr(PyObject* number);

@@ -62,7 +62,10 @@ bool TensorReader::connect(PyObject* capsule, PyObject* base) {
 }
 
 bool TensorReader::read(PyObject* tensor, TensorMeta* meta) const {
-  if (says_true(is_neg_.get(), tensor)) return false;
+  return !says_true(is_neg_.get(), tensor) && read_new(tensor, meta);
+}
+
+bool TensorReader::read_new(PyObject* tensor, TensorMeta* meta) const {
   if (fill_ == nullptr) {
     if (!read_by_methods(tensor, meta)) {
       PyErr_Clear();

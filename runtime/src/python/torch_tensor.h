@@ -85,6 +85,9 @@ class TensorReader {
   // device, or one whose values are not what its memory holds (a lazy conjugate or negation).
   bool read(PyObject* tensor, TensorMeta* meta) const;
 
+  // The same for a tensor that was just allocated, which is no lazy negation.
+  bool read_new(PyObject* tensor, TensorMeta* meta) const;
+
   // The stream that torch works on; null on the CPU. False, with no Python error set: unknown.
   bool stream(const TensorMeta& meta, void** stream) const;
 

@@ -411,3 +411,26 @@ def test_the_other_ways_of_reading_tensors(how):
              "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert run.stdout.split() == (["False", "0"] if how == "0" else ["True", "2"]), run.stderr
+
+
+def test_the_words_of_dispatch_are_used_only_where_they_show_what_they_should():
+    """torch does not document them: where they do not change, torch is asked as before."""
+    assert _eager._words_show(_eager._words), "this torch shows it; see torch_state.h"
+    assert not _eager._words_show(lambda: (1, 2))
+    assert not _eager._words_show(lambda: None)
+
+
+def test_what_is_switched_on_after_calls_that_repeat(in_python):
+    x = torch.randn(2, 7)
+    for _ in range(3):
+        ext.gelu(x)
+    for _ in range(2):
+        assert torch.func.vmap(ext.gelu)(x).shape == x.shape
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(ext.gelu(x), ext.gelu(x))
+        with Seen() as seen:
+            ext.gelu(x)
+        assert any(n.startswith("mindiesd::") for n in seen.names)
+    before = len(in_python)
+    ext.gelu(x)
+    assert len(in_python) == before

@@ -1,0 +1,81 @@
+"""Norms of so many rows that threads go through several of them (kernels/cuda/norm_rows.cuh)."""
+
+import math
+
+import pytest
+import torch
+from gpu_support import HALVES, check, normal, normalised, poisoned, rounding_of_mean
+
+launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
+
+# Every choice of kernels/cuda/norm.cu, full rows and ragged ones, and widths that it leaves to the others.
+WIDTHS = (
+    40, 64, 72, 128, 136, 160, 256, 392, 512, 712, 768, 904, 1024, 1152, 1280, 1536, 3072, 4096, 5120,
+)  # fmt: skip
+
+
+def rows_for(width):
+    """Enough for that kernel, and no multiple of what a block takes."""
+    return max(330_000 * 8 // width, 1600) + 13
+
+
+def moved(rows, width, dtype):
+    """Rows whose means lie on both sides of where the variance is computed another way."""
+    means = torch.tensor([0.0, 3.0, -9.0, 30.0, 200.0, 0.0, 1.0], device="cuda")
+    return (torch.randn(rows, width, device="cuda") + means[torch.arange(rows) % 7, None]).to(dtype)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_rms_norm(width, dtype):
+    rows = rows_for(width)
+    x = normal(rows, width, dtype=dtype, like="padded")
+    weight = normal(width, dtype=dtype)
+    expected = normalised(x, "rms", 1e-6)
+    check(launchers.rms_norm(x, poisoned(x), weight), expected * weight.double())
+    check(launchers.rms_norm(x, poisoned(x)), expected)
+    rounded = launchers.rms_norm(x, poisoned(x), weight, normalized=dtype, product=torch.float32)
+    step = expected.float().to(dtype)
+    # The float32 norm may round the other way once in a while.
+    assert (rounded != (step.float() * weight.float()).to(dtype)).float().mean() < 1e-3
+    check(launchers.rms_norm(x, x), expected)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_layer_norm(width, dtype):
+    rows = rows_for(width)
+    x = moved(rows, width, dtype)
+    weight, bias = normal(width, dtype=dtype), normal(width, dtype=dtype)
+    y, extra = normalised(x, "layer", 1e-5), rounding_of_mean(x, 1e-5)
+    check(launchers.fused_norm(x, poisoned(x)), y, None, extra)
+    product = y * weight.double()
+    result = launchers.fused_norm(x, poisoned(x), weight=weight, bias=bias)
+    check(
+        result, product + bias.double(), product.abs() + bias.double().abs(),
+        extra * weight.double().abs(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_scale_and_shift_of_each_sample(width, dtype):
+    """The samples' rows are no multiple of what a block takes, and lie apart from each other."""
+    rows = rows_for(width) // 2 + 1
+    x = torch.stack([moved(rows + 3, width, dtype) for _ in range(3)])[:, :rows]
+    for shapes in (((3, 1, width), (3, 1, width)), ((1, 1, width), (3, 1, width)), (None, (3, 1, width))):
+        scale, shift = (None if s is None else normal(*s, dtype=dtype) for s in shapes)
+        factor = 1.0 if scale is None else 1 + scale.double()
+        y = normalised(x, "layer", 1e-5) * factor
+        extra = rounding_of_mean(x, 1e-5) * (factor if scale is None else factor.abs())
+        result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
+        check(result, y + shift.double(), y.abs() + shift.double().abs(), extra)
+
+
+@pytest.mark.parametrize("width", (64, 512, 1152, 3072))
+def test_nan_and_infinity_stay_in_their_row(width):
+    x = normal(rows_for(width), width, dtype=torch.bfloat16)
+    x[0, 5], x[1, 7], x[77, width - 1] = math.nan, math.inf, -math.inf
+    check(launchers.rms_norm(x, poisoned(x)), normalised(x, "rms", 1e-6))
+    result = launchers.fused_norm(x, poisoned(x))
+    check(result, normalised(x, "layer", 1e-5), None, rounding_of_mean(x, 1e-5))
