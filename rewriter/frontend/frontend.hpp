@@ -131,6 +131,19 @@ struct Template {
   std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
 };
 
+// A text that tells of an operation where it stands, if its condition holds there.
+struct Telling {
+  std::string text;
+  std::string condition{};  // tells it from others of that text; empty: there is none
+  Literals::Check check{};
+};
+
+// What a pattern says of one argument of an operation: that it is passed, or what it equals.
+struct KnownArgument {
+  size_t parameter;        // of the signature in question
+  const Literal* literal;  // null: anything, but not left out
+};
+
 // The language that rules are written in: Python with $holes, whatever language the sources have.
 class RuleLanguage {
  public:
@@ -157,6 +170,21 @@ class Frontend {
   virtual std::optional<std::vector<std::string>> spellings(const Operation&) const {
     return std::nullopt;
   }
+  // The same for an operation some of whose arguments are known; a number that is written down as
+  // another tells that it is not meant, a name may stand for any.
+  virtual std::optional<std::vector<Telling>> tellings(const Operation& operation,
+                                                       const std::vector<Parameter>& /*signature*/,
+                                                       const std::vector<KnownArgument>&) const {
+    auto texts = spellings(operation);
+    if (!texts) return std::nullopt;
+    std::vector<Telling> out;
+    for (std::string& text : *texts) out.push_back({std::move(text)});
+    return out;
+  }
+  // By what a number can be written, where that is telling.
+  virtual std::optional<std::vector<Telling>> number(const Literal&) const { return std::nullopt; }
+  // What a slice with a start and a step, and no stop, cannot be written without.
+  virtual std::optional<Telling> stepped_slice() const { return std::nullopt; }
   // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
   // threads at once, before anything else is asked.
   virtual void note_imports(std::string_view /*relative*/, std::string_view /*bytes*/) {}

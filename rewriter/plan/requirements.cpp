@@ -50,8 +50,9 @@ std::vector<std::string> sorted(std::vector<std::string> texts) {
 }  // namespace
 
 Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogue,
-                           const Isomorphisms& isomorphisms, const Frontend& frontend) {
-  derive(catalogue, isomorphisms, frontend);
+                           const Isomorphisms& isomorphisms, const Frontend& frontend)
+    : frontend_(frontend), catalogue_(catalogue) {
+  derive(isomorphisms);
   std::vector<std::vector<Draft>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
   // Literals get their numbers first: a set of bits has room for all of them.
@@ -93,7 +94,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   auto number = [&](const Draft& draft, bool words) {
     for (const auto& any_of : draft) {
       for (const std::string& text : any_of) {
-        if (!text.empty()) literals_.add(text, words && is_word(text));
+        if (!text.empty()) literal(text, words);
       }
     }
   };
@@ -132,7 +133,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   }
   auto bits = [&](const std::vector<std::string>& texts, bool words) {
     LiteralBits out = literals_.none();
-    for (const std::string& text : texts) out.set(literals_.add(text, words && is_word(text)));
+    for (const std::string& text : texts) out.set(literal(text, words));
     return out;
   };
   named_ = bits(named, false);
@@ -142,92 +143,196 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   exports_ = clauses(exports, false);
 }
 
-// By which texts each operation and attribute can come about: its own names, and those of the
-// spellings that become it.
-void Requirements::derive(const Catalogue& catalogue, const Isomorphisms& isomorphisms,
-                          const Frontend& frontend) {
-  for (const auto& operation : catalogue.operations()) {
-    Need& need = operations_[operation.get()];
-    auto texts = frontend.spellings(*operation);
-    need.anything = !texts;
-    if (texts) need.texts = sorted(std::move(*texts));
-  }
-  struct Way {
-    const Operation* from = nullptr;  // the most telling operation of the spelling
-    std::vector<const Operation*> to;
-    std::vector<std::string> attributes;
-    Need read;  // where it is no operation but an attribute
-  };
-  std::vector<Way> ways;
-  isomorphisms.each([&](const Graph& from, ValueId root, const Graph& to) {
-    Way way;
-    for (ValueId id : reachable(from, root)) {
-      const Value& v = from[id];
-      if (v.kind != Kind::op) continue;
-      const Need& need = operations_[v.op];
-      if (need.anything) continue;
-      if (way.from == nullptr || need.texts.size() < operations_[way.from].texts.size()) {
-        way.from = v.op;
-      }
-    }
-    if (way.from == nullptr && from[root].kind == Kind::attribute) {
-      way.read.texts = {from[root].text};  // `x.mT`
-    }
-    for (const Value& v : to.values) {
-      if (v.kind == Kind::op) way.to.push_back(v.op);
-      if (v.kind == Kind::attribute) way.attributes.push_back(v.text);
-      if (v.kind == Kind::literal) made_literals_.insert(v.literal.text);
-    }
-    ways.push_back(std::move(way));
-  });
-  auto join = [](Need& into, const Need* from) {
-    if (into.anything) return false;
-    if (from == nullptr || from->anything) {
-      into.anything = true;
-      return true;
-    }
-    size_t before = into.texts.size();
-    into.texts.insert(into.texts.end(), from->texts.begin(), from->texts.end());
-    into.texts = sorted(std::move(into.texts));
-    return into.texts.size() != before;
-  };
-  for (const Way& way : ways) {
-    for (const std::string& text : way.attributes) attributes_[text].texts = {text};
-  }
-  for (bool more = true; more;) {
-    more = false;
-    for (const Way& way : ways) {
-      const Need* from = way.from != nullptr       ? &operations_[way.from]
-                         : !way.read.texts.empty() ? &way.read
-                                                   : nullptr;
-      for (const Operation* op : way.to) {
-        if (op != way.from) more = join(operations_[op], from) || more;
-      }
-      for (const std::string& text : way.attributes) {
-        more = join(attributes_[text], from) || more;
-      }
-    }
-  }
+uint32_t Requirements::literal(const std::string& text, bool words) {
+  size_t end = text.find(kCondition);
+  if (end == std::string::npos) return literals_.add(text, words && is_word(text));
+  std::string bare = text.substr(0, end);
+  return literals_.add(bare, words && is_word(bare), text.substr(end + 1), checks_.at(text));
 }
 
-Requirements::Draft Requirements::of_graph(const Requirements& self, const Graph& graph,
-                                           ValueId root) {
+void Requirements::derive(const Isomorphisms& isomorphisms) {
+  auto steps = [](const Graph& graph, ValueId id) {
+    return graph[id].kind == Kind::slice && graph[id].operands[2] != kNone;
+  };
+  isomorphisms.each([&](const Graph& from, ValueId root, const Graph& to) {
+    Way way;
+    way.from = &from;
+    constexpr size_t most = SIZE_MAX;  // of what is known of its arguments
+    std::pair<size_t, size_t> fewest;
+    bool stepped = false;
+    for (ValueId id : reachable(from, root)) {
+      stepped = stepped || steps(from, id);
+      if (from[id].kind != Kind::op) continue;
+      auto texts = own(from, id);
+      if (!texts) continue;
+      size_t known = texts->empty() ? 0 : texts->front().size();
+      if (way.told_by != kNone && std::pair(texts->size(), most - known) >= fewest) continue;
+      way.told_by = id;
+      fewest = {texts->size(), most - known};
+    }
+    if (way.told_by == kNone && from[root].kind == Kind::attribute) way.read = from[root].text;
+    for (ValueId id = 0; id < to.values.size(); ++id) {
+      const Value& v = to[id];
+      if (v.kind == Kind::op) ways_to_[v.op].push_back(ways_.size());
+      if (v.kind == Kind::attribute) ways_to_attribute_[v.text].push_back(ways_.size());
+      bool symbol = v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol;
+      bool written = std::any_of(from.values.begin(), from.values.end(), [&](const Value& other) {
+        return other.kind == Kind::literal && other.literal.text == v.literal.text;
+      });
+      if (symbol && !written) made_symbols_.emplace(v.literal.text, true).first->second &= stepped;
+      for (ValueId operand : v.operands) {
+        if (v.kind != Kind::op || operand == kNone || to[operand].kind != Kind::literal) continue;
+        made_numbers_.emplace_back(v.op, to[operand].literal);
+      }
+      made_steps_ = made_steps_ || (steps(to, id) && !stepped);
+    }
+    ways_.push_back(std::move(way));
+  });
+}
+
+// The texts by which the front end knows an operation with these arguments.
+Requirements::Texts Requirements::own(const Graph& graph, ValueId id) {
+  const Value& v = graph[id];
+  const auto& signature = graph::parameters_of(v);
+  std::vector<KnownArgument> arguments;
+  for (size_t i = 0; i < std::min(signature.size(), v.operands.size()); ++i) {
+    // Two that may change places, what may be left out, what has its default: nothing is known.
+    if (v.operands[i] == kNone || (v.op->commutative && i < 2)) continue;
+    const Value& operand = graph[v.operands[i]];
+    if (operand.kind == Kind::hole && operand.text == "_") continue;
+    arguments.push_back({i, operand.kind == Kind::literal ? &operand.literal : nullptr});
+  }
+  auto tellings = frontend_.tellings(*v.op, signature, arguments);
+  if (!tellings) return std::nullopt;
+  return noted(std::move(*tellings));
+}
+
+std::vector<std::string> Requirements::noted(std::vector<Telling> tellings) {
+  std::vector<std::string> out;
+  for (Telling& telling : tellings) {
+    std::string text = std::move(telling.text);
+    if (telling.check != nullptr) {
+      text += kCondition + telling.condition;
+      checks_.emplace(text, std::move(telling.check));
+    }
+    out.push_back(std::move(text));
+  }
+  return sorted(std::move(out));
+}
+
+// With the spellings that become it, and those that become these.
+Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_t>& ways) {
+  std::vector<size_t> work = ways;
+  std::vector<bool> met(ways_.size(), false);
+  while (texts && !work.empty()) {
+    size_t number = work.back();
+    work.pop_back();
+    if (met[number]) continue;
+    met[number] = true;
+    const Way& way = ways_[number];
+    if (way.told_by != kNone) {
+      auto more = own(*way.from, way.told_by);
+      if (!more) return std::nullopt;
+      texts->insert(texts->end(), more->begin(), more->end());
+      auto further = ways_to_.find((*way.from)[way.told_by].op);
+      if (further != ways_to_.end()) {
+        work.insert(work.end(), further->second.begin(), further->second.end());
+      }
+    } else if (!way.read.empty()) {
+      texts->push_back(way.read);
+      auto further = ways_to_attribute_.find(way.read);
+      if (further != ways_to_attribute_.end()) {
+        work.insert(work.end(), further->second.begin(), further->second.end());
+      }
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!texts) return texts;
+  std::vector<std::string> all = sorted(std::move(*texts));
+  std::vector<std::string> out;
+  for (const std::string& text : all) {  // one without a condition makes those with one idle
+    size_t end = text.find(kCondition);
+    bool idle =
+        end != std::string::npos && std::binary_search(all.begin(), all.end(), text.substr(0, end));
+    if (!idle) out.push_back(text);
+  }
+  return out;
+}
+
+Requirements::Texts Requirements::needed(const Graph& graph, ValueId id) {
+  auto texts = own(graph, id);
+  if (!texts) return texts;
+  std::string key = graph[id].op->id;
+  for (const std::string& text : *texts) key += '\n' + text;
+  auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  auto ways = ways_to_.find(graph[id].op);
+  if (ways != ways_to_.end()) texts = with_ways(std::move(texts), ways->second);
+  return known_.emplace(std::move(key), std::move(texts)).first->second;
+}
+
+// Of one of these operations, by their names.
+Requirements::Texts Requirements::any_of(const std::vector<Literal>& names) {
+  std::vector<std::string> out;
+  for (const Literal& name : names) {
+    const Operation* operation = catalogue_.find(name.text);
+    auto texts = operation == nullptr ? std::nullopt : needed(*operation);
+    if (!texts) return std::nullopt;
+    out.insert(out.end(), texts->begin(), texts->end());
+  }
+  return sorted(std::move(out));
+}
+
+// Of an operation with any arguments.
+Requirements::Texts Requirements::needed(const Operation& operation) {
+  Value v;
+  v.kind = Kind::op;
+  v.op = &operation;
+  Graph graph;
+  return needed(graph, graph.add(std::move(v)));
+}
+
+Requirements::Texts Requirements::needed(const std::string& attribute) {
+  auto ways = ways_to_attribute_.find(attribute);
+  Texts texts = std::vector<std::string>{attribute};
+  return ways == ways_to_attribute_.end() ? texts : with_ways(std::move(texts), ways->second);
+}
+
+Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
   std::set<std::vector<std::string>> out;
+  auto add = [&](Texts texts) {
+    if (texts) out.insert(std::move(*texts));
+  };
   for (ValueId id : reachable(graph, root)) {
     const Value& v = graph[id];
     if (v.kind == Kind::op) {
-      auto need = self.operations_.find(v.op);
-      if (need != self.operations_.end() && !need->second.anything) out.insert(need->second.texts);
-    } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol &&
-               !self.made_literals_.contains(v.literal.text)) {
-      out.insert({v.literal.text});  // `...`, which has one spelling
-    } else if (v.kind == Kind::attribute) {
-      auto need = self.attributes_.find(v.text);
-      if (need == self.attributes_.end()) {
-        out.insert({v.text});
-      } else if (!need->second.anything) {
-        out.insert(need->second.texts);
+      add(needed(graph, id));
+      const auto& signature = graph::parameters_of(v);
+      for (size_t i = 0; i < std::min(signature.size(), v.operands.size()); ++i) {
+        if (v.operands[i] == kNone || signature[i].default_value) continue;
+        const Value& operand = graph[v.operands[i]];
+        bool given = std::any_of(made_numbers_.begin(), made_numbers_.end(), [&](const auto& made) {
+          return made.first == v.op && same_value(made.second, operand.literal);
+        });
+        if (operand.kind != Kind::literal || given) continue;
+        if (auto tellings = frontend_.number(operand.literal))
+          out.insert(noted(std::move(*tellings)));
       }
+    } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol) {
+      // `...`, which has one spelling, and may come about where a slice has a step.
+      auto made = made_symbols_.find(v.literal.text);
+      auto step = frontend_.stepped_slice();
+      std::vector<Telling> tellings{{v.literal.text}};
+      if (made != made_symbols_.end() && step) tellings.push_back(std::move(*step));
+      if (made == made_symbols_.end() || (made->second && step)) {
+        out.insert(noted(std::move(tellings)));
+      }
+    } else if (v.kind == Kind::attribute) {
+      add(needed(v.text));
+    } else if (v.kind == Kind::slice && v.operands[1] == kNone && v.operands[2] != kNone &&
+               !made_steps_) {
+      if (auto step = frontend_.stepped_slice()) out.insert(noted({*step}));
     }
   }
   return {out.begin(), out.end()};
@@ -235,15 +340,20 @@ Requirements::Draft Requirements::of_graph(const Requirements& self, const Graph
 
 // One alternative a pattern, times the ways in which its choices can be made. A rule of which
 // nothing is known needs nothing: no alternative at all.
-std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule) const {
+std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule) {
   std::vector<Draft> out;
   for (const Operation* op : rule.callees) {
-    auto need = operations_.find(op);
-    if (need == operations_.end() || need->second.anything) return {};
-    out.push_back({need->second.texts});
+    auto texts = needed(*op);
+    if (!texts) return {};
+    out.push_back({std::move(*texts)});
   }
   auto add_pattern = [&](const CompiledPattern& pattern, bool with_choices) {
-    std::vector<Draft> drafts{of_graph(*this, pattern.graph, pattern.root)};
+    std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
+    for (const Where& clause : pattern.source->where) {
+      // One without a code says which sites are meant at all.
+      if (clause.kind != "computed_from" || !clause.code.empty() || clause.or_assume) continue;
+      if (auto texts = any_of(clause.values)) drafts.front().push_back(std::move(*texts));
+    }
     if (with_choices) {
       for (const auto& [hole, alternatives] : rule.choices) {
         bool used =
@@ -254,7 +364,7 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
         for (const Draft& draft : drafts) {
           for (const CompiledPattern& alternative : alternatives) {
             Draft both = draft;
-            for (auto& clause : of_graph(*this, alternative.graph, alternative.root)) {
+            for (auto& clause : of_graph(alternative.graph, alternative.root)) {
               both.push_back(std::move(clause));
             }
             product.push_back(std::move(both));
@@ -273,11 +383,9 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
       std::vector<std::string> texts;
       bool anything = operations->empty();
       for (const Operation* op : *operations) {
-        auto need = operations_.find(op);
-        anything = anything || need == operations_.end() || need->second.anything;
-        if (!anything) {
-          texts.insert(texts.end(), need->second.texts.begin(), need->second.texts.end());
-        }
+        auto need = needed(*op);
+        anything = anything || !need;
+        if (need) texts.insert(texts.end(), need->begin(), need->end());
       }
       if (!anything) telltale.push_back(sorted(std::move(texts)));
     }
@@ -312,7 +420,7 @@ Requirements::Clauses Requirements::clauses(const Draft& draft, bool words) {
   for (const auto& any_of : draft) {
     if (std::find(any_of.begin(), any_of.end(), std::string()) != any_of.end()) continue;
     LiteralBits clause = literals_.none();
-    for (const std::string& text : any_of) clause.set(literals_.add(text, words && is_word(text)));
+    for (const std::string& text : any_of) clause.set(literal(text, words));
     out.push_back(std::move(clause));
   }
   return out;

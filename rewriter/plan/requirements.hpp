@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,9 +44,15 @@ class Requirements {
  private:
   using Clause = LiteralBits;           // one of them
   using Clauses = std::vector<Clause>;  // all of them
-  struct Need {
-    bool anything = false;  // there is a spelling without any telling text
-    std::vector<std::string> texts;
+  // One of these texts has to stand somewhere; nullopt where there is a spelling without any. A
+  // text with a condition is followed by kCondition and that.
+  using Texts = std::optional<std::vector<std::string>>;
+  static constexpr char kCondition = '\x1f';
+  // A spelling that an isomorphism brings to another form.
+  struct Way {
+    const graph::Graph* from = nullptr;
+    graph::ValueId told_by = graph::kNone;  // the most telling operation of it, if any
+    std::string read;                       // where it is no operation but an attribute
   };
   struct Rule {
     Clauses triggers;
@@ -54,17 +61,33 @@ class Requirements {
   using Draft = std::vector<std::vector<std::string>>;
 
   static bool met(const Clauses& clauses, const LiteralBits& seen);
-  void derive(const Catalogue& catalogue, const Isomorphisms& isomorphisms,
-              const Frontend& frontend);
-  static Draft of_graph(const Requirements& self, const graph::Graph& graph, graph::ValueId root);
-  std::vector<Draft> of_rule(const CompiledRule& rule) const;
+  void derive(const Isomorphisms& isomorphisms);
+  // By which texts an operation of a graph, or an attribute of that name, can come about.
+  Texts own(const graph::Graph& graph, graph::ValueId id);
+  Texts needed(const graph::Graph& graph, graph::ValueId id);
+  Texts any_of(const std::vector<Literal>& names);
+  Texts needed(const Operation& operation);
+  Texts needed(const std::string& attribute);
+  Texts with_ways(Texts texts, const std::vector<size_t>& ways);
+  Draft of_graph(const graph::Graph& graph, graph::ValueId root);
+  std::vector<Draft> of_rule(const CompiledRule& rule);
+  std::vector<std::string> noted(std::vector<Telling> tellings);
+  uint32_t literal(const std::string& text, bool words);
   Clauses clauses(const Draft& draft, bool words);
   static void keep_smallest(std::vector<Draft>& drafts);
 
+  const Frontend& frontend_;
+  const Catalogue& catalogue_;
   Literals literals_;
-  std::map<const Operation*, Need> operations_;
-  std::map<std::string, Need, std::less<>> attributes_;
-  std::set<std::string> made_literals_;  // by isomorphisms
+  std::map<std::string, Literals::Check, std::less<>> checks_;  // by text and condition
+  std::vector<Way> ways_;
+  std::map<const Operation*, std::vector<size_t>> ways_to_;
+  std::map<std::string, std::vector<size_t>, std::less<>> ways_to_attribute_;
+  std::map<std::string, Texts> known_;        // what `needed` said, by operation and arguments
+  std::map<std::string, bool> made_symbols_;  // by isomorphisms; whether only out of stepped slices
+  // Operands that isomorphisms give to operations.
+  std::vector<std::pair<const Operation*, Literal>> made_numbers_;
+  bool made_steps_ = false;
   std::vector<Rule> rules_;
   LiteralBits named_, runtime_, callees_;
   Clauses trains_, exports_;

@@ -38,14 +38,16 @@ bool LiteralBits::intersects(const LiteralBits& other) const {
   return false;
 }
 
-uint32_t Literals::add(std::string_view literal, bool word) {
-  auto [at, fresh] = numbers_.emplace(std::pair(std::string(literal), word),
-                                      static_cast<uint32_t>(literals_.size()));
+uint32_t Literals::add(std::string_view literal, bool word, std::string_view condition,
+                       Check check) {
+  auto [at, fresh] =
+      numbers_.emplace(std::tuple(std::string(literal), std::string(condition), word),
+                       static_cast<uint32_t>(literals_.size()));
   if (!fresh) return at->second;
   if (literal == kNegation) {
-    literals_.push_back({"-", false, true});
+    literals_.push_back({"-", false, true, nullptr});
   } else {
-    literals_.push_back({std::string(literal), word, false});
+    literals_.push_back({std::string(literal), word, false, std::move(check)});
   }
   return at->second;
 }
@@ -108,8 +110,12 @@ bool Literals::negates(std::string_view text, size_t at) {
 bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
   if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
   if (literal.negation) return negates(text, at);
-  if (!literal.word) return true;
-  size_t end = at + literal.text.size();
+  if (literal.word && !stands_alone(text, at, literal.text.size())) return false;
+  return literal.check == nullptr || literal.check(text, at);
+}
+
+bool Literals::stands_alone(std::string_view text, size_t at, size_t size) {
+  size_t end = at + size;
   char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
   bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
   return !word_byte(before) && !word_byte(after) && !quoted;

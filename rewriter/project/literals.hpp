@@ -4,10 +4,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace refit {
@@ -40,7 +41,11 @@ class Literals {
   // byte beyond ASCII adjoins it, and not as all that is between two quotes or backticks: there it
   // is text about code. The empty literal is not allowed. kNegation stands where a minus may be the
   // sign of something other than a number.
-  uint32_t add(std::string_view literal, bool word);
+  uint32_t add(std::string_view literal, bool word) { return add(literal, word, {}, nullptr); }
+  // One that counts only where `check` agrees, of the text and the place in it; `condition` tells
+  // it from others of the same text.
+  using Check = std::function<bool(std::string_view text, size_t at)>;
+  uint32_t add(std::string_view literal, bool word, std::string_view condition, Check check);
   static constexpr std::string_view kNegation = "-x";
   // Call once, after the last add and before the first scan.
   void build();
@@ -55,14 +60,16 @@ class Literals {
     std::string text;
     bool word = false;
     bool negation = false;
+    Check check = nullptr;
   };
   static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  static bool stands_alone(std::string_view text, size_t at, size_t size);
   static bool negates(std::string_view text, size_t at);
   void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
              size_t& missing) const;
 
   std::vector<Literal> literals_;
-  std::map<std::pair<std::string, bool>, uint32_t> numbers_;
+  std::map<std::tuple<std::string, std::string, bool>, uint32_t> numbers_;
   std::vector<uint32_t> single_;  // those of one byte, which are looked for one by one
   // Literals by a hash of their first three bytes; one of two stands under every third.
   std::vector<uint64_t> filter_;

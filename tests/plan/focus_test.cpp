@@ -36,7 +36,7 @@ TEST(Focus, LeavesNoSiteOut) {
   const std::string rules_folder = REFIT_RULES_DIR;
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
-  size_t findings = 0;
+  size_t findings = 0, parsed = 0, files = 0;
   for (const auto& folder : fs::directory_iterator(REFIT_CORPUS_DIR)) {
     if (!folder.is_directory() || is_gap(folder)) continue;
     std::set<std::string> paths;
@@ -56,11 +56,74 @@ TEST(Focus, LeavesNoSiteOut) {
       ASSERT_TRUE(result) << result.error().message;
       for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
       for (const FileResult& f : result->changed) found[prefilter].insert(f.file + *f.new_bytes);
+      if (prefilter) parsed += result->files_parsed;
     }
+    files += paths.size();
     EXPECT_EQ(found[true], found[false]) << folder.path();
     findings += found[true].size();
   }
   EXPECT_GT(findings, 100U);
+  EXPECT_LT(parsed, files);
+}
+
+// Texts that share words with a pattern and cannot be a site need not be parsed; those that say the
+// same in another way are.
+TEST(Focus, AsksForArguments) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  const std::string rotation = "(a * c - b * s, b * c + a * s)";
+  struct Row {
+    std::string body;
+    bool site;
+  };
+  const Row rows[] = {
+      {"a, b = x.chunk(2)\n    return torch.cat([a, b], dim=-1)\n", false},
+      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat([a, b])\n", false},
+      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat([a] * 2)\n", false},
+      {"a, b = x.chunk(3, dim=-1)\n    return torch.cat([a, b], -1)\n", false},
+      {"a, b = x.chunk(2, dim=-1)  # to concatenate later, cat(a, b)\n    return a + b\n", false},
+      {"y = g(x.mean(-1, keepdim=True), **c)\n    return y * y\n", false},
+      {"y = x.mean(-1, keepdim=True) ** 0.5  # https://a.b\n    return y * y\n", false},
+      {"y = x[..., : x.shape[-1] // 4]\n    return torch.cat([y, y], dim=-1)\n", false},
+      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat(" + rotation + ", dim=-1)\n", true},
+      {"a, b = x.chunk(2, -1)\n    return torch.cat(" + rotation + ", axis=-1)\n", true},
+      {"a, b = torch.chunk(x, chunks=2, dim=-1)\n    return torch.cat(dim=-1, tensors=" + rotation +
+           ")\n",
+       true},
+      {"d = -1\n    a, b = x.chunk(2, dim=d)\n    return torch.cat(" + rotation + ", dim=d)\n",
+       true},
+      {"a, b = x.chunk(2,  # halves, (\n        dim=-1)\n    return torch.cat(" + rotation +
+           ", dim=(-1))\n",
+       true},
+      {"j = torch.cat\n    a, b = x.chunk(2.0, dim=-1)\n    return j(" + rotation + ", -1)\n",
+       true},
+      {"return x * (\n        (x * x).mean(-1, keepdim=True)  # {\n        ** -0.5)\n", true},
+      {"y = x * x  # mean\n    return x * (y.sum(-1, keepdim=True) / y.size(-1)) ** - 0.5\n", true},
+  };
+  size_t passed_over = 0;
+  const fs::path folder = fs::temp_directory_path() / ("refit_asks_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  for (const Row& row : rows) {
+    const std::string text = "import torch\n\n\ndef f(x, c, s):\n    " + row.body;
+    std::ofstream(folder / "a.py", std::ios::binary) << text;
+    const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
+    std::set<std::string> found[2];
+    for (const bool prefilter : {false, true}) {
+      EngineOptions options;
+      options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+      options.prefilter = prefilter;
+      const auto result = run(*rules, input, options, nullptr);
+      ASSERT_TRUE(result) << result.error().message;
+      for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
+      if (!prefilter) continue;
+      passed_over += result->files_parsed == 0;
+    }
+    EXPECT_EQ(found[true], found[false]) << text;
+    EXPECT_EQ(!found[false].empty(), row.site) << text;
+  }
+  EXPECT_GE(passed_over, 3U);  // the more spellings the rules know, the fewer
+  fs::remove_all(folder);
 }
 
 // What is not parsed is read all the same where it decides about an import, and stands where it

@@ -1,4 +1,3 @@
-
 import mindiesd.ext
 import torch
 

@@ -21,6 +21,11 @@ class PythonFrontend : public Frontend, public RuleLanguage {
     return load(std::move(source), relative, &focus);
   }
   std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
+  std::optional<std::vector<Telling>> tellings(
+      const Operation& operation, const std::vector<Parameter>& signature,
+      const std::vector<KnownArgument>& known) const override;
+  std::optional<std::vector<Telling>> number(const Literal& literal) const override;
+  std::optional<Telling> stepped_slice() const override;
   void note_imports(std::string_view relative, std::string_view bytes) override {
     project_.note_imports(relative, bytes);
   }

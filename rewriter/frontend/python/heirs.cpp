@@ -115,18 +115,50 @@ std::vector<Header> headers(std::string_view text) {
   return out;
 }
 
-// What `import NAME as ALIAS` calls by another name.
-std::string_view imported_as(std::string_view text, std::string_view alias) {
-  std::string written = " as " + std::string(alias);
-  for (size_t at = text.find(written); at != std::string_view::npos;
-       at = text.find(written, at + 1)) {
-    size_t end = at + written.size();
-    if (end < text.size() && word_char(text[end])) continue;
+// What `import NAME as ALIAS` calls by another name, for every alias of a text.
+class Renamed {
+ public:
+  explicit Renamed(std::string_view text) {
+    constexpr std::string_view kAs = " as ";
+    for (size_t at = text.find(kAs); at != std::string_view::npos; at = text.find(kAs, at + 1)) {
+      size_t begin = at;
+      while (begin > 0 && word_char(text[begin - 1])) --begin;
+      std::string_view alias = word_at(text, at + kAs.size());
+      if (begin < at && !alias.empty()) names_.emplace(alias, text.substr(begin, at - begin));
+    }
+  }
+  std::string_view of(std::string_view name) const {
+    auto known = names_.find(name);
+    return known == names_.end() ? name : known->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> names_;
+};
+
+// "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
+// classes that something is done to.
+void note_tables(std::string_view text, const std::set<std::string_view>& local,
+                 const Renamed& renamed, std::unordered_set<std::string>& compared) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '"' && text[at] != '\'' && text[at] != ':') continue;
     size_t begin = at;
     while (begin > 0 && word_char(text[begin - 1])) --begin;
-    if (begin < at) return text.substr(begin, at - begin);
+    std::string_view word = text.substr(begin, at - begin);
+    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word)) continue;
+    size_t chain = begin;  // where the dotted name begins
+    while (chain > 0 && (word_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
+    if (text[at] != ':') {
+      bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
+      if (quoted) compared.emplace(word);
+      continue;
+    }
+    size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
+    if (chain > 0 && before != std::string_view::npos &&
+        (text[before] == '{' || text[before] == ',')) {
+      compared.emplace(renamed.of(word));
+    }
   }
-  return alias;
 }
 
 std::string local_key(uint32_t file, std::string_view name) {
@@ -137,12 +169,13 @@ std::string local_key(uint32_t file, std::string_view name) {
 
 void Heirs::add(uint32_t file, std::string_view text) {
   std::vector<Header> found = headers(text);
+  const Renamed renamed(text);
   std::set<std::string_view> local;
   for (const Header& h : found) local.insert(h.name);
   for (const Header& h : found) {
     for (const std::string& base : h.bases) {
       std::string key =
-          local.contains(base) ? local_key(file, base) : std::string(imported_as(text, base));
+          local.contains(base) ? local_key(file, base) : std::string(renamed.of(base));
       heirs_[key].push_back({h.name, file, h.begin, h.end});
     }
   }
@@ -158,37 +191,13 @@ void Heirs::add(uint32_t file, std::string_view text) {
         std::string_view word = word_at(asked, i);
         bool last = i + word.size() >= asked.size() || asked[i + word.size()] != '.';
         if (!word.empty() && last && !local.contains(word)) {
-          compared_.emplace(imported_as(text, word));
+          compared_.emplace(renamed.of(word));
         }
         i += std::max<size_t>(word.size(), 1);
       }
     }
   }
-  note_tables(text, local);
-}
-
-// "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
-// classes that something is done to.
-void Heirs::note_tables(std::string_view text, const std::set<std::string_view>& local) {
-  for (size_t at = text.find_first_of("\"':"); at != std::string_view::npos;
-       at = text.find_first_of("\"':", at + 1)) {
-    size_t begin = at;
-    while (begin > 0 && word_char(text[begin - 1])) --begin;
-    std::string_view word = text.substr(begin, at - begin);
-    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word)) continue;
-    size_t chain = begin;  // where the dotted name begins
-    while (chain > 0 && (word_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
-    if (text[at] != ':') {
-      bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
-      if (quoted) compared_.emplace(word);
-      continue;
-    }
-    size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
-    if (chain > 0 && before != std::string_view::npos &&
-        (text[before] == '{' || text[before] == ',')) {
-      compared_.emplace(imported_as(text, word));
-    }
-  }
+  note_tables(text, local, renamed, compared_);
 }
 
 std::vector<Heir> Heirs::of(const std::string& name, uint32_t file) const {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,8 +30,6 @@ class Heirs {
   bool compared(const std::string& name) const { return compared_.contains(name); }
 
  private:
-  void note_tables(std::string_view text, const std::set<std::string_view>& local);
-
   std::unordered_map<std::string, std::vector<Heir>> heirs_;  // by base: "name" or "file:name"
   std::unordered_set<std::string> compared_;
 };

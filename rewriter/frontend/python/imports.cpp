@@ -55,6 +55,59 @@ void collect(TSNode root, std::string_view text, Reads& out) {
   }
 }
 
+// Where an import is read: in the function that it stands in, or anywhere.
+ByteRange home_of(const PythonUnit& unit, TSNode statement) {
+  for (TSNode p = ts_node_parent(statement); present(p); p = ts_node_parent(p)) {
+    if (is(p, "function_definition")) return range_of(p);
+  }
+  return range_of(unit.tree.root());
+}
+
+// The import statements of a file; they stand among statements only.
+std::vector<TSNode> imports_of(TSNode root) {
+  std::vector<TSNode> out, work{root};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    std::string_view type = type_of(node);
+    if (type == "import_statement" || type == "import_from_statement") {
+      out.push_back(node);
+    } else if (type == "module" || type == "block" || type == "ERROR" ||
+               type.ends_with("_definition") || type.ends_with("_clause") ||
+               (type.ends_with("_statement") && type != "expression_statement" &&
+                type != "return_statement")) {
+      for (TSNode child : children_of(node)) work.push_back(child);
+    }
+  }
+  return out;
+}
+
+// Whether a name is surely read in `scope` by what the edits leave: the first reads that the text
+// shows are looked up in the tree. What cannot be told at once is no read here.
+bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view name,
+                  ByteRange scope) {
+  std::string_view text = unit.text();
+  for (size_t at = text.find(name, scope.begin); at < scope.end; at = text.find(name, at + 1)) {
+    size_t end = at + name.size(), before = at, next = end;
+    if ((at > 0 && word_char(text[at - 1])) || (end < text.size() && word_char(text[end])))
+      continue;
+    while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) --before;
+    while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
+    if (before == 0 || text[before - 1] == '.' || next == text.size() || text[next] == '=' ||
+        text[next] == ':') {
+      continue;  // an attribute, a keyword, a target
+    }
+    const ByteRange range{static_cast<uint32_t>(at), static_cast<uint32_t>(end)};
+    if (edits.replaces(range)) continue;
+    TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), range.begin, range.end);
+    if (!is(node, "identifier") || range_of(node) != range) continue;
+    TSNode parent = ts_node_parent(node);
+    if (is(parent, "dotted_name") || is(parent, "aliased_import")) continue;
+    return true;
+  }
+  return false;
+}
+
 // Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
 // definition, one before anything else.
 std::string apart(std::string_view text, uint32_t at, const std::string& nl) {
@@ -225,6 +278,22 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
                     const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
   if (edits.empty()) return;
+  Words touched;  // in what the edits take away
+  for (const Edit& e : edits.edits()) {
+    add_words(unit.source().slice(e.range), WordsOf::all, touched);
+  }
+  const bool all_read = [&] {
+    for (TSNode statement : imports_of(unit.tree.root())) {
+      if (edits.replaces(range_of(statement))) continue;
+      const ByteRange home = home_of(unit, statement);
+      for (const Imported& i :
+           imported_names(statement, unit.text(), unit.module, unit.names.package)) {
+        if (touched.contains(i.local) && !plainly_read(unit, edits, i.local, home)) return false;
+      }
+    }
+    return true;
+  }();
+  if (all_read) return;
   Reads reads;
   collect(unit.tree.root(), unit.text(), reads);
   Words written;  // that new text reads
@@ -290,12 +359,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     if (edits.replaces(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
     std::vector<const Imported*> dead;
-    ByteRange home = range_of(unit.tree.root());
-    for (TSNode p = ts_node_parent(statement); present(p); p = ts_node_parent(p)) {
-      if (!is(p, "function_definition")) continue;
-      home = range_of(p);
-      break;
-    }
+    const ByteRange home = home_of(unit, statement);
     for (const Imported& i : imported) {
       // A function's import is read in that function alone.
       if (!lost(i.local, home)) continue;

@@ -357,9 +357,9 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
       std::any_of(insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
         return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
       });
-  if (!kept.empty() || range.begin == 0 || replaced) return {range, kept};
-  // Blank lines below that would meet those above, or stand at the start of a block, or between a
-  // comment and what it is about.
+  if (!kept.empty() || replaced) return {range, kept};
+  // Blank lines below that would meet those above, or stand at the start of a block or of the file,
+  // or between a comment and what it is about.
   auto line_text = [&](ByteRange line) { return text.substr(line.begin, line.size()); };
   size_t above = 0;
   uint32_t at = range.begin;
@@ -371,7 +371,7 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
   std::string_view before = at == 0 ? "" : line_text(line_of(text, at - 1));
   while (!before.empty() && blank(before.substr(before.size() - 1))) before.remove_suffix(1);
   size_t word = before.find_first_not_of(" \t");
-  bool opens = above == 0 && before.ends_with(':');
+  bool opens = range.begin == 0 || (above == 0 && before.ends_with(':'));
   bool comment = above == 0 && word != std::string_view::npos && before[word] == '#';
   std::vector<ByteRange> below;
   for (uint32_t next = range.end; next < text.size();) {

@@ -109,14 +109,9 @@ def _names(statements, context) -> set[str]:
 
 
 def _region(before, after, function) -> Region:
-    reads: list[str] = []
-    stored: set[str] = set()
-    for statement in before:
-        for name in sorted(_names([statement], ast.Load) - stored):
-            if name not in reads:
-                reads.append(name)
-        if not _blocks(statement):
-            stored |= _names([statement], ast.Store)
+    first = _what_gives_lost(before, after, function)
+    before, after = (*first, *before), (*first, *after)
+    reads = _from_outside(before)
     for name in sorted(_names(after, ast.Load) - _names(before, ast.Load)):
         if name != "mindiesd" and name not in reads and name not in _names(after, ast.Store):
             reads.append(name)
@@ -137,6 +132,41 @@ def _region(before, after, function) -> Region:
     both = _names(before, ast.Store) & _names(after, ast.Store) & later
     writes = sorted(name for name in both if not _bound_anew(name, last, function, elsewhere))
     return Region(before, after, tuple(reads), (*writes, RESULT))
+
+
+def _from_outside(statements) -> list[str]:
+    """The names that statements read before they store them."""
+    reads: list[str] = []
+    stored: set[str] = set()
+    for statement in statements:
+        for name in sorted(_names([statement], ast.Load) - stored):
+            if name not in reads:
+                reads.append(name)
+        if not _blocks(statement):
+            stored |= _names([statement], ast.Store)
+    return reads
+
+
+def _what_gives_lost(before, after, function) -> list[ast.stmt]:
+    """The assignments in front that give the names which only the old statements read: `wide` of
+    `wide = x.float()` where the new ones read `x`. Drawn by itself it would be another value."""
+    if not before:
+        return []
+    line = before[0].lineno
+    hidden = {
+        id(inner)
+        for node in ast.walk(function)
+        if isinstance(node, ast.stmt) and _blocks(node) and not node.lineno <= line <= node.end_lineno
+        for inner in ast.walk(node)
+    } | _other_branches(function, line)
+    lost = set(_from_outside(before)) - _names(after, ast.Load)
+    given: dict[str, ast.stmt] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and node.end_lineno < line and id(node) not in hidden:
+            for name in _names([node], ast.Store) & lost:
+                if name not in given or given[name].lineno < node.lineno:
+                    given[name] = node
+    return sorted({id(n): n for n in given.values()}.values(), key=lambda n: n.lineno)
 
 
 def _other_branches(function, line: int) -> set[int]:

@@ -1,0 +1,247 @@
+// What tells of an operation in Python text beyond its name: the arguments of a call as they stand
+// between its brackets, the operand of a power. Only what is surely something else is told apart; a
+// name, a splat or an expression may be anything. Entry points: PythonFrontend::tellings,
+// PythonFrontend::stepped_slice.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
+
+namespace refit::python {
+
+namespace {
+
+// Whether the place is in a comment, or in a string over several lines: a `#` stands before it in
+// its line and no quote does.
+bool in_comment(std::string_view text, size_t at) {
+  bool hash = false;
+  while (at > 0 && text[at - 1] != '\n') {
+    char c = text[--at];
+    if (c == '"' || c == '\'') return false;
+    hash = hash || c == '#';
+  }
+  return hash;
+}
+
+bool is_keyword(std::string_view word) {
+  static constexpr std::string_view kKeywords[] = {
+      "False",  "None",  "True",    "and",      "as",       "assert", "async", "await",
+      "break",  "case",  "class",   "continue", "def",      "del",    "elif",  "else",
+      "except", "exec",  "finally", "for",      "from",     "global", "if",    "import",
+      "in",     "is",    "lambda",  "match",    "nonlocal", "not",    "or",    "pass",
+      "print",  "raise", "return",  "try",      "type",     "while",  "with",  "yield"};
+  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+}
+
+// Whether a word can be a name of code: names do not stand side by side as those of prose do.
+bool in_code(std::string_view text, size_t at, size_t size) {
+  size_t next = at + size;
+  while (next < text.size() && blank(text[next])) ++next;
+  std::string_view after = first_word(text.substr(next));
+  if (!after.empty() && !is_keyword(after)) return false;
+  size_t end = at;
+  while (end > 0 && blank(text[end - 1])) --end;
+  size_t begin = end;
+  while (begin > 0 && name_char(text[begin - 1])) --begin;
+  if (begin < end && !is_keyword(text.substr(begin, end - begin))) return false;
+  return !in_comment(text, at);
+}
+
+struct Argument {
+  std::string_view keyword, value;
+};
+
+// The arguments of the call whose bracket opens at `open`; nullopt where they cannot be made out or
+// one is a splat.
+std::optional<std::vector<Argument>> arguments_at(std::string_view text, size_t open) {
+  const Lines lines(text);
+  int depth = 0;
+  size_t at = open;
+  for (; at < text.size(); ++at) {
+    char c = text[at];
+    if (c == '#') {
+      at = lines.next_line(at) - 1;
+    } else if (c == '"' || c == '\'') {
+      at = lines.string_end(at, 0);
+      if (at == std::string_view::npos) return std::nullopt;
+      --at;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if ((c == ')' || c == ']' || c == '}') && --depth == 0) {
+      break;
+    }
+  }
+  if (at >= text.size()) return std::nullopt;
+  std::vector<Argument> out;
+  for (std::string_view part : lines.parts(text.substr(open + 1, at - open - 1))) {
+    if (part.front() == '*') return std::nullopt;
+    std::string_view keyword = first_word(part);
+    std::string_view rest = trimmed(part.substr(keyword.size()));
+    bool named = !keyword.empty() && rest.starts_with("=") && !rest.starts_with("==");
+    out.push_back(named ? Argument{keyword, trimmed(rest.substr(1))} : Argument{{}, part});
+  }
+  return out;
+}
+
+// Whether a text may have this value: it is no literal, or an equal one.
+bool may_equal(std::string_view written, const Literal& wanted) {
+  if (written.empty()) return true;
+  char first = written.front();
+  bool number = (first >= '0' && first <= '9') || first == '.' || first == '-';
+  if (!number && written != "None" && written != "True" && written != "False") return true;
+  auto value = parse_literal(written);
+  return !value || same_value(*value, wanted);
+}
+
+bool comparable(const Literal& literal) {
+  return literal.kind == Literal::Kind::none || literal.kind == Literal::Kind::boolean ||
+         literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::real;
+}
+
+struct Wanted {
+  Parameter parameter;
+  size_t position;  // among those that can be passed by position; SIZE_MAX: none
+  std::optional<Literal> literal;
+};
+
+// Whether a call may pass what is wanted; `receiver`: the first parameter stands before the dot.
+bool passes(const std::vector<Argument>& arguments, const std::vector<Wanted>& wanted,
+            bool receiver) {
+  for (const Wanted& w : wanted) {
+    const std::string_view* value = nullptr;
+    size_t position = w.position == SIZE_MAX ? SIZE_MAX : w.position - (receiver ? 1 : 0);
+    size_t next = 0;
+    for (const Argument& a : arguments) {
+      bool its = a.keyword.empty() ? next++ == position
+                                   : a.keyword == w.parameter.name ||
+                                         std::find(w.parameter.also.begin(), w.parameter.also.end(),
+                                                   a.keyword) != w.parameter.also.end();
+      if (its) value = &a.value;
+    }
+    if (value != nullptr) {
+      if (w.literal && !may_equal(*value, *w.literal)) return false;
+    } else if (!w.literal || !w.parameter.default_value ||
+               !same_value(*w.parameter.default_value, *w.literal)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the call of the name that ends at `at` may pass what is wanted. A name that is not called
+// there may be called elsewhere.
+bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wanted, bool method) {
+  while (at < text.size() && blank(text[at])) ++at;
+  if (at == text.size() || text[at] != '(') return true;
+  auto arguments = arguments_at(text, at);
+  return !arguments || passes(*arguments, wanted, false) ||
+         (method && passes(*arguments, wanted, true));
+}
+
+// Whether an operator stands between operands, and not before the name of a dictionary.
+bool has_left_operand(std::string_view text, size_t at) {
+  if (in_comment(text, at)) return false;
+  size_t before = at;
+  while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
+  if (before == 0) return true;
+  size_t line = text.rfind('\n', before - 1);
+  line = line == std::string_view::npos ? 0 : line + 1;
+  if (text.substr(line, before - line).find('#') != std::string_view::npos) return true;
+  return std::string_view("(,{:").find(text[before - 1]) == std::string_view::npos;
+}
+
+// The number that follows, as it is written; empty where it is none.
+std::string_view number_at(std::string_view text, size_t at) {
+  while (at < text.size() && blank(text[at])) ++at;
+  size_t end = at;
+  if (end < text.size() && text[end] == '-') ++end;
+  while (end < text.size() && (name_char(text[end]) || text[end] == '.')) ++end;
+  return text.substr(at, end - at);
+}
+
+}  // namespace
+
+std::optional<std::vector<Telling>> PythonFrontend::tellings(
+    const Operation& operation, const std::vector<Parameter>& signature,
+    const std::vector<KnownArgument>& known) const {
+  auto texts = spellings(operation);
+  if (!texts) return std::nullopt;
+  std::vector<Telling> out;
+  if (operation.library == "operator") {
+    std::optional<Literal> right;
+    for (const KnownArgument& k : known) {
+      if (k.parameter == 1 && k.literal != nullptr && comparable(*k.literal)) right = *k.literal;
+    }
+    for (std::string& text : *texts) {
+      if (text != "**" && text != "//") {
+        out.push_back({std::move(text)});
+        continue;
+      }
+      std::string condition = right ? to_string(*right) : std::string("any");
+      out.push_back(
+          {std::move(text), std::move(condition), [right](std::string_view in, size_t at) {
+             return has_left_operand(in, at) &&
+                    (!right || may_equal(number_at(in, at + 2), *right));
+           }});
+    }
+    return out;
+  }
+  std::vector<Wanted> wanted;
+  std::string condition = known.empty() ? std::string("code") : operation.id + ":";
+  for (const KnownArgument& k : known) {
+    const Parameter& p = signature[k.parameter];
+    if (k.parameter == 0 || p.variadic || p.variadic_keyword) continue;
+    size_t position = 0;
+    for (size_t i = 0; i < k.parameter; ++i) {
+      const Parameter& other = signature[i];
+      position += !other.keyword_only && !other.variadic && !other.variadic_keyword;
+    }
+    Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}};
+    if (k.literal != nullptr && comparable(*k.literal)) w.literal = *k.literal;
+    condition +=
+        fmt::format("{}@{}={};", p.name, position, w.literal ? to_string(*w.literal) : "*");
+    wanted.push_back(std::move(w));
+  }
+  for (std::string& text : *texts) {
+    size_t size = text.size();
+    bool method = !operation.methods.empty();
+    out.push_back(
+        {std::move(text), condition, [wanted, size, method](std::string_view in, size_t at) {
+           return in_code(in, at, size) && may_pass(in, at + size, wanted, method);
+         }});
+  }
+  return out;
+}
+
+// One has a digit 1 in every notation; `True` is equal to it.
+std::optional<std::vector<Telling>> PythonFrontend::number(const Literal& literal) const {
+  if (!comparable(literal) || !same_value(literal, *parse_literal("1"))) return std::nullopt;
+  std::vector<Telling> out{{"True"}};
+  out.push_back({"1", "number", [](std::string_view text, size_t at) {
+                   auto part = [](char c) { return name_char(c) || c == '.'; };
+                   size_t begin = at, end = at + 1;
+                   while (begin > 0 && part(text[begin - 1])) --begin;
+                   while (end < text.size() && part(text[end])) ++end;
+                   std::string_view run = text.substr(begin, end - begin);
+                   if (name_char(run[0]) && (run[0] < '0' || run[0] > '9')) return false;
+                   auto value = parse_literal(run);
+                   return (!value || same_value(*value, *parse_literal("1"))) &&
+                          !in_comment(text, at);
+                 }});
+  return out;
+}
+
+std::optional<Telling> PythonFrontend::stepped_slice() const {
+  return Telling{":", "::", [](std::string_view text, size_t at) {
+                   if (in_comment(text, at)) return false;
+                   for (++at; at < text.size(); ++at) {
+                     if (text[at] == '#') at = std::min(text.find('\n', at), text.size() - 1);
+                     if (!space(text[at]) && text[at] != '\\') break;
+                   }
+                   return at < text.size() && text[at] == ':';
+                 }};
+}
+
+}  // namespace refit::python
