@@ -113,6 +113,7 @@ class Graph {
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
   std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
+  std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
   // Calls of a private method that were seen through, and the class that defines it: true as long

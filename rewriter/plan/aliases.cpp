@@ -72,6 +72,8 @@ std::vector<Replacement> replacements_in(std::string_view text,
       size_t end = at + callee.size();
       char before = text[at - 1], behind = end < text.size() ? text[end] : '\n';
       std::string_view next = skip_blanks(text.substr(end));
+      // `nn.GELU.forward = mine`
+      if (next.starts_with(".forward")) next = skip_blanks(next.substr(8));
       // An attribute of one's own object is no function of another module.
       bool own = text.substr(0, at - 1).ends_with("self");
       if (before == '.' && !own && next.starts_with("=") && !next.starts_with("==")) {

@@ -20,7 +20,8 @@ struct Alias {
 std::vector<Alias> aliases_in(std::string_view text, const std::set<std::string>& callees);
 
 // A place that gives a callee's name another meaning: `F.callee = mine`,
-// `setattr(F, "callee", mine)`; or only for a while: `patch.object(F, "callee")`.
+// `setattr(F, "callee", mine)`, `nn.Callee.forward = mine`; or only for a while:
+// `patch.object(F, "callee")`.
 struct Replacement {
   std::string callee;
   size_t line = 0;

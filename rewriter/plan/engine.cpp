@@ -49,7 +49,7 @@ Run::Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input
 RunResult Run::go(const Progress& progress) {
   for (const CompiledRule& rule : compiled_.rules) {
     for (const Operation* op : rule.callees) {
-      if (!op->is_class) callee_names_.insert(op->id.substr(op->id.rfind('.') + 1));
+      (op->is_class ? class_names_ : callee_names_).insert(op->id.substr(op->id.rfind('.') + 1));
     }
   }
   each([&](size_t i) { scan(i); }, states_.size(), nullptr);
@@ -166,7 +166,11 @@ void Run::scan(size_t i) {
 
 void Run::note_other_meanings(size_t i, const std::string& bytes) {
   FileState& state = states_[i];
-  for (const Replacement& r : replacements_in(bytes, callee_names_)) {
+  std::vector<Replacement> replacements = replacements_in(bytes, callee_names_);
+  for (Replacement& r : replacements_in(bytes, class_names_)) {
+    if (r.lasting) replacements.push_back(std::move(r));
+  }
+  for (const Replacement& r : replacements) {
     std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
     if (r.lasting) {
       state.patched.emplace(r.callee, place);

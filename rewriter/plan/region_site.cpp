@@ -164,6 +164,13 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       }
     }
   }
+  if (g_.in_place.contains(change.root)) {
+    refuse(
+        site, "effect-between",
+        "the result is written where an operand lies; write `x = x * y` for `x *= y` where nobody "
+        "else reads that storage");
+    return;
+  }
   if (rule.rule->attention && needs_dense(g_, change.root)) {
     refuse(
         site, rule.rule->shared,

@@ -160,7 +160,7 @@ class Run {
   Planner planner_;
   std::vector<FileState> states_;
   std::atomic<uint64_t> kept_{0};
-  std::set<std::string> callee_names_;
+  std::set<std::string> callee_names_, class_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
   std::vector<NearMiss> near_;                            // of the one file that is asked about
 };

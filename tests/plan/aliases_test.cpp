@@ -49,14 +49,16 @@ TEST(Replacements, LastingAndForAWhile) {
       "setattr(F, 'sdpa', mine)\n"
       "with mock.patch.object(F, \"sdpa\"): pass\n"
       "with patch(\"torch.nn.functional.flash\"): pass\n"
-      "print(\"sdpa\")\n",
-      {"sdpa", "flash"});
+      "print(\"sdpa\")\n"
+      "nn.Act.forward = mine\n"
+      "x = nn.Act.forward == mine\n",
+      {"sdpa", "flash", "Act"});
   std::vector<std::string> seen;
   for (const Replacement& r : found) {
     seen.push_back(r.callee + " " + std::to_string(r.line) + (r.lasting ? " lasting" : ""));
   }
-  EXPECT_EQ(seen,
-            (std::vector<std::string>{"flash 5", "sdpa 1 lasting", "sdpa 3 lasting", "sdpa 4"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"Act 7 lasting", "flash 5", "sdpa 1 lasting",
+                                            "sdpa 3 lasting", "sdpa 4"}));
 }
 
 TEST(LastModule, OfAFile) {

@@ -127,12 +127,27 @@ def arguments(flag: bool) -> dict:
     }
 
 
-def _attention(query, key, value, **options):
-    """torch's own, which on the CPU reads past the end where key and value differ in length."""
-    batches = {operand.shape[:-2] for operand in (query, key, value)}
-    if key.shape[-2] != value.shape[-2] or len(batches) > 1:
-        raise ValueError("no valid operands of attention")
-    return F.scaled_dot_product_attention(query, key, value, **options)
+class _Functional:
+    """torch.nn.functional, whose attention says no to what torch does not mean to take.
+
+    On the CPU torch reads past the end where key and value differ in length, and what is empty it
+    does not look at.
+    """
+
+    def __getattr__(self, name):
+        return getattr(F, name)
+
+    def scaled_dot_product_attention(self, query, key, value, **options):
+        batches = {operand.shape[:-2] for operand in (query, key, value)}
+        lengths = key.shape[-2] != value.shape[-2]
+        if lengths or query.shape[-1] != key.shape[-1] or len(batches) > 1:
+            raise ValueError("no valid operands of attention")
+        return F.scaled_dot_product_attention(query, key, value, **options)
+
+
+def checked(module) -> None:
+    """Makes the programs of a module raise ValueError where they have no meaning."""
+    module.F = _Functional()
 
 
 def text(name: str, body: list[str]) -> str:
@@ -141,7 +156,7 @@ def text(name: str, body: list[str]) -> str:
 
 def _runs(body: list[str]) -> bool:
     source = HEAD + text("f", [*body, "return 0"])
-    space = {"checked": _attention}
+    space = {"checked": _Functional().scaled_dot_product_attention}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

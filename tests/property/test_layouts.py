@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "corpus")]
 
 from cases import run_refit  # noqa: E402
-from programs import HEAD, arguments, program  # noqa: E402
+from programs import HEAD, arguments, checked, program  # noqa: E402
 
 PROGRAMS = int(os.environ.get("REFIT_PROGRAMS", "120"))
 SEED = int(os.environ.get("REFIT_SEED", "1"))
@@ -45,6 +45,7 @@ def migrated(tmp_path_factory):
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         modules.append(module)
+    checked(modules[0])
     return texts, *modules, json.loads(report.read_text())
 
 

@@ -191,6 +191,12 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
       g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
     definition = unit_.classes->private_method(method->second, c.text);
     object = c.operands[0];
+    Project& project = context_.project;
+    std::string owner = method->second.substr(method->second.rfind('.') + 1);
+    if (present(definition) &&
+        (project.stored_outside(c.text) || project.heir_stores(unit_.module, owner, c.text))) {
+      return std::nullopt;  // a class of another file has its own
+    }
   } else if (c.kind == Kind::function) {
     auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
     if (found != shared_.definitions.end()) definition = found->second;

@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/class_facts.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "rewriter/text/stack.hpp"
 
@@ -103,7 +104,34 @@ void ClassFacts::read(Class& c) {
       }
       continue;
     }
+    if (type == "call") note_store_by_name(c, node);
     for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
+// `setattr(self, "norm", …)`, `self.add_module("norm", …)`, `self.register_buffer("scale", …)`.
+void ClassFacts::note_store_by_name(Class& c, TSNode call) {
+  std::string_view function = text_at(field(call, "function"));
+  bool free = function == "setattr" || function.ends_with("__setattr__");
+  static constexpr std::string_view kMethods[] = {
+      "self.add_module", "self.register_module", "self.register_buffer", "self.register_parameter"};
+  if (!free && std::ranges::find(kMethods, function) == std::end(kMethods)) return;
+  auto arguments = children_of(field(call, "arguments"));
+  size_t name = free ? 1 : 0;
+  if (arguments.size() <= name || (free && text_at(arguments[0]) != "self")) return;
+  TSNode given = arguments[name];
+  if (is(given, "comment") || is(given, "dictionary_splat")) return;
+  if (is(given, "keyword_argument")) given = field(given, "value");
+  std::string known;  // what the name begins with, all of it unless something is put into it
+  bool whole = is(given, "string");
+  for (TSNode part : whole ? children_of(given) : std::vector<TSNode>{}) {
+    if (is(part, "interpolation")) whole = false;
+    if (whole && is(part, "string_content")) known += text_at(part);
+  }
+  if (whole) {
+    c.stores[known].push_back(TSNode{});
+  } else {
+    c.computed.push_back(known);
   }
 }
 
@@ -179,6 +207,9 @@ ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::strin
     if (stored != c.stores.end()) {
       out.values.insert(out.values.end(), stored->second.begin(), stored->second.end());
     }
+    bool computed = std::any_of(c.computed.begin(), c.computed.end(),
+                                [&](const std::string& s) { return attribute.starts_with(s); });
+    if (computed) out.values.push_back(TSNode{});
     auto body = c.body.find(attribute);
     if (body != c.body.end()) out.values.push_back(body->second);
   }

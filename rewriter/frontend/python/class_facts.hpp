@@ -59,6 +59,7 @@ class ClassFacts {
     std::shared_ptr<const std::vector<std::string>> kin;  // with itself; set when first asked for
     // Right-hand sides by attribute; a null node where a value is given in another way.
     std::map<std::string, std::vector<TSNode>, std::less<>> stores;
+    std::vector<std::string> computed;                // beginnings of names that are put together
     std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
     // Its methods by name, decorated or not; filled when first asked for.
     std::optional<std::multimap<std::string_view, TSNode>> methods;
@@ -77,6 +78,7 @@ class ClassFacts {
   };
 
   void read(Class& c);
+  void note_store_by_name(Class& c, TSNode call);
   const std::vector<std::string>& kin_of(const std::string& class_name);
   void find_families();
   Answer& answer(const std::string& class_name, std::string_view attribute);

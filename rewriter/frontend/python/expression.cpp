@@ -514,6 +514,24 @@ ValueId FunctionLowering::comparison(TSNode node) {
   return opaque_children("comparison", node);
 }
 
+// What runs later reads names as they are by then, and what it reads must stay.
+void FunctionLowering::read_later(TSNode body) {
+  std::vector<TSNode> reads{body};
+  while (!reads.empty()) {
+    TSNode at = reads.back();
+    reads.pop_back();
+    if (is(at, "identifier") && scope_->locals.contains(text(at))) {
+      scope_->captured.emplace(text(at));
+      std::string name(text(at));
+      if (overlays_.back().contains(name)) continue;
+      ValueId now = identifier(at);
+      overlays_.back()[std::move(name)] = opaque("read later", {now}, at);
+    } else if (!is(at, "lambda")) {  // one inside sees to its own reads
+      for (TSNode inner : children_of(at)) reads.push_back(inner);
+    }
+  }
+}
+
 ValueId FunctionLowering::comprehension(TSNode node) {
   overlays_.emplace_back();
   std::vector<ValueId> operands;
@@ -536,6 +554,9 @@ ValueId FunctionLowering::comprehension(TSNode node) {
       for (TSNode e : children_of(child)) operands.push_back(expression(e));
     }
   }
+  // A generator that no call consumes where it stands runs when somebody asks for its items.
+  bool later = is(node, "generator_expression") && !is(ts_node_parent(node), "call");
+  if (later) read_later(body);
   if (is(body, "pair")) {
     for (TSNode e : children_of(body)) operands.push_back(expression(e));
   } else if (present(body)) {
@@ -562,22 +583,12 @@ ValueId FunctionLowering::lambda(TSNode node) {
       for (TSNode inner : children_of(at)) work.push_back(inner);
     }
   }
+  read_later(field(node, "body"));
   bool outer_impure = impure_;
   ValueId body = expression(field(node, "body"));
   impure_ = outer_impure;
   overlays_.pop_back();
-  // The body runs later: what it reads must stay, whatever its name means by then.
   use(body);
-  std::vector<TSNode> reads{field(node, "body")};
-  while (!reads.empty()) {
-    TSNode at = reads.back();
-    reads.pop_back();
-    if (is(at, "identifier")) {
-      if (scope_->locals.contains(text(at))) scope_->captured.emplace(text(at));
-    } else if (!is(at, "lambda")) {  // one inside saw to its own reads
-      for (TSNode inner : children_of(at)) reads.push_back(inner);
-    }
-  }
   return opaque("lambda", {body}, node);
 }
 

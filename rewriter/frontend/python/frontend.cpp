@@ -215,9 +215,14 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   const std::string& owner = self ? method->second : annotated->second;
   out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
   if (out.elsewhere) return out;
-  out.number = unit.classes->number(owner, v.text);
-  out.over_last_axis = unit.classes->over_last_axis(owner, v.text);
   out.text = unit.classes->text(owner, v.text);
+  if (project_.stored_outside(v.text)) return out;
+  out.number = unit.classes->number(owner, v.text);
+  out.over_last_axis =
+      unit.classes->over_last_axis(owner, v.text) &&
+      std::ranges::none_of(unit.classes->instances(owner, v.text), [&](const Operation* op) {
+        return project_.exchanged(op->id.substr(op->id.rfind('.') + 1));
+      });
   return out;
 }
 

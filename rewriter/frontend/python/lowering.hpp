@@ -85,6 +85,7 @@ class FunctionLowering {
   ValueId subscript(TSNode node);
   ValueId binary(TSNode node);
   ValueId comparison(TSNode node);
+  void read_later(TSNode body);
   ValueId comprehension(TSNode node);
   ValueId lambda(TSNode node);
   ValueId number(TSNode node);

@@ -364,21 +364,24 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
-const Heirs& Project::heirs() {
-  std::call_once(heirs_once_, [this] {
+const Project::Classes& Project::classes() {
+  std::call_once(classes_once_, [this] {
     for (uint32_t i = 0; i < all_.size(); ++i) {
-      if (auto bytes = real_disk().read(all_[i].path, kReadLimit)) heirs_.add(i, *bytes);
+      auto bytes = real_disk().read(all_[i].path, kReadLimit);
+      if (!bytes) continue;
+      classes_.heirs.add(i, *bytes);
+      classes_.stores.add(*bytes);
     }
   });
-  return heirs_;
+  return classes_;
 }
 
-bool Project::compared(const std::string& name) { return heirs().compared(name); }
+bool Project::compared(const std::string& name) { return classes().heirs.compared(name); }
 
 std::vector<Heir> Project::heirs_of(const std::string& module_name, const std::string& name) {
   auto known = numbers_.find(file_of(module_name));
   uint32_t own = known == numbers_.end() ? static_cast<uint32_t>(all_.size()) : known->second;
-  std::vector<Heir> out = heirs().of(name, own);
+  std::vector<Heir> out = classes().heirs.of(name, own);
   std::erase_if(out, [&](const Heir& heir) { return heir.file == own; });
   return out;
 }

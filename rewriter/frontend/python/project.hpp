@@ -17,6 +17,7 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/heirs.hpp"
+#include "rewriter/frontend/python/stores.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
 namespace refit::python {
@@ -92,6 +93,10 @@ class Project {
   // Whether such a class gives its objects an attribute or a method of that name.
   bool heir_stores(const std::string& module, const std::string& name,
                    const std::string& attribute);
+  // Whether some file stores an attribute of that name in an object other than its own `self`.
+  bool stored_outside(const std::string& attribute) { return classes().stores.stored(attribute); }
+  // Whether some file exchanges objects of a class of that name, wherever it finds them.
+  bool exchanged(const std::string& name) { return classes().stores.exchanged(name); }
   // Whether a file that does not define a class of that name asks `isinstance` about it.
   bool compared(const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
@@ -102,7 +107,12 @@ class Project {
   std::unique_ptr<Module> read_module(const std::string& name) const;
   void read_unnoted();
   void index_importers();
-  const Heirs& heirs();
+  // What the text of all files says of classes, read when it is first asked for.
+  struct Classes {
+    Heirs heirs;
+    OutsideStores stores;
+  };
+  const Classes& classes();
   // The classes of other files that inherit from this one.
   std::vector<Heir> heirs_of(const std::string& module, const std::string& name);
 
@@ -131,8 +141,8 @@ class Project {
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
   std::unordered_map<std::string, std::string> module_names_;      // relative path -> module
   std::unordered_map<std::string, bool> packages_;
-  std::once_flag heirs_once_;
-  Heirs heirs_;
+  std::once_flag classes_once_;
+  Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;

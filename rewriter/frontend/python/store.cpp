@@ -155,6 +155,7 @@ void FunctionLowering::augmented(TSNode node) {
   ValueId result = known == kOperations.end()
                        ? opaque("augmented assignment", {old_value, right}, node)
                        : operation(known->second, {old_value, right}, node);
+  g().in_place.insert(result);
   // A tensor is changed where it lies: whoever else sees its storage sees the change.
   bool own = is(left, "identifier") && fresh(old_value);
   if (is(left, "identifier")) {

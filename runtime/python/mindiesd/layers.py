@@ -44,10 +44,8 @@ class RMSNorm(nn.Module):
 
 
 def _expect_layer_norm(name, norm):
-    """A LayerNorm, or a module that wraps one (for offloading, say) and is called as it is."""
-    if isinstance(norm, nn.LayerNorm):
-        return
-    if isinstance(norm, nn.Module) and any(isinstance(m, nn.LayerNorm) for m in norm.modules()):
+    """A LayerNorm, or what was put in its place (to offload or to quantise it, say)."""
+    if isinstance(norm, nn.Module):
         return
     raise ParametersInvalid(f"{name} must be a torch.nn.LayerNorm, but is {type(norm).__name__}.")
 
@@ -56,8 +54,8 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
     """``norm(x)`` for a ``torch.nn.LayerNorm``.
 
     Args:
-        norm: the module; hooks and a replaced ``forward`` act as they would in ``norm(x)``, and so
-            does a module that wraps a LayerNorm.
+        norm: the module; hooks and a replaced ``forward`` act as they would in ``norm(x)``, and any
+            other module that was put in its place is called.
         x: [..., *norm.normalized_shape].
         impl_mode: 0, 1 or 2 (high precision, high performance, float16); 2 needs x, weight and bias in
             float16. All compute alike here.

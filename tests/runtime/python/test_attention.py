@@ -274,6 +274,8 @@ def test_empty(backend, sizes):
     b, n, sq, sk = sizes
     q, k = torch.randn(b, n, sq, 8), torch.randn(b, n, sk, 8)
     assert ext.attention_forward(q, k, k, head_first=True).shape == (b, n, sq, 8)
+    q, k = q[..., ::2], k[..., ::2]  # which contiguous() leaves as they are where they are empty
+    assert ext.attention_forward(q, k, k, head_first=True).shape == (b, n, sq, 4)
 
 
 def test_rows_without_a_key_are_zero(backend):

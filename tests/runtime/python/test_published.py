@@ -312,7 +312,7 @@ class TestLayerNorm:
         half = torch.nn.LayerNorm(8).half()
         torch.testing.assert_close(mindiesd.fast_layernorm(half, x.half(), 2), half(x.half()))
         for args, text in (
-            ((torch.nn.GroupNorm(2, 8), x), "norm must be a torch.nn.LayerNorm, but is GroupNorm"),
+            ((max, x), "norm must be a torch.nn.LayerNorm, but is builtin_function_or_method"),
             ((norm, None), "x must be a torch.Tensor"),
             ((norm, x, 3), "impl_mode must be one of"),
             ((norm, x, 2), "impl_mode 2 needs float16 throughout, but x is torch.float32"),
@@ -403,6 +403,21 @@ def test_a_wrapped_layer_norm_is_called():
     for function in (mindiesd.layernorm_scale_shift, ext.layernorm_scale_shift):
         result = function(wrapped, x, scale[:, None], shift[:, None])
         torch.testing.assert_close(result, expected)
+
+
+class Swapped(torch.nn.Module):
+    def forward(self, x):
+        return x.double().sum(-1, keepdim=True)
+
+
+def test_what_took_the_place_of_a_layer_norm_is_called():
+    x, scale, shift = torch.randn(2, 5, 8), torch.randn(2, 1, 8), torch.randn(8)
+    norm = Swapped()
+    assert torch.equal(mindiesd.fast_layernorm(norm, x), norm(x))
+    result = ext.layernorm_scale_shift(norm, x, scale, shift)
+    assert torch.equal(result, norm(x) * (1 + scale) + shift)
+    with pytest.raises(RuntimeError, match="must be a torch.nn.LayerNorm, but is function"):
+        mindiesd.fast_layernorm(lambda x: x, x)
 
 
 def test_errors_are_runtime_errors():

@@ -4,6 +4,7 @@ import numbers
 
 import torch
 from torch import nn
+from torch.nn.modules.normalization import LayerNorm
 
 from .._checks import expect_choice, expect_tensor
 from ..utils import ParametersInvalid
@@ -16,7 +17,7 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None):
 
     Args:
         layernorm: a ``torch.nn.LayerNorm``; hooks and a replaced ``forward`` act as they would in
-            ``layernorm(x)``.
+            ``layernorm(x)``, and any other module that was put in its place is called.
         x: [..., H].
         scale, shift: what broadcasts against x, numbers too; [S, H] beside x [B, S, H] belongs to the
             positions, where ``mindiesd.layernorm_scale_shift`` takes two dimensions for [B, H].
@@ -30,6 +31,9 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None):
     from ..layers import fast_layernorm
     from ..layers import layernorm_scale_shift as published
 
+    if isinstance(layernorm, nn.Module) and not isinstance(layernorm, LayerNorm):
+        result = layernorm(x) * (1 + scale)  # what was put in its place: as torch has it
+        return result if shift is None else result + shift
     expect_tensor("x", x)
     if _one_pass(scale, x) and (shift is None or _one_pass(shift, x)):
         return published(layernorm, x, _full_rank(scale, x), _full_rank(shift, x))

@@ -3,6 +3,8 @@ transformer block."""
 
 import torch
 from torch.nn.modules import module as module_hooks
+from torch.nn.modules.normalization import LayerNorm
+from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
 from .. import _math, _ops
 from .._checks import (
@@ -263,14 +265,22 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     return modulated_norm(rows, *flat, None, None, eps, _ops.LAYER_NORM).reshape(x.shape)
 
 
+# Other code may have replaced torch's classes, or their forward, before or since.
+_TORCH_FORWARD = {
+    f"{cls.__name__}.forward": cls.forward
+    for cls in (LayerNorm, TorchRMSNorm)
+    if cls.forward.__module__ == cls.__module__
+}
+
+
 def module_norm(norm):
     """(weight, bias, eps, kind) of a module whose call is nothing but the norm over the last dimension;
     None where it is something else: hooks, a ``forward`` of the instance or of a subclass, several
     dimensions."""
     forward = type(norm).forward
-    if forward is torch.nn.LayerNorm.forward:
+    if forward is _TORCH_FORWARD.get("LayerNorm.forward"):
         shape, eps, kind, bias = norm.normalized_shape, norm.eps, _ops.LAYER_NORM, norm.bias
-    elif forward in (torch.nn.RMSNorm.forward, RMSNorm.forward):
+    elif forward is RMSNorm.forward or forward is _TORCH_FORWARD.get("RMSNorm.forward"):
         shape, eps, kind, bias = norm.normalized_shape, norm.eps, _ops.RMS_NORM, None
     else:
         return None
@@ -338,7 +348,7 @@ def residual_norm(norm, x, branch, gate=None, scale=None, shift=None):
     if isinstance(norm, PublishedRMSNorm):
         plain = type(norm).forward is PublishedRMSNorm.forward and not has_hooks(norm)
         parts = (norm.weight, None, norm.variance_epsilon, _ops.RMS_NORM) if plain else None
-    elif isinstance(norm, (torch.nn.LayerNorm, torch.nn.RMSNorm)):
+    elif isinstance(norm, (LayerNorm, TorchRMSNorm)):
         parts = module_norm(norm)
     else:
         raise ParametersInvalid(
@@ -362,7 +372,7 @@ def residual_norm(norm, x, branch, gate=None, scale=None, shift=None):
     return total, normalised if shift is None else normalised + shift
 
 
-class RMSNorm(torch.nn.RMSNorm):
+class RMSNorm(TorchRMSNorm):
     """``torch.nn.RMSNorm`` with the runtime's kernel: same constructor, attributes, parameters and
     ``isinstance`` relations.
 

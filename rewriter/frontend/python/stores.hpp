@@ -1,0 +1,32 @@
+// What a project's files put into the attributes of objects whose class they do not show
+// (`model.attn.norm_k = …`, `setattr(attn, "norm_k", …)`, a hook on it), and of which classes they
+// exchange objects whose attribute they find by searching (`setattr(parent, name, …)` beside
+// `isinstance(child, nn.LayerNorm)`), read from the text without a parser. Entry points:
+// OutsideStores::add, OutsideStores::stored, OutsideStores::exchanged.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace refit::python {
+
+class OutsideStores {
+ public:
+  void add(std::string_view text);
+  // Whether some file gives an object other than its own `self` this attribute.
+  bool stored(const std::string& attribute) const { return stored_.contains(attribute); }
+  // Whether a file that stores attributes by names that it computes asks about objects of a class
+  // of that name (its last component).
+  bool exchanged(const std::string& class_name) const { return exchanged_.contains(class_name); }
+
+ private:
+  void note_assignments(std::string_view text);
+  bool note_calls(std::string_view text);
+  void note_hooks(std::string_view text);
+  void note_classes(std::string_view text);
+
+  std::unordered_set<std::string> stored_, exchanged_;
+};
+
+}  // namespace refit::python
