@@ -2,6 +2,7 @@
 // graphs) and the realisation of changes as text edits. Matching and planning see only this.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,11 +48,17 @@ class Unit {
  public:
   virtual ~Unit() = default;
   const Source& source() const { return source_; }
-  std::vector<Function> functions;
+  // Frees what planning and realising ask of; the source and its errors stay.
+  virtual void release() {
+    functions.clear();
+    functions.shrink_to_fit();
+  }
+  std::deque<Function> functions;  // never moved, however many come
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
   std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
+  std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
   std::string module;               // qualified name of the file's module
   bool reexports = false;           // imports of this file are part of its interface
 

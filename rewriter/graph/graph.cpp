@@ -12,10 +12,17 @@ ByteRange Graph::place(ValueId id) const {
 }
 
 std::optional<uint32_t> Graph::name_index(std::string_view name) const {
-  for (uint32_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return i;
+  constexpr size_t kFew = 16;
+  if (names.size() <= kFew) {
+    auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) return std::nullopt;
+    return static_cast<uint32_t>(at - names.begin());
   }
-  return std::nullopt;
+  for (auto i = static_cast<uint32_t>(name_numbers_.size()); i < names.size(); ++i) {
+    name_numbers_.emplace(names[i], i);
+  }
+  auto found = name_numbers_.find(name);
+  return found == name_numbers_.end() ? std::nullopt : std::optional<uint32_t>(found->second);
 }
 
 DefinitionId Graph::reaching(uint32_t name, uint32_t time) const {
@@ -42,6 +49,11 @@ void Graph::derive() const {
   live_.assign(values.size(), false);
   users_.assign(values.size(), {});
   statement_use_.assign(values.size(), false);
+  definers_.clear();
+  for (DefinitionId d = 0; d < definitions.size(); ++d) {
+    definers_.emplace_back(definitions[d].value, d);
+  }
+  std::sort(definers_.begin(), definers_.end());
   std::vector<ValueId> work;
   auto reach = [&](ValueId id) {
     if (id != kNone && !live_[id]) {
@@ -72,6 +84,14 @@ void Graph::derive() const {
       if (list.empty() || list.back() != id) list.push_back(id);
     }
   }
+}
+
+std::vector<DefinitionId> Graph::definitions_of(ValueId id) const {
+  derive();
+  std::vector<DefinitionId> out;
+  auto at = std::lower_bound(definers_.begin(), definers_.end(), std::pair(id, DefinitionId{0}));
+  for (; at != definers_.end() && at->first == id; ++at) out.push_back(at->second);
+  return out;
 }
 
 const std::vector<bool>& Graph::live() const {
@@ -164,22 +184,46 @@ bool Graph::same(ValueId a, ValueId b) const {
 
 DefinitionId effective(const Graph& graph, DefinitionId definition,
                        const std::set<StatementId>& dead) {
-  for (int step = 0; step < 10000 && definition != kNone; ++step) {
-    const Definition& d = graph.definitions[definition];
-    if (d.statement == kNone) return definition;
-    if (d.join) {
-      DefinitionId a = effective(graph, d.then_side, dead);
-      DefinitionId b = effective(graph, d.else_side, dead);
-      if (a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
-                     graph.definitions[a].value == graph.definitions[b].value)) {
-        return a;
-      }
-      return definition;
+  // What a definition becomes but for joins.
+  auto behind = [&](DefinitionId id) {
+    while (id != kNone) {
+      const Definition& d = graph.definitions[id];
+      if (d.statement == kNone || d.join || !dead.contains(d.statement)) break;
+      id = d.previous;
     }
-    if (!dead.contains(d.statement)) return definition;
-    definition = d.previous;
+    return id;
+  };
+  auto joins = [&](DefinitionId id) {
+    return id != kNone && graph.definitions[id].join && graph.definitions[id].statement != kNone;
+  };
+  definition = behind(definition);
+  if (!joins(definition)) return definition;
+  // Joins from the innermost outwards, each once, however many lead to it.
+  std::map<DefinitionId, DefinitionId> known;
+  std::vector<DefinitionId> work{definition};
+  while (!work.empty()) {
+    const DefinitionId id = work.back();
+    const Definition& d = graph.definitions[id];
+    DefinitionId sides[2] = {behind(d.then_side), behind(d.else_side)};
+    bool ready = true;
+    for (DefinitionId& side : sides) {
+      if (!joins(side)) continue;
+      auto found = known.find(side);
+      if (found == known.end()) {
+        work.push_back(side);
+        ready = false;
+        break;
+      }
+      side = found->second;
+    }
+    if (!ready) continue;
+    work.pop_back();
+    auto [a, b] = sides;
+    bool one = a == b || (a != kNone && b != kNone && dead.contains(d.statement) &&
+                          graph.definitions[a].value == graph.definitions[b].value);
+    known[id] = one ? a : id;
   }
-  return definition;
+  return known.at(definition);
 }
 
 std::string dump(const Graph& graph, ValueId id, int depth) {

@@ -159,6 +159,9 @@ class Graph {
   // Whether a call may change attributes of an object: it is a method of it, or takes it.
   bool touches(ValueId call, ValueId object) const;
 
+  // The definitions that give some name this value, ascending.
+  std::vector<DefinitionId> definitions_of(ValueId id) const;
+
   // Equal as computations: the same value, or pure reads of the same shape. Values that an
   // intervening store may change are only equal to themselves.
   bool same(ValueId a, ValueId b) const;
@@ -174,6 +177,8 @@ class Graph {
   mutable std::vector<bool> live_;
   mutable std::vector<std::vector<ValueId>> users_;
   mutable std::vector<bool> statement_use_;
+  mutable std::vector<std::pair<ValueId, DefinitionId>> definers_;  // ascending
+  mutable std::map<std::string, uint32_t, std::less<>> name_numbers_;
 };
 
 // What a definition that reaches a place becomes once some statements are gone.

@@ -3,6 +3,9 @@
 #include "rewriter/plan/engine.hpp"
 
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <map>
@@ -19,6 +22,15 @@ namespace {
 constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
 constexpr int kAliasRounds = 4;                      // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+constexpr uint64_t kLarge = uint64_t{1} << 20;
+
+// The allocator keeps what a thread frees to itself, where the diff of a large file has no use of
+// it.
+void give_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 }  // namespace
 
@@ -180,7 +192,9 @@ void Run::file(size_t i) {
   if (!state.relevant) return;
   if (!state.bytes) state.bytes = read(i);
   if (state.bytes) plan(i, *state.bytes);
+  const bool large = state.bytes && state.bytes->size() > kLarge;
   state.bytes.reset();
+  if (large) give_back();
 }
 
 Focus Run::rules_focus(size_t i) const {
@@ -237,6 +251,15 @@ void Run::plan(size_t i, const std::string& bytes) {
   const std::string& name = input_.files[i].relative;
   auto unit = load(i, bytes, rules_focus(i));
   if (!unit) return;
+  if (!unit->too_deep.empty()) {
+    const ByteRange first = unit->too_deep.front();
+    const size_t more = unit->too_deep.size() - 1;
+    state.notes.push_back(fmt::format(
+        "{}:{}: what stands here is nested more deeply than is followed{}; sites in it are not "
+        "looked for",
+        name, unit->source().position(first.begin).line,
+        more == 0 ? "" : fmt::format(", and so at {} more places", more)));
+  }
   UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
   if (name == options_.explain) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
@@ -254,19 +277,19 @@ void Run::plan(size_t i, const std::string& bytes) {
     changes.push_back(site.change);
     changing.push_back(&site);
   }
-  if (!changes.empty()) realise(i, *unit, changes, changing, bytes);
   std::set<std::pair<uint32_t, uint32_t>> own;
+  for (const PlannedSite& site : plan.sites) own.insert({site.finding.line, site.finding.column});
+  note_calls(*unit, own, state);
+  note_migrated(*unit, state);
+  if (!changes.empty()) realise(i, std::move(unit), changes, changing, bytes);
   for (PlannedSite& site : plan.sites) {
     site.finding.file = name;
-    own.insert({site.finding.line, site.finding.column});
     if (site.rewritten && site.definition) {
       state.definitions.push_back(
           {site.function, {fmt::format("{}:{}", name, site.finding.line), site.finding.rule}});
     }
     state.findings.push_back(std::move(site.finding));
   }
-  note_calls(*unit, own, state);
-  note_migrated(*unit, state);
 }
 
 void Run::leave_broken(size_t i, const Unit& unit, UnitPlan& plan) {

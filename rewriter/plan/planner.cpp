@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "rewriter/match/describe.hpp"
 #include "rewriter/match/facts.hpp"
@@ -402,7 +403,9 @@ UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
     SitePlanner planner(*this, unit, frontend, f);
     planner.catalogue_ = catalogue_;
-    planner.run(enabled, out.sites);
+    std::vector<PlannedSite> sites;  // of this function: nothing else looks through them
+    planner.run(enabled, sites);
+    std::move(sites.begin(), sites.end(), std::back_inserter(out.sites));
   }
   std::stable_sort(out.sites.begin(), out.sites.end(),
                    [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });

@@ -104,12 +104,12 @@ class Run {
   // A file that does not parse is left whole, its sites said.
   void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
 
-  void realise(size_t i, const Unit& unit, const std::vector<Change>& changes,
+  void realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
                std::vector<PlannedSite*>& sites, const std::string& bytes);
 
   // The calls may be sound where a recognised computation was not: those are taken up one by one,
   // and one that would leave something to rewrite again stays out.
-  bool retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
+  bool retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
              const std::vector<PlannedSite*>& sites, const std::string& bytes);
 
   // What a rewrite leaves may be a site of its own, a clamp behind a maximum that went: the new

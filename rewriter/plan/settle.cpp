@@ -13,14 +13,15 @@ namespace {
 
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr int kRounds = 4;       // times that a new text may be planned again
+constexpr size_t kLarge = size_t{1} << 20;
 
 }  // namespace
 
-void Run::realise(size_t i, const Unit& unit, const std::vector<Change>& changes,
+void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
                   std::vector<PlannedSite*>& sites, const std::string& bytes) {
   FileState& state = states_[i];
   const std::string& name = input_.files[i].relative;
-  auto realised = frontend(i)->realise(unit, changes);
+  auto realised = frontend(i)->realise(*unit, changes);
   auto withhold = [&](const std::string& why) {
     for (PlannedSite* site : sites) {
       site->rewritten = false;
@@ -45,20 +46,24 @@ void Run::realise(size_t i, const Unit& unit, const std::vector<Change>& changes
     sites[c]->finding.message = realised->refused[c].message;
   }
   for (const std::string& note : realised->notes) state.notes.push_back(note);
-  std::string text = realised->edits.apply(unit.source().text());
-  auto encoded = unit.source().encode(text);
+  std::string text = realised->edits.apply(unit->source().text());
+  auto encoded = unit->source().encode(text);
   if (!encoded) {
     withhold("self-check: " + encoded.error().message);
     return;
   }
-  Further further = settle(i, unit, realised->edits, *encoded);
+  // Of a large file there is no room for two trees.
+  const bool released = bytes.size() > kLarge && rules_focus(i).sparse;
+  if (released) unit->release();
+  Further further = settle(i, *unit, realised->edits, *encoded);
   if (further.broken) {
     withhold("self-check: " +
-             frontend(i)->verify(unit, text).value_or("the new text cannot be read again"));
+             frontend(i)->verify(*unit, text).value_or("the new text cannot be read again"));
     return;
   }
   if (!further.settled) {
-    if (retry(i, unit, changes, sites, bytes)) return;
+    if (released) unit = load(i, bytes, rules_focus(i));
+    if (unit != nullptr && retry(i, std::move(unit), changes, sites, bytes)) return;
     withhold("self-check: planning the new text again is not empty, so the result is not final");
     return;
   }
@@ -81,16 +86,16 @@ void Run::realise(size_t i, const Unit& unit, const std::vector<Change>& changes
   state.changed = FileResult{name, bytes, std::move(*encoded)};
 }
 
-bool Run::retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
+bool Run::retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
                 const std::vector<PlannedSite*>& sites, const std::string& bytes) {
   std::vector<Change> kept;
   std::vector<PlannedSite*> kept_sites;
   auto settles = [&](const std::vector<Change>& some) {
-    auto realised = frontend(i)->realise(unit, some);
+    auto realised = frontend(i)->realise(*unit, some);
     if (!realised) return false;
-    auto encoded = unit.source().encode(realised->edits.apply(unit.source().text()));
+    auto encoded = unit->source().encode(realised->edits.apply(unit->source().text()));
     if (!encoded) return false;
-    std::unique_ptr<Unit> again = reload(i, unit, realised->edits, *encoded);
+    std::unique_ptr<Unit> again = reload(i, *unit, realised->edits, *encoded);
     return again != nullptr && settled(i, *again);
   };
   size_t tried = 0;
@@ -118,19 +123,21 @@ bool Run::retry(size_t i, const Unit& unit, const std::vector<Change>& changes,
     }
   }
   if (kept.size() == changes.size()) return false;
-  if (!kept.empty()) realise(i, unit, kept, kept_sites, bytes);
+  if (!kept.empty()) realise(i, std::move(unit), kept, kept_sites, bytes);
   return true;
 }
 
 Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
                          const std::string& bytes) {
   Further out;
-  std::vector<EditSet> made{edits};
+  EditSet made = edits;          // of the round before
+  std::vector<Origins> origins;  // of all rounds
+  origins.emplace_back(edits);
   std::string now = bytes;
   std::unique_ptr<Unit> held;  // of the round before
   for (int round = 0; round <= kRounds; ++round) {
     const Unit& last = held == nullptr ? unit : *held;
-    std::unique_ptr<Unit> next = reload(i, last, made.back(), now);
+    std::unique_ptr<Unit> next = reload(i, last, made, now);
     if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
       out.broken = true;
       return out;
@@ -152,9 +159,9 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
       Finding f = sites[c]->finding;
       f.after = realised->after[c];
       uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
-      for (const EditSet& before : std::views::reverse(made)) {
-        begin = before.original(begin);
-        end = before.original(end);
+      for (const Origins& round_before : std::views::reverse(origins)) {
+        begin = round_before.before(begin);
+        end = round_before.before(end);
       }
       // A text that an earlier round moved is said where it stood.
       std::string_view whole = unit.source().text();
@@ -182,7 +189,9 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
     auto encoded = unit.source().encode(text);
     if (!encoded) return out;
     now = out.bytes = std::move(*encoded);
-    made.push_back(std::move(realised->edits));
+    made = std::move(realised->edits);
+    origins.emplace_back(made);
+    if (bytes.size() > kLarge && rules_focus(i).sparse) next->release();
     held = std::move(next);
   }
   return out;

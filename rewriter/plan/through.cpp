@@ -99,25 +99,22 @@ void Run::look_for_callers(const Callers& callers) {
     for (const std::string& word : words) literals.add(word, true);
   }
   literals.build();
-  std::vector<LiteralBits> wanted;
+  // The sets of words of the definitions, each by the first of its words.
+  std::vector<std::set<std::vector<uint32_t>>> wanted(literals.size());
   for (const auto& words : callers.words) {
-    for (const std::string& word : words) {
-      wanted.push_back(literals.none());
-      wanted.back().set(literals.add(word, true));
-    }
-    wanted.push_back(literals.none());  // ends the words of one definition
+    std::vector<uint32_t> ids;
+    for (const std::string& word : words) ids.push_back(literals.add(word, true));
+    if (!ids.empty()) wanted[ids.front()].insert({ids.begin() + 1, ids.end()});
   }
   auto names_one = [&](const LiteralBits& seen) {
-    bool all = true;
-    for (const LiteralBits& word : wanted) {
-      if (word == literals.none()) {
-        if (all) return true;
-        all = true;
-      } else {
-        all = all && seen.intersects(word);
-      }
-    }
-    return false;
+    bool one = false;
+    seen.each([&](uint32_t id) {
+      one = one || std::any_of(wanted[id].begin(), wanted[id].end(), [&](const auto& rest) {
+              return std::all_of(rest.begin(), rest.end(),
+                                 [&](uint32_t word) { return seen.test(word); });
+            });
+    });
+    return one;
   };
   each(
       [&](size_t n) {

@@ -2,6 +2,7 @@
 // whole word of code. Entry point: Literals::scan.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +21,14 @@ class LiteralBits {
   void set(uint32_t id) { words_[id / 64] |= uint64_t{1} << (id % 64); }
   LiteralBits& operator|=(const LiteralBits& other);
   bool intersects(const LiteralBits& other) const;
+  template <typename Visit>
+  void each(Visit visit) const {  // visit(id) for those that are set, ascending
+    for (size_t w = 0; w < words_.size(); ++w) {
+      for (uint64_t rest = words_[w]; rest != 0; rest &= rest - 1) {
+        visit(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(rest))));
+      }
+    }
+  }
   friend bool operator==(const LiteralBits&, const LiteralBits&) = default;
 
  private:

@@ -5,15 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 #include <utility>
 
 namespace refit {
 namespace {
-
-bool before(const Edit& a, const Edit& b) {
-  return std::tie(a.range.begin, a.range.end) < std::tie(b.range.begin, b.range.end);
-}
 
 // An insertion at either end of a replaced range has one meaning and is no clash; one inside it, or
 // a second one at the same place, has none.
@@ -30,8 +26,8 @@ bool lies_inside(const Edit& edit, ByteRange range) {
 
 // The edit of `edits` that clashes with `edit`, or the end. Only neighbours can: those from the
 // last that begins before `edit` to the last that begins before its end.
-std::vector<Edit>::const_iterator find_clash(const std::vector<Edit>& edits, const Edit& edit) {
-  auto at = std::lower_bound(edits.begin(), edits.end(), edit, before);
+EditSet::Edits::const_iterator find_clash(const EditSet::Edits& edits, const Edit& edit) {
+  auto at = edits.lower_bound(edit);
   if (at != edits.begin()) --at;
   // Step over insertions at that place, back to a range that may reach into this one.
   while (at != edits.begin() && at->range.size() == 0) --at;
@@ -53,9 +49,7 @@ Expected<void> EditSet::add(Edit edit) {
     return failure(fmt::format("the edits of [{}, {}) and [{}, {}) overlap", other->range.begin,
                                other->range.end, edit.range.begin, edit.range.end));
   }
-  const auto at = std::lower_bound(edits_.begin(), edits_.end(), edit, before);
-  if (at != edits_.end() && *at == edit) return {};
-  edits_.insert(at, std::move(edit));
+  edits_.insert(std::move(edit));
   return {};
 }
 
@@ -63,16 +57,21 @@ Expected<void> EditSet::add_all(const EditSet& other) {
   if (conflicts(other)) {
     return failure("the two sets of edits overlap; neither was changed");
   }
-  for (const Edit& edit : other.edits_) {
-    const auto at = std::lower_bound(edits_.begin(), edits_.end(), edit, before);
-    if (at == edits_.end() || !(*at == edit)) edits_.insert(at, edit);
-  }
+  edits_.insert(other.edits_.begin(), other.edits_.end());
   return {};
 }
 
 bool EditSet::conflicts(const EditSet& other) const {
   return std::any_of(other.edits_.begin(), other.edits_.end(),
                      [&](const Edit& edit) { return find_clash(edits_, edit) != edits_.end(); });
+}
+
+bool EditSet::replaces(ByteRange range) const {
+  // Edits are apart and in order: only the last that begins before can reach over it.
+  auto behind = edits_.upper_bound(Edit{{range.begin, UINT32_MAX}, ""});
+  if (behind == edits_.begin()) return false;
+  const ByteRange last = std::prev(behind)->range;
+  return last.size() != 0 && last.contains(range);
 }
 
 std::string EditSet::apply(std::string_view text) const {
@@ -100,23 +99,8 @@ std::vector<ByteRange> EditSet::results() const {
   return out;
 }
 
-uint32_t EditSet::original(uint32_t offset) const {
-  std::size_t before = 0, after = 0;  // how far the text is the same on both sides
-  for (const Edit& edit : edits_) {
-    const std::size_t same = edit.range.begin - before;
-    if (after + same > offset) break;
-    before += same;
-    after += same;
-    if (after + edit.replacement.size() > offset) return static_cast<uint32_t>(before);
-    after += edit.replacement.size();
-    before = edit.range.end;
-  }
-  return static_cast<uint32_t>(before + (offset - after));
-}
-
 std::vector<Edit> EditSet::inside(ByteRange range) const {
-  auto at =
-      std::lower_bound(edits_.begin(), edits_.end(), Edit{{range.begin, range.begin}, ""}, before);
+  auto at = edits_.lower_bound(Edit{{range.begin, range.begin}, ""});
   std::vector<Edit> found;
   for (; at != edits_.end() && at->range.begin < range.end; ++at) {
     if (lies_inside(*at, range)) found.push_back(*at);
@@ -125,7 +109,10 @@ std::vector<Edit> EditSet::inside(ByteRange range) const {
 }
 
 void EditSet::erase_inside(ByteRange range) {
-  std::erase_if(edits_, [&](const Edit& edit) { return lies_inside(edit, range); });
+  auto at = edits_.lower_bound(Edit{{range.begin, range.begin}, ""});
+  while (at != edits_.end() && at->range.begin < range.end) {
+    at = lies_inside(*at, range) ? edits_.erase(at) : std::next(at);
+  }
 }
 
 std::string EditSet::apply_inside(std::string_view text, ByteRange range) const {
@@ -138,6 +125,24 @@ std::string EditSet::apply_inside(std::string_view text, ByteRange range) const 
   }
   result.append(text.substr(at, range.end - at));
   return result;
+}
+
+Origins::Origins(const EditSet& edits) {
+  uint32_t before = 0, after = 0;
+  for (const Edit& edit : edits.edits()) {
+    const uint32_t size = edit.range.begin - before;
+    same_.push_back({before, after, size});
+    before = edit.range.end;
+    after += size + static_cast<uint32_t>(edit.replacement.size());
+  }
+  same_.push_back({before, after, UINT32_MAX - std::max(before, after)});
+}
+
+uint32_t Origins::before(uint32_t offset) const {
+  auto next = std::upper_bound(same_.begin(), same_.end(), offset,
+                               [](uint32_t at, const Same& same) { return at < same.after; });
+  const Same& last = *std::prev(next);
+  return last.before + std::min(offset - last.after, last.size);
 }
 
 }  // namespace refit

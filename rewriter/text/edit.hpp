@@ -2,8 +2,10 @@
 // in one place.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "rewriter/text/expected.hpp"
@@ -19,6 +21,13 @@ struct Edit {
 
 class EditSet {
  public:
+  struct ByRange {
+    bool operator()(const Edit& a, const Edit& b) const {
+      return std::tie(a.range.begin, a.range.end) < std::tie(b.range.begin, b.range.end);
+    }
+  };
+  using Edits = std::set<Edit, ByRange>;
+
   // Adds an edit. An identical edit is accepted once; two edits that overlap, or two different
   // insertions at one offset, are an error and leave the set as it was.
   Expected<void> add(Edit edit);
@@ -28,10 +37,10 @@ class EditSet {
   bool empty() const { return edits_.empty(); }
   // Where each edit's replacement stands once all are applied.
   std::vector<ByteRange> results() const;
-  const std::vector<Edit>& edits() const { return edits_; }  // by ascending offset
+  const Edits& edits() const { return edits_; }  // by ascending offset
+  // Whether one edit replaces all of a range.
+  bool replaces(ByteRange range) const;
   std::string apply(std::string_view text) const;
-  // The offset before the edits of an offset after them; what was put in has that of its place.
-  uint32_t original(uint32_t offset) const;
   // The edits of what lies inside a range; an insertion at either end of it is outside.
   std::vector<Edit> inside(ByteRange range) const;
   void erase_inside(ByteRange range);
@@ -39,7 +48,22 @@ class EditSet {
   std::string apply_inside(std::string_view text, ByteRange range) const;
 
  private:
-  std::vector<Edit> edits_;
+  Edits edits_;
+};
+
+// Where offsets of a text after some edits stood before them.
+class Origins {
+ public:
+  explicit Origins(const EditSet& edits);
+  // What was put in has the offset of its place.
+  uint32_t before(uint32_t offset) const;
+
+ private:
+  struct Same {  // a stretch that no edit touches
+    uint32_t before, after;
+    uint32_t size;
+  };
+  std::vector<Same> same_;
 };
 
 }  // namespace refit

@@ -253,5 +253,42 @@ TEST(GraphDump, StopsAtTheDepthAsked) {
             "operator.add(x, operator.add(…, …))");
 }
 
+// Both sides of each join lead back to the one before it: no walk may follow both to their ends.
+TEST(Graph, EffectiveThroughManyJoins) {
+  graph::Graph g;
+  std::set<graph::StatementId> dead;
+  constexpr uint32_t kJoins = 20000;
+  g.statements.resize(1 + 2 * kJoins);
+  for (uint32_t i = 0; i <= 2 * kJoins; ++i) {
+    graph::Value v;
+    v.kind = graph::Kind::unknown;
+    g.add(v);
+  }
+  graph::Definition first;
+  first.value = 0;
+  first.statement = 0;
+  g.definitions.push_back(first);
+  for (uint32_t i = 0; i < kJoins; ++i) {
+    const auto before = static_cast<graph::DefinitionId>(g.definitions.size() - 1);
+    graph::Definition side;
+    side.value = 2 * i + 1;
+    side.statement = 2 * i + 1;
+    side.previous = before;
+    dead.insert(side.statement);
+    g.definitions.push_back(side);
+    graph::Definition join;
+    join.value = 2 * i + 2;
+    join.statement = 2 * i + 2;
+    join.previous = before;
+    join.join = true;
+    join.then_side = before + 1;
+    join.else_side = before;
+    g.definitions.push_back(join);
+  }
+  const auto last = static_cast<graph::DefinitionId>(g.definitions.size() - 1);
+  EXPECT_EQ(effective(g, last, dead), 0U) << "what no branch changes any more";
+  EXPECT_EQ(effective(g, last, {}), last);
+}
+
 }  // namespace
 }  // namespace refit

@@ -22,7 +22,7 @@ struct Ran {
   double seconds = 0;
 };
 
-Ran migrate(const std::string& text) {
+Ran migrate(const std::string& text, const RuleSet& rules = shipped()) {
   const ScratchFolder folder;
   folder.put("m.py", text);
   const Input input{folder.path(), {{folder.path("m.py"), "m.py"}}, {""}};
@@ -30,7 +30,7 @@ Ran migrate(const std::string& text) {
   options.jobs = 1;
   options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
   const std::clock_t begin = std::clock();
-  auto result = run(shipped(), input, options, nullptr);
+  auto result = run(rules, input, options, nullptr);
   Ran out;
   out.seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   if (result) out.result = std::move(*result);
@@ -134,6 +134,175 @@ TEST(Growth, StoresIntoSlices) {
       0);
 }
 
+std::string site_in(const std::string& name, const std::string& callee) {
+  return "def " + name + "(q, k, v):\n    return " + callee + "(q, k, v)\n";
+}
+
+TEST(Growth, MethodsOfOneClass) {
+  expect_linear(
+      500,
+      [](size_t n) {
+        return kHead + "class A(torch.nn.Module):\n" + times(n, [](size_t i) {
+                 const std::string s = std::to_string(i);
+                 return "    def _h" + s + "(self, x):\n        return x + " + s + "\n    def f" +
+                        s +
+                        "(self, q, k, v):\n        return F.scaled_dot_product_attention(self._h" +
+                        s + "(q), k, v)\n";
+               });
+      },
+      1);
+}
+
+TEST(Growth, ClassesWithMethodsOfOneName) {
+  expect_linear(
+      400,
+      [](size_t n) {
+        return kHead + times(n, [](size_t i) {
+                 const std::string s = std::to_string(i);
+                 return "class A" + s +
+                        "(torch.nn.Module):\n    def _h(self, x):\n        return x + 1\n"
+                        "    def forward(self, q, k, v):\n"
+                        "        return F.scaled_dot_product_attention(self._h(q), k, v)\n";
+               });
+      },
+      1);
+}
+
+TEST(Growth, FunctionsThatCallOneAnother) {
+  expect_linear(
+      2000,
+      [](size_t n) {
+        return kHead +
+               times(n,
+                     [](size_t i) {
+                       return "def g" + std::to_string(i) + "(x):\n    return g" +
+                              std::to_string(i + 1) + "(x)\n";
+                     }) +
+               "def f(q, k, v):\n    return F.scaled_dot_product_attention(g0(q), k, v)\n";
+      },
+      0);
+}
+
+TEST(Growth, ImportsThatGo) {
+  expect_linear(
+      300,
+      [](size_t n) {
+        return kHead + times(n, [](size_t i) {
+                 const std::string s = std::to_string(i);
+                 return "from torch.nn.functional import scaled_dot_product_attention as s" + s +
+                        "\n" + site_in("f" + s, "s" + s);
+               });
+      },
+      1);
+}
+
+TEST(Growth, ImportsOfFunctions) {
+  expect_linear(
+      400,
+      [](size_t n) {
+        return kHead + times(n, [](size_t i) {
+                 return "def f" + std::to_string(i) +
+                        "(q, k, v):\n"
+                        "    from torch.nn.functional import scaled_dot_product_attention as s\n"
+                        "    return s(q, k, v)\n";
+               });
+      },
+      1);
+}
+
+TEST(Growth, ImportsThatStay) {
+  expect_linear(
+      5000,
+      [](size_t n) {
+        return times(n, [](size_t i) { return "import m" + std::to_string(i) + "\n"; }) + kHead +
+               kSite;
+      },
+      0);
+}
+
+TEST(Growth, SitesOfOneFunction) {
+  expect_linear(
+      2000,
+      [](size_t n) {
+        return kHead + "def f(q, k, v):\n" + times(n / 2, [](size_t) {
+                 return "    q = F.scaled_dot_product_attention(q, k, v)\n    q = q + k\n";
+               });
+      },
+      2);
+}
+
+TEST(Growth, OptionsThatAreUnpacked) {
+  expect_linear(
+      500,
+      [](size_t n) {
+        return kHead + "def f(q, k, v):\n" +
+               times(n,
+                     [](size_t i) {
+                       const std::string s = std::to_string(i);
+                       return "    p" + s + " = {'dim': -1}\n    q = torch.cat([q, k], **p" + s +
+                              ")\n";
+                     }) +
+               "    return F.scaled_dot_product_attention(q, k, v)\n";
+      },
+      0);
+}
+
+TEST(Growth, RefusalsAndOverlaps) {
+  expect_linear(
+      300,
+      [](size_t n) {
+        return kHead + times(n, [](size_t i) {
+                 return "def f" + std::to_string(i) +
+                        "(q, k, v):\n"
+                        "    return F.scaled_dot_product_attention(q, k, v, dropout_p=0.5)\n";
+               });
+      },
+      1);
+}
+
+TEST(Growth, RecognisedComputations) {
+  expect_linear(
+      150,
+      [](size_t n) {
+        return kHead + times(n, [](size_t i) {
+                 return "def norm" + std::to_string(i) +
+                        "(x, w):\n    return w * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) "
+                        "+ 1e-6))\n";
+               });
+      },
+      1);
+}
+
+// Rules of their own: calls by name, and values made of the operations that every line has.
+TEST(Growth, Rules) {
+  const auto with = [](size_t n) {
+    const ScratchFolder folder;
+    folder.put("more.yaml",
+               "rules:\n" + times(n, [](size_t i) {
+                 const std::string s = std::to_string(i);
+                 return "  - id: more-" + s +
+                        "\n    summary: one of many\n    subject: activation\n"
+                        "    match:\n      patterns:\n        - code: |\n            return $x * " +
+                        s + " + $y * " + s +
+                        "\n    rewrites:\n"
+                        "      - target: cuda\n        with: mindiesd.ext.gelu($x)\n";
+               }));
+    auto rules = RuleSet::load({REFIT_RULES_DIR, folder.path("more.yaml")},
+                               std::string(REFIT_RULES_DIR) + "/catalogue");
+    EXPECT_TRUE(rules) << rules.error().message;
+    return rules;
+  };
+  const std::string text = kHead + kSite + "def f(a, b):\n" + times(300, [](size_t i) {
+                             return "    a = a * b + " + std::to_string(i) + "\n";
+                           });
+  const auto few = with(100), many = with(400);
+  ASSERT_TRUE(few && many);
+  const double none = migrate(text).seconds;
+  const Ran small = migrate(text, *few), large = migrate(text, *many);
+  EXPECT_EQ(large.result.findings.size(), 1U);
+  EXPECT_LT(large.seconds - none, 8 * std::max(small.seconds - none, 0.05));
+}
+
 // Deeper than any person writes, as deep as a generator may.
 struct Nest {
   const char* name;
@@ -184,6 +353,35 @@ TEST(Nesting, OfStatements) {
   for (size_t i = 1; i <= 100; ++i) text += std::string(2 * i, ' ') + "if q:\n";
   text += std::string(202, ' ') + "q = k\n  return F.scaled_dot_product_attention(q, k, v)\n";
   EXPECT_EQ(migrate(text).result.findings.size(), 1U);
+}
+
+TEST(Nesting, OfTargets) {
+  const std::string open(10000, '('), name = "a" + times(10000, [](size_t) { return ",)"; });
+  const std::string text = kHead + open + name + " = 1\ndef f(q, k, v):\n    " + open + name +
+                           " = q\n    return F.scaled_dot_product_attention(q, k, v)\n";
+  EXPECT_EQ(migrate(text).result.findings.size(), 1U);
+}
+
+TEST(Nesting, OfCases) {
+  expect_linear(
+      1000,
+      [](size_t n) {
+        return kHead + "def f(q, k, v):\n    match q:\n        case " + std::string(n, '[') + "a" +
+               std::string(n, ']') +
+               ":\n            pass\n    return F.scaled_dot_product_attention(q, k, v)\n";
+      },
+      0);
+}
+
+TEST(Nesting, BeyondTheBoundIsSaid) {
+  const std::string deep(20000, '['), end(20000, ']');
+  const Ran ran = migrate(kHead + "def f(q, k, v):\n    a = " + deep +
+                          "F.scaled_dot_product_attention(q, k, v)" + end +
+                          "\n    return F.scaled_dot_product_attention(q, k, v)\n");
+  ASSERT_EQ(ran.result.findings.size(), 1U);
+  EXPECT_EQ(ran.result.findings[0].line, 5U);
+  ASSERT_EQ(ran.result.notes.size(), 1U);
+  EXPECT_TRUE(ran.result.notes[0].starts_with("m.py:4: ")) << ran.result.notes[0];
 }
 
 TEST(Nesting, OfBranches) {

@@ -2,6 +2,8 @@
 // and why the others stay; the rank that the code shows; zero at inference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout.hpp"
 #include "tests/frontend/lowered.hpp"
@@ -52,8 +54,10 @@ TEST_P(Absorb, AsExpected) {
   context.place = [](ValueId) { return std::string("here"); };
   context.taken = [](const Operation*) { return false; };
   context.over_last_axis = [&](ValueId id) {
-    const auto function =
-        static_cast<uint32_t>(&lowered.function() - lowered.unit->functions.data());
+    const auto& all = lowered.unit->functions;
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const Function& f) { return &f == &lowered.function(); });
+    const auto function = static_cast<uint32_t>(at - all.begin());
     return g.instances.contains(id) &&
            lowered.frontend.attribute(*lowered.unit, function, g[id].operands[0]).over_last_axis;
   };

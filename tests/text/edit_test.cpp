@@ -41,7 +41,7 @@ TEST(EditSet, Conflicts) {
     ASSERT_TRUE(edits.add(c.first));
     EXPECT_EQ(edits.add(c.second).has_value(), c.accepted) << c.second.range.begin;
     if (!c.accepted) {
-      EXPECT_EQ(edits.edits(), std::vector<Edit>{c.first}) << "a refusal leaves the set as it was";
+      EXPECT_EQ(edits.edits(), EditSet::Edits{c.first}) << "a refusal leaves the set as it was";
     }
   }
 }
@@ -120,8 +120,20 @@ TEST(EditSet, OffsetsBeforeTheEdits) {
   ASSERT_TRUE(set.add({{7, 9}, ""}));
   ASSERT_EQ(set.apply("0123456789"), "01WXYZ45++69");
   const uint32_t before[] = {0, 1, 2, 2, 2, 2, 4, 5, 6, 6, 6, 9, 10};
+  const Origins origins(set);
   for (uint32_t after = 0; after < 13; ++after)
-    EXPECT_EQ(set.original(after), before[after]) << after;
+    EXPECT_EQ(origins.before(after), before[after]) << after;
+}
+
+TEST(EditSet, RangesThatAnEditReplaces) {
+  EditSet set;
+  ASSERT_TRUE(set.add({{2, 6}, ""}));
+  ASSERT_TRUE(set.add({{6, 6}, "+"}));
+  EXPECT_TRUE(set.replaces({2, 6}));
+  EXPECT_TRUE(set.replaces({3, 5}));
+  EXPECT_FALSE(set.replaces({1, 4}));
+  EXPECT_FALSE(set.replaces({5, 7}));
+  EXPECT_FALSE(set.replaces({6, 8}));
 }
 
 }  // namespace

@@ -289,6 +289,20 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   return result;
 }
 
+size_t FunctionLowering::reads_of(std::string_view name) {
+  if (!reads_) {
+    reads_.emplace();
+    ByteRange whole = unit_.functions[index_].range;
+    for (const NameRead& read :
+         names_read(ts_node_descendant_for_byte_range(unit_.tree.root(), whole.begin, whole.end),
+                    unit_.text())) {
+      ++(*reads_)[read.name];
+    }
+  }
+  auto found = reads_->find(name);
+  return found == reads_->end() ? 0 : found->second;
+}
+
 // `**options` where options is a dictionary written out once and read nowhere else.
 bool FunctionLowering::unpack_literal(TSNode splat, std::vector<Argument>& arguments) {
   auto inner = children_of(splat);
@@ -300,15 +314,8 @@ bool FunctionLowering::unpack_literal(TSNode splat, std::vector<Argument>& argum
   if (d.previous != kNone || value.kind != Kind::opaque || value.syntax == kNone) return false;
   TSNode dictionary = unit_.nodes[value.syntax];
   if (!is(dictionary, "dictionary")) return false;
-  ByteRange whole = unit_.functions[index_].range;
-  size_t reads = 0;
-  for (const NameRead& read :
-       names_read(ts_node_descendant_for_byte_range(unit_.tree.root(), whole.begin, whole.end),
-                  unit_.text())) {
-    reads += read.name == text(inner[0]);
-  }
   auto pairs = children_of(dictionary);
-  if (reads != 1 || value.operands.size() != 2 * pairs.size()) return false;
+  if (reads_of(text(inner[0])) != 1 || value.operands.size() != 2 * pairs.size()) return false;
   std::vector<Argument> unpacked;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Literal& key = g()[value.operands[2 * i]].literal;

@@ -21,8 +21,9 @@ class Chooser {
   Chooser(std::string_view text, const Outline& outline, const Focus& focus)
       : text_(text), outline_(outline), focus_(focus) {
     for (size_t i = 0; i < outline.definitions.size(); ++i) {
-      const OutlinedDefinition& d = outline.definitions[i];
-      named_[d.name].push_back(i);
+      auto [at, fresh] = named_.emplace(outline.definitions[i].name, by_name_.size());
+      if (fresh) by_name_.emplace_back();
+      by_name_[at->second].push_back(i);
     }
     for (const auto& [local, bindings] : outline.module.names.bindings) {
       for (const Binding& b : bindings) {
@@ -129,7 +130,7 @@ class Chooser {
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].owner != SIZE_MAX) methods[definitions[i].owner].push_back(i);
     }
-    std::vector<bool> kept(definitions.size(), false);
+    std::vector<bool> kept(definitions.size(), false), named(2 * by_name_.size(), false);
     std::vector<size_t> work, classes;
     std::unordered_set<std::string_view> members;
     auto keep = [&](size_t i) {
@@ -155,7 +156,11 @@ class Chooser {
         if (d.is_class) {
           for (size_t kin : kin_of(i)) keep(kin);
         } else {
-          for (size_t named : mentions(i).definitions) keep(named);
+          for (size_t name : mentions(i).names) {
+            if (named[name]) continue;
+            named[name] = true;
+            each_meant(name, keep);
+          }
         }
       }
       for (size_t type : classes) {
@@ -196,9 +201,10 @@ class Chooser {
 
   bool changed(size_t i) const {
     const OutlinedDefinition& d = outline_.definitions[i];
-    return std::any_of(focus_.changed.begin(), focus_.changed.end(), [&](ByteRange range) {
-      return range.begin <= d.end && d.begin <= range.end;
-    });
+    // In order and apart: the first that does not end before it is the one to ask.
+    auto at = std::lower_bound(focus_.changed.begin(), focus_.changed.end(), d.begin,
+                               [](ByteRange range, uint32_t begin) { return range.end < begin; });
+    return at != focus_.changed.end() && at->begin <= d.end;
   }
 
   // The classes of the file that a class names in its header, and those whose headers name it.
@@ -215,7 +221,7 @@ class Chooser {
           auto named = named_.find(text_.substr(at, end - at));
           at = end;
           if (named == named_.end()) continue;
-          for (size_t base : named->second) {
+          for (size_t base : by_name_[named->second]) {
             if (base == c || !outline_.definitions[base].is_class) continue;
             kin_[c].push_back(base);
             kin_[base].push_back(c);
@@ -232,40 +238,95 @@ class Chooser {
     return *own_[i];
   }
 
-  // With everything that it names, directly or not.
-  LiteralBits all(size_t start) {
-    LiteralBits out = own(start);
-    std::vector<bool> met(outline_.definitions.size(), false);
-    std::vector<size_t> work{start};
-    met[start] = true;
-    while (!work.empty()) {
-      const Mentions& m = mentions(work.back());
-      work.pop_back();
-      for (std::string_view qualified : m.aliases) out |= focus_.seen(qualified);
-      for (size_t d : m.definitions) {
-        if (met[d]) continue;
-        met[d] = true;
-        out |= own(d);
-        work.push_back(d);
-      }
+  // What a definition sees with everything that it names, directly or not.
+  const LiteralBits& all(size_t i) { return groups_[group_of(i)].seen; }
+  bool sees_change(size_t i) { return groups_[group_of(i)].changed; }
+
+  // Definitions that name one another, and names that stand between them, see the same.
+  struct Group {
+    LiteralBits seen;
+    bool changed = false;
+  };
+
+  // Nodes are definitions and, behind them, names: twice each, see may_be_seen.
+  template <typename Visit>
+  void each_successor(size_t node, Visit visit) {
+    const size_t count = outline_.definitions.size();
+    if (node >= count) {
+      each_meant(node - count, visit);
+    } else {
+      for (size_t name : mentions(node).names) visit(count + name);
     }
-    return out;
   }
 
-  bool sees_change(size_t start) {
-    std::vector<bool> met(outline_.definitions.size(), false);
-    std::vector<size_t> work{start};
-    met[start] = true;
-    while (!work.empty()) {
-      size_t i = work.back();
-      work.pop_back();
-      if (changed(i)) return true;
-      for (size_t named : mentions(i).definitions) {
-        if (!met[named]) work.push_back(named);
-        met[named] = true;
-      }
+  // Tarjan's strongly connected components with a stack of its own: each definition is walked once,
+  // whoever asks.
+  size_t group_of(size_t start) {
+    const size_t nodes = outline_.definitions.size() + 2 * by_name_.size();
+    if (group_.empty()) {
+      group_.assign(nodes, SIZE_MAX);
+      number_.assign(nodes, 0);
+      lowest_.assign(nodes, 0);
     }
-    return false;
+    if (group_[start] != SIZE_MAX) return group_[start];
+    struct Step {
+      size_t node;
+      std::vector<size_t> successors;
+      size_t next = 0;
+    };
+    std::vector<Step> path;
+    std::vector<size_t> open;
+    auto enter = [&](size_t node) {
+      number_[node] = lowest_[node] = ++numbered_;
+      open.push_back(node);
+      path.push_back({node, {}, 0});
+      each_successor(node, [&](size_t next) { path.back().successors.push_back(next); });
+    };
+    enter(start);
+    while (!path.empty()) {
+      Step& step = path.back();
+      if (step.next < step.successors.size()) {
+        const size_t next = step.successors[step.next++];
+        if (number_[next] == 0) {
+          enter(next);
+        } else if (group_[next] == SIZE_MAX) {
+          lowest_[step.node] = std::min(lowest_[step.node], number_[next]);
+        }
+        continue;
+      }
+      const size_t node = step.node;
+      path.pop_back();
+      if (!path.empty()) {
+        size_t& above = lowest_[path.back().node];
+        above = std::min(above, lowest_[node]);
+      }
+      if (lowest_[node] == number_[node]) close(node, open);
+    }
+    return group_[start];
+  }
+
+  void close(size_t node, std::vector<size_t>& open) {
+    const size_t count = outline_.definitions.size(), number = groups_.size();
+    auto first = std::find(open.rbegin(), open.rend(), node).base() - 1;
+    std::vector<size_t> members(first, open.end());
+    open.erase(first, open.end());
+    Group group{focus_.seen(""), false};
+    for (size_t member : members) group_[member] = number;
+    for (size_t member : members) {
+      if (member < count) {
+        group.seen |= own(member);
+        group.changed = group.changed || changed(member);
+        for (std::string_view qualified : mentions(member).aliases) {
+          group.seen |= focus_.seen(qualified);
+        }
+      }
+      each_successor(member, [&](size_t next) {
+        if (group_[next] == number) return;
+        group.seen |= groups_[group_[next]].seen;
+        group.changed = group.changed || groups_[group_[next]].changed;
+      });
+    }
+    groups_.push_back(std::move(group));
   }
 
   // A call can be seen through to a function of the module, or to a private method of the object.
@@ -275,9 +336,16 @@ class Chooser {
     return d.owner != SIZE_MAX && d.name.starts_with("_") && !d.name.starts_with("__");
   }
 
+  template <typename Visit>
+  void each_meant(size_t name, Visit visit) const {
+    for (size_t d : by_name_[name / 2]) {
+      if (may_be_seen(outline_.definitions[d], name % 2 != 0)) visit(d);
+    }
+  }
+
   struct Mentions {
     bool ready = false;
-    std::vector<size_t> definitions;
+    std::vector<size_t> names;  // by number, twice: as a member of its own object or not
     std::vector<std::string_view> aliases;
   };
 
@@ -306,9 +374,7 @@ class Chooser {
       if (definition == named_.end() && alias == renamed_.end()) continue;
       if (!met.emplace(std::pair(word, own_member)).second) continue;
       if (definition != named_.end()) {
-        for (size_t d : definition->second) {
-          if (may_be_seen(outline_.definitions[d], own_member)) m.definitions.push_back(d);
-        }
+        m.names.push_back(2 * definition->second + (own_member ? 1 : 0));
       }
       if (alias != renamed_.end() && !member) {
         m.aliases.insert(m.aliases.end(), alias->second.begin(), alias->second.end());
@@ -320,12 +386,16 @@ class Chooser {
   std::string_view text_;
   const Outline& outline_;
   const Focus& focus_;
-  std::unordered_map<std::string_view, std::vector<size_t>> named_;
+  std::unordered_map<std::string_view, size_t> named_;  // numbers of names
+  std::vector<std::vector<size_t>> by_name_;            // definitions
   std::unordered_map<std::string_view, std::vector<std::string_view>> renamed_;
   std::vector<std::optional<LiteralBits>> own_;
   std::vector<Mentions> mentions_;
   std::vector<std::optional<std::vector<std::string_view>>> stored_;
   std::vector<std::vector<size_t>> kin_;
+  std::vector<size_t> group_, number_, lowest_;  // by node
+  size_t numbered_ = 0;
+  std::vector<Group> groups_;
 };
 
 }  // namespace

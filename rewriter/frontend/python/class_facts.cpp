@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/text/stack.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -154,8 +156,17 @@ bool ClassFacts::stored_by_others(std::string_view attribute) const {
 
 // The class and those of this file that it inherits from or that inherit from it, by name.
 const std::vector<std::string>& ClassFacts::kin_of(const std::string& class_name) {
-  std::vector<std::string>& out = classes_.find(class_name)->second.kin;
-  if (!out.empty()) return out;
+  Class& c = classes_.find(class_name)->second;
+  if (c.kin == nullptr) {
+    if (families_of_ != classes_.size()) find_families();
+    c.kin = families_.at(class_name);
+  }
+  return *c.kin;
+}
+
+void ClassFacts::find_families() {
+  families_of_ = classes_.size();
+  families_.clear();
   std::multimap<std::string_view, std::string_view> related;
   std::map<std::string_view, std::string_view> by_last;
   for (const auto& [name, c] : classes_) by_last.emplace(last_component(name), name);
@@ -167,17 +178,20 @@ const std::vector<std::string>& ClassFacts::kin_of(const std::string& class_name
       related.emplace(known->second, name);
     }
   }
-  std::set<std::string_view> seen;
-  std::vector<std::string_view> work{class_name};
-  while (!work.empty()) {
-    std::string_view at = work.back();
-    work.pop_back();
-    if (!seen.insert(at).second) continue;
-    auto [begin, end] = related.equal_range(at);
-    for (auto i = begin; i != end; ++i) work.push_back(i->second);
+  for (const auto& [name, c] : classes_) {
+    if (families_.contains(name)) continue;
+    std::set<std::string_view> seen;
+    std::vector<std::string_view> work{name};
+    while (!work.empty()) {
+      std::string_view at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      auto [begin, end] = related.equal_range(at);
+      for (auto i = begin; i != end; ++i) work.push_back(i->second);
+    }
+    auto family = std::make_shared<const std::vector<std::string>>(seen.begin(), seen.end());
+    for (std::string_view member : seen) families_.emplace(member, family);
   }
-  out.assign(seen.begin(), seen.end());
-  return out;
 }
 
 ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::string_view attribute) {
@@ -274,7 +288,7 @@ const Operation* ClassFacts::layer(TSNode call) {
 }
 
 bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
-  if (ts_node_is_null(value)) return false;
+  if (ts_node_is_null(value) || stack_is_low()) return false;
   value = without_parentheses(value);
   if (is(value, "none")) return true;  // calling it would fail
   if (is(value, "conditional_expression")) {
@@ -297,7 +311,7 @@ bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view 
 }
 
 bool ClassFacts::over_last_axis(TSNode value) {
-  if (ts_node_is_null(value)) return false;
+  if (ts_node_is_null(value) || stack_is_low()) return false;
   value = without_parentheses(value);
   if (is(value, "none")) return true;
   if (is(value, "conditional_expression")) {
@@ -419,9 +433,19 @@ TSNode ClassFacts::private_method(const std::string& class_name, std::string_vie
   if (stores(class_name, name)) return {};
   TSNode found{};
   for (const std::string& kin : kin_of(class_name)) {
-    for (TSNode child : statements_of(field(classes_.find(kin)->second.definition, "body"))) {
+    Class& c = classes_.find(kin)->second;
+    if (!c.methods) {
+      c.methods.emplace();
+      for (TSNode child : statements_of(field(c.definition, "body"))) {
+        TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
+        if (!is(method, "function_definition")) continue;
+        c.methods->emplace(text_at(field(method, "name")), child);
+      }
+    }
+    auto [first, last] = c.methods->equal_range(name);
+    for (; first != last; ++first) {
+      TSNode child = first->second;
       TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
-      if (!is(method, "function_definition") || text_at(field(method, "name")) != name) continue;
       bool plain = kin == class_name && is(child, "function_definition");
       if (!plain || present(found)) return {};
       found = method;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,11 +56,13 @@ class ClassFacts {
     TSNode definition{};
     std::vector<std::string> bases;  // last components of their names
     bool read = false;
-    std::vector<std::string> kin;  // with itself; filled when first asked for
+    std::shared_ptr<const std::vector<std::string>> kin;  // with itself; set when first asked for
     // Right-hand sides by attribute; a null node where a value is given in another way.
     std::map<std::string, std::vector<TSNode>, std::less<>> stores;
     std::vector<std::string> computed;                // beginnings of names that are put together
     std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
+    // Its methods by name, decorated or not; filled when first asked for.
+    std::optional<std::multimap<std::string_view, TSNode>> methods;
   };
   struct Answer {
     bool known = false;
@@ -77,6 +80,7 @@ class ClassFacts {
   void read(Class& c);
   void note_store_by_name(Class& c, TSNode call);
   const std::vector<std::string>& kin_of(const std::string& class_name);
+  void find_families();
   Answer& answer(const std::string& class_name, std::string_view attribute);
   bool stored_by_others(std::string_view attribute) const;
   const Locals& locals_of(TSNode function);
@@ -93,6 +97,9 @@ class ClassFacts {
   Resolve resolve_;
   ResolveImport resolve_import_;
   std::map<std::string, Class, std::less<>> classes_;
+  // Those that inherit from one another, by the name of each, and how many classes were known.
+  std::map<std::string_view, std::shared_ptr<const std::vector<std::string>>> families_;
+  size_t families_of_ = 0;
   std::map<std::pair<std::string, std::string>, Answer> answers_;
   std::map<uint32_t, Locals> locals_;  // by where a function begins
 };

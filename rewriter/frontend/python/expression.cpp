@@ -5,6 +5,7 @@
 
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/project/literals.hpp"
+#include "rewriter/text/stack.hpp"
 
 namespace refit::python {
 
@@ -15,7 +16,10 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kDepthBound = 12000;  // nesting of expressions; deeper ones stay opaque
+// Nesting of expressions, as far as the stack goes; deeper ones stay opaque and are said. Matching
+// recurses over patterns, so those are kept shallow.
+constexpr int kDepthBound = 12000;
+constexpr int kPatternDepthBound = 200;
 
 // Python's operators by the catalogue's names for them (rules/catalogue/operator.yaml).
 std::string_view binary_operation(std::string_view token) {
@@ -139,9 +143,11 @@ ValueId FunctionLowering::operation(std::string_view id, std::vector<ValueId> op
 
 ValueId FunctionLowering::expression(TSNode node) {
   if (!present(node)) return kNone;
-  if (++depth_ > kDepthBound) {
+  const int bound = context_.pattern ? kPatternDepthBound : kDepthBound;
+  if (++depth_ > bound || stack_is_low()) {
     --depth_;
     impure_ = true;
+    unit_.too_deep.push_back(range_of(node));
     return opaque("nested too deeply", {}, node);
   }
   ValueId id = expression_inner(node);

@@ -94,6 +94,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
     }
     if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
     const auto& before = static_cast<const PythonUnit&>(*focus->before);
+    if (before.tree.released()) return Tree(source.text());
     return Tree(source.text(), before.tree, before.source(), *focus->edits);
   }();
   auto unit =
@@ -143,6 +144,9 @@ Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
   }
   unit.names = index_module(unit.tree.root(), unit.text(), unit.module, false);
   lower_unit(unit, {project_, catalogue_, isomorphisms_, true});
+  if (!unit.too_deep.empty()) {
+    return failure("the pattern is nested too deeply: more than 200 levels are not followed");
+  }
   if (unit.functions.size() < 2 || unit.functions[1].graph.results.size() != 1) {
     return failure("a pattern ends in exactly one `return`");
   }
@@ -237,7 +241,7 @@ class Assembly {
   }
 
   std::set<std::string> run() {
-    std::vector<std::pair<uint32_t, size_t>> order;
+    Order order;
     for (size_t c = 0; c < changes_.size(); ++c) order.emplace_back(site(c).size(), c);
     std::sort(order.begin(), order.end());
     std::vector<Spelling> spellings(changes_.size());
@@ -249,11 +253,7 @@ class Assembly {
         refuse(c, "name-taken", spelling.error().message);
       }
     }
-    // Whatever is refused takes its edits with it, so the rest is put together again.
-    do {
-      while (withdraw_partner()) {
-      }
-    } while (!attempt(order, spellings));
+    assemble(order, spellings);
     std::set<std::string> modules;
     for (size_t c = 0; c < changes_.size(); ++c) {
       if (out_.accepted[c] && !spellings[c].import.empty()) modules.insert(spellings[c].import);
@@ -263,6 +263,8 @@ class Assembly {
   }
 
  private:
+  using Order = std::vector<std::pair<uint32_t, size_t>>;
+
   ByteRange site(size_t c) const {
     const graph::Graph& g = unit_.functions[changes_[c].function].graph;
     return g.place(changes_[c].root);
@@ -275,9 +277,9 @@ class Assembly {
     return false;
   }
 
-  // Of changes that are right only together, one whose partner is not made.
-  bool withdraw_partner() {
-    for (size_t c = 0; c < changes_.size(); ++c) {
+  // Of changes that are right only together, and so in one function, one whose partner is not made.
+  bool withdraw_partner(const Order& order) {
+    for (const auto& [size, c] : order) {
       if (!out_.accepted[c]) continue;
       for (graph::ValueId root : changes_[c].together) {
         auto partner = std::find_if(changes_.begin(), changes_.end(), [&](const Change& other) {
@@ -305,11 +307,47 @@ class Assembly {
                     unit_.source().position(site(larger).begin).line));
   }
 
+
+  // Changes of different functions have no text in common, so each outermost function's are put
+  // together by themselves; should they have some all the same, all together.
+  void assemble(const Order& order, const std::vector<Spelling>& spellings) {
+    std::map<uint32_t, Order> groups;
+    for (const auto& entry : order)
+      groups[outermost(changes_[entry.second].function)].push_back(entry);
+    const std::vector<bool> before = out_.accepted;
+    EditSet all;
+    bool apart = true;
+    for (const auto& [function, group] : groups) {
+      put_together(group, spellings);
+      apart = apart && all.add_all(out_.edits).has_value();
+    }
+    if (apart) {
+      out_.edits = std::move(all);
+      return;
+    }
+    out_.accepted = before;
+    put_together(order, spellings);
+  }
+
+  // Whatever is refused takes its edits with it, so the rest is put together again.
+  void put_together(const Order& order, const std::vector<Spelling>& spellings) {
+    do {
+      while (withdraw_partner(order)) {
+      }
+    } while (!attempt(order, spellings));
+  }
+
+  uint32_t outermost(uint32_t function) const {
+    for (uint32_t up = function; up != kNone && up != 0; up = unit_.functions[up].parent) {
+      function = up;
+    }
+    return function;
+  }
+
   using Key = std::pair<uint32_t, uint32_t>;
   static Key key(const Edit& e) { return {e.range.begin, e.range.end}; }
 
-  bool attempt(const std::vector<std::pair<uint32_t, size_t>>& order,
-               const std::vector<Spelling>& spellings) {
+  bool attempt(const Order& order, const std::vector<Spelling>& spellings) {
     EditSet all;
     std::map<Key, size_t> owners;
     std::map<uint32_t, Doomed> doomed;

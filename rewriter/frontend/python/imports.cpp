@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/removal.hpp"
@@ -18,20 +21,6 @@ bool word_char(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// As has_word, but what stands behind a dot is another object's name, and a keyword's whole string
-// (`mode="torch"`) is a word.
-bool reads_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    bool left = at == 0 || (!word_char(text[at - 1]) && text[at - 1] != '.');
-    size_t end = at + word.size();
-    bool right = end >= text.size() || !word_char(text[end]);
-    bool quoted = at > 1 && end < text.size() && (text[end] == '"' || text[end] == '\'') &&
-                  text[at - 1] == text[end] && text[at - 2] == '=';
-    if (left && right && !quoted) return true;
-  }
-  return false;
-}
-
 // Every read of a name in the file, by name: identifiers outside import statements, and words in
 // strings (annotations, __all__).
 struct Reads {
@@ -41,11 +30,16 @@ struct Reads {
 };
 
 void collect(TSNode root, std::string_view text, Reads& out) {
-  for (const NameRead& read : names_read(root, text)) {
+  for (const NameRead& read : std::views::reverse(names_read(root, text))) {
     auto found = out.names.find(read.name);
-    if (found == out.names.end())
+    if (found == out.names.end()) {
       found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
-    found->second.push_back(read.range);
+    }
+    // In order: the walk goes backwards, and several come to parts of their own.
+    auto& all = found->second;
+    auto at = std::lower_bound(all.begin(), all.end(), read.range.begin,
+                               [](ByteRange a, uint32_t b) { return a.begin < b; });
+    all.insert(at, read.range);
   }
   std::vector<TSNode> work{root};
   while (!work.empty()) {
@@ -88,11 +82,6 @@ std::vector<TSNode> imports_of(TSNode root) {
   return out;
 }
 
-bool removes(const EditSet& edits, ByteRange range) {
-  return std::any_of(edits.edits().begin(), edits.edits().end(),
-                     [&](const Edit& e) { return e.range.contains(range) && e.range.size() != 0; });
-}
-
 // Whether a name is surely read in `scope` by what the edits leave: the first reads that the text
 // shows are looked up in the tree. What cannot be told at once is no read here.
 bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view name,
@@ -109,7 +98,7 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
       continue;  // an attribute, a keyword, a target
     }
     const ByteRange range{static_cast<uint32_t>(at), static_cast<uint32_t>(end)};
-    if (removes(edits, range)) continue;
+    if (edits.replaces(range)) continue;
     TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), range.begin, range.end);
     if (!is(node, "identifier") || range_of(node) != range) continue;
     TSNode parent = ts_node_parent(node);
@@ -289,16 +278,17 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
                     const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
   if (edits.empty()) return;
+  Words touched;  // in what the edits take away
+  for (const Edit& e : edits.edits()) {
+    add_words(unit.source().slice(e.range), WordsOf::all, touched);
+  }
   const bool all_read = [&] {
     for (TSNode statement : imports_of(unit.tree.root())) {
-      if (removes(edits, range_of(statement))) continue;
+      if (edits.replaces(range_of(statement))) continue;
       const ByteRange home = home_of(unit, statement);
       for (const Imported& i :
            imported_names(statement, unit.text(), unit.module, unit.names.package)) {
-        bool touched = std::any_of(edits.edits().begin(), edits.edits().end(), [&](const Edit& e) {
-          return has_word(unit.source().slice(e.range), i.local);
-        });
-        if (touched && !plainly_read(unit, edits, i.local, home)) return false;
+        if (touched.contains(i.local) && !plainly_read(unit, edits, i.local, home)) return false;
       }
     }
     return true;
@@ -306,29 +296,28 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
   if (all_read) return;
   Reads reads;
   collect(unit.tree.root(), unit.text(), reads);
-  auto removed = [&](ByteRange r) { return removes(edits, r); };
+  Words written;  // that new text reads
+  for (const Edit& e : edits.edits()) add_words(e.replacement, WordsOf::names_read, written);
   // Names all of whose reads the edits remove, and that no new text reads.
   auto lost = [&](std::string_view name, ByteRange scope) {
     auto found = reads.names.find(name);
     if (found == reads.names.end()) return false;
+    const std::vector<ByteRange>& all = found->second;
+    auto r = std::lower_bound(all.begin(), all.end(), scope.begin,
+                              [](ByteRange a, uint32_t at) { return a.begin < at; });
     bool any = false;
-    for (ByteRange r : found->second) {
-      if (!scope.contains(r)) continue;
-      if (!removed(r)) return false;
+    for (; r != all.end() && r->end <= scope.end; ++r) {
+      if (!edits.replaces(*r)) return false;
       any = true;
     }
-    if (!any) return false;
-    for (const Edit& e : edits.edits()) {
-      if (reads_word(e.replacement, name)) return false;
-    }
-    return true;
+    return any && !written.contains(name);
   };
   // What was not parsed may read a name that nothing else reads any more: such bodies are parsed
   // now, until one is found to read it.
   std::vector<Tree> parsed_now;
   if (!unit.unseen.empty()) {
     ByteRange whole{0, static_cast<uint32_t>(unit.text().size())};
-    std::set<std::string> names;
+    std::set<std::string, std::less<>> names;
     for (TSNode statement : reads.imports) {
       for (const Imported& i :
            imported_names(statement, unit.text(), unit.module, unit.names.package)) {
@@ -338,50 +327,52 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     for (const Unseen& part : unit.unseen) {
       ByteRange range{part.header, part.body.end};
       std::string_view text = unit.source().slice(range);
-      bool asked = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return has_word(text, name) && lost(name, whole);
-      });
+      Words words;
+      if (!names.empty()) add_words(text, WordsOf::all, words);
+      bool asked = std::any_of(words.begin(), words.end(),
+                               [&](std::string_view word) { return names.contains(word); });
       if (!asked) continue;
       parsed_now.emplace_back(unit.text(), unit.source(), Tree::Only{range});
       collect(parsed_now.back().root(), unit.text(), reads);
+      std::erase_if(names, [&](const std::string& name) {
+        return words.contains(name) && !lost(name, whole);
+      });
+    }
+  }
+  std::unordered_map<std::string, size_t> bound;  // names -> how many imports give them a meaning
+  for (TSNode statement : reads.imports) {
+    for (const Imported& i :
+         imported_names(statement, unit.text(), unit.module, unit.names.package)) {
+      ++bound[i.local];
+    }
+  }
+  const std::unordered_set<std::string_view> exported(unit.names.all.begin(), unit.names.all.end());
+  Words quoted;  // in annotations in quotes; prose has words side by side
+  for (std::string_view s : reads.strings) {
+    bool prose =
+        s.find(' ') != std::string_view::npos && s.find_first_of("[.|,") == std::string_view::npos;
+    if (!prose && s.size() < 120 && s.find('\n') == std::string_view::npos) {
+      add_words(s, WordsOf::all, quoted);
     }
   }
   for (TSNode statement : reads.imports) {
-    if (removed(range_of(statement))) continue;
+    if (edits.replaces(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
     std::vector<const Imported*> dead;
     const ByteRange home = home_of(unit, statement);
     for (const Imported& i : imported) {
       // A function's import is read in that function alone.
       if (!lost(i.local, home)) continue;
-      // `import torch` beside `import torch.nn as nn` binds another name; one name, several
-      // statements: all of them are needed or none.
-      size_t bound = 0;
-      for (TSNode other : reads.imports) {
-        for (const Imported& o :
-             imported_names(other, unit.text(), unit.module, unit.names.package)) {
-          bound += o.local == i.local;
-        }
-      }
       std::string stays;
       bool local = inside_function(statement);
-      if (bound > 1 && !local) stays = "it is imported more than once";
+      // `import torch` beside `import torch.nn as nn` binds another name; one name, several
+      // statements: all of them are needed or none.
+      if (bound[i.local] > 1 && !local) stays = "it is imported more than once";
       if (guarded(statement)) stays = "it is a probe";
       if (!local) {
         if (unit.reexports) stays = "a package's __init__ exports it";
-        if (std::find(unit.names.all.begin(), unit.names.all.end(), i.local) !=
-            unit.names.all.end()) {
-          stays = "__all__ names it";
-        }
-        for (std::string_view s : reads.strings) {
-          // An annotation in quotes; prose has words side by side.
-          bool prose = s.find(' ') != std::string_view::npos &&
-                       s.find_first_of("[.|,") == std::string_view::npos;
-          if (stays.empty() && !prose && s.size() < 120 && s.find('\n') == std::string_view::npos &&
-              has_word(s, i.local)) {
-            stays = "a string names it";
-          }
-        }
+        if (exported.contains(i.local)) stays = "__all__ names it";
+        if (stays.empty() && quoted.contains(i.local)) stays = "a string names it";
         if (stays.empty()) {
           std::string other = project.importer_of(unit.module, i.local, unit.relative);
           if (!other.empty()) stays = other + " imports it from here";
@@ -405,7 +396,11 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     // One name of several goes, with the comma that it needed.
     auto parts = all_children_of(statement);
     for (const Imported* i : dead) {
-      for (size_t p = 0; p < parts.size(); ++p) {
+      auto from =
+          std::lower_bound(parts.begin(), parts.end(), ts_node_start_byte(i->node),
+                           [](TSNode part, uint32_t at) { return ts_node_start_byte(part) < at; });
+      for (auto p = static_cast<size_t>(from - parts.begin());
+           p < parts.size() && ts_node_start_byte(parts[p]) == ts_node_start_byte(i->node); ++p) {
         if (!ts_node_eq(parts[p], i->node)) continue;
         ByteRange r = range_of(parts[p]);
         bool comma_after = p + 1 < parts.size() && text_of(unit.text(), parts[p + 1]) == ",";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/text/stack.hpp"
 
 namespace refit::python {
 
@@ -221,6 +222,11 @@ void FunctionLowering::join(ValueId condition, const Changes& old, bool then_fal
 }
 
 bool FunctionLowering::block(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names(bound_names(node, unit_.text()), "nested too deeply", {});
+    return true;
+  }
   bool falls = true;
   for (TSNode child : statements_of(node)) {
     if (!falls) {
@@ -472,6 +478,11 @@ std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
 }
 
 void FunctionLowering::define_class(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names({std::string(text(field(node, "name")))}, "nested too deeply", {});
+    return;
+  }
   auto id = open(node, StatementKind::other);
   TSNode bases = field(node, "superclasses");
   if (present(bases)) {

@@ -115,6 +115,7 @@ class FunctionLowering {
                                                      std::string* why);
   void one_spelling(graph::Value& regrouping, const std::vector<Argument>& arguments);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
+  size_t reads_of(std::string_view name);  // in this function's text
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
   // The class that an annotation names, alone or beside None.
   std::optional<std::string> declared_class(TSNode annotation);
@@ -180,6 +181,7 @@ class FunctionLowering {
   std::vector<bool> seen_;         // by value: consumed by a statement, a call, a container, a view
   size_t seen_up_to_ = 0;          // values whose operands are marked
   std::vector<ValueId> seen_log_;  // marks in the order in which they were made
+  std::optional<std::unordered_map<std::string_view, size_t>> reads_;
   std::vector<Changes> frames_;
   std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
   std::vector<std::map<std::string, ValueId, std::less<>>> overlays_;  // comprehensions, lambdas

@@ -26,6 +26,8 @@ bool is_dotted(std::string_view text) {
   }
 }
 
+constexpr int kTargetDepth = 100;  // brackets around what is assigned to
+
 class Scanner {
  public:
   Scanner(std::string_view text, Outline& out) : text_(text), lines_(text), out_(out) {}
@@ -61,7 +63,7 @@ class Scanner {
       at = next;
     }
     while (blocks_.size() > 1) close();
-    return true;
+    return !lost_;
   }
 
  private:
@@ -403,7 +405,11 @@ class Scanner {
   }
 
   void target(std::string_view text, std::string_view right, size_t begin, size_t end, bool guarded,
-              Names& names) {
+              Names& names, int depth = 0) {
+    if (depth > kTargetDepth) {
+      lost_ = true;
+      return;
+    }
     text = trimmed(text);
     if (is_name(text)) {
       Binding b{Binding::Kind::assignment,
@@ -421,7 +427,7 @@ class Scanner {
     auto list = lines_.parts(text);
     if (list.size() == 1 && !bracketed && text.find(',') == std::string_view::npos) return;
     for (std::string_view part : list) {
-      if (part.size() < text.size()) target(part, {}, begin, end, guarded, names);
+      if (part.size() < text.size()) target(part, {}, begin, end, guarded, names, depth + 1);
     }
   }
 
@@ -431,6 +437,7 @@ class Scanner {
   std::vector<Block> blocks_{Block{}};
   std::optional<uint32_t> decorated_;
   uint32_t last_code_ = 0;
+  bool lost_ = false;  // something is nested more deeply than is followed here
 };
 
 }  // namespace

@@ -63,28 +63,37 @@ class Indexer {
     out_.names.bindings[std::string(name)].push_back(std::move(binding));
   }
 
-  void target(TSNode node, TSNode right, ByteRange at, bool guarded) {
-    if (is(node, "identifier")) {
-      Binding b{Binding::Kind::assignment, "", at, guarded};
-      if (present(right) && is(right, "none")) b.kind = Binding::Kind::none;
-      std::string_view name = text_of(source_, node);
-      if (present(right) && (is(right, "attribute") || is(right, "identifier"))) {
-        b.qualified = text_of(source_, right);  // an alias: `sdpa = F.scaled_dot_product_attention`
+  void target(TSNode whole, TSNode value, ByteRange at, bool guarded) {
+    std::vector<TSNode> work{whole};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      if (is(node, "identifier")) {
+        bind_name(node, ts_node_eq(node, whole) ? value : TSNode{}, at, guarded);
+      } else if (is(node, "pattern_list") || is(node, "tuple_pattern") ||
+                 is(node, "list_pattern")) {
+        auto parts = children_of(node);
+        work.insert(work.end(), parts.rbegin(), parts.rend());
       }
-      if (name == "__all__" && present(right)) {
-        for (TSNode item : children_of(right)) {
-          if (!is(item, "string")) continue;
-          for (TSNode part : children_of(item)) {
-            if (is(part, "string_content")) out_.all.emplace_back(text_of(source_, part));
-          }
+    }
+  }
+
+  void bind_name(TSNode node, TSNode right, ByteRange at, bool guarded) {
+    Binding b{Binding::Kind::assignment, "", at, guarded};
+    if (present(right) && is(right, "none")) b.kind = Binding::Kind::none;
+    std::string_view name = text_of(source_, node);
+    if (present(right) && (is(right, "attribute") || is(right, "identifier"))) {
+      b.qualified = text_of(source_, right);  // an alias: `sdpa = F.scaled_dot_product_attention`
+    }
+    if (name == "__all__" && present(right)) {
+      for (TSNode item : children_of(right)) {
+        if (!is(item, "string")) continue;
+        for (TSNode part : children_of(item)) {
+          if (is(part, "string_content")) out_.all.emplace_back(text_of(source_, part));
         }
       }
-      bind(name, std::move(b));
-      return;
     }
-    if (is(node, "pattern_list") || is(node, "tuple_pattern") || is(node, "list_pattern")) {
-      for (TSNode child : children_of(node)) target(child, TSNode{}, at, guarded);
-    }
+    bind(name, std::move(b));
   }
 
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {

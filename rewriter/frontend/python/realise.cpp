@@ -341,7 +341,8 @@ class Realiser {
     ByteRange line = line_of(text_, range.begin), last = line_of(text_, range.end);
     size_t length = edited({line.begin, range.begin}).size() + text.size() +
                     edited({range.end, last.end}).size();
-    return length > line_limit(text_) + 1;
+    if (unit_.line_limit == 0) unit_.line_limit = line_limit(text_);
+    return length > unit_.line_limit + 1;
   }
 
   // Whether a person would break the call: inside somebody else's brackets those are broken first.

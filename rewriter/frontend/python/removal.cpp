@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "rewriter/frontend/python/text_edit.hpp"
 
@@ -40,83 +41,137 @@ bool harmless_with(const PythonUnit& unit, const Graph& g, const Statement& stat
   });
 }
 
-// An `if` or `with` whose every statement goes has nothing to decide.
-bool add_hollow(const PythonUnit& unit, const Graph& g, Doomed& doomed) {
-  bool more = false;
-  for (StatementId s = static_cast<StatementId>(g.statements.size()); s-- > 0;) {
-    const Statement& statement = g.statements[s];
-    if (statement.children.empty() || doomed.dead.contains(s) || doomed.rewritten.contains(s)) {
-      continue;
+// What goes with the statements that go: an `if` or `with` whose every statement goes, which has
+// nothing to decide, and assignments of a name whose every read goes. Each statement is looked at
+// when it goes, each name when its last read does.
+class Orphans {
+ public:
+  Orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits, Doomed& doomed)
+      : unit_(unit),
+        function_(unit.functions[function]),
+        g_(function_.graph),
+        edits_(edits),
+        doomed_(doomed) {
+    if (function == 0) return;  // a module's names are its interface
+    ByteRange whole = function_.range;
+    reads_ = names_read(ts_node_descendant_for_byte_range(unit.tree.root(), whole.begin, whole.end),
+                        unit.text());
+    std::reverse(reads_.begin(), reads_.end());  // as they stand
+    gone_.assign(reads_.size(), false);
+  }
+
+  void run() {
+    for (const NameRead& read : reads_) ++counts_[read.name].all;
+    std::vector<StatementId> work(doomed_.dead.begin(), doomed_.dead.end());
+    for (size_t r = 0; r < reads_.size(); ++r) {
+      if (edits_.replaces(reads_[r].range)) lose(r, work);
     }
-    bool hollow = std::all_of(statement.children.begin(), statement.children.end(),
-                              [&](StatementId child) { return doomed.dead.contains(child); });
-    bool branch = statement.kind == StatementKind::branch && statement.pure;
-    if (hollow && (branch || harmless_with(unit, g, statement))) {
-      doomed.dead.insert(s);
-      more = true;
+    while (!work.empty()) {
+      StatementId s = work.back();
+      work.pop_back();
+      ByteRange range = g_.statements[s].range;
+      auto at = std::lower_bound(
+          reads_.begin(), reads_.end(), range.begin,
+          [](const NameRead& read, uint32_t begin) { return read.range.begin < begin; });
+      for (; at != reads_.end() && at->range.end <= range.end; ++at) {
+        lose(static_cast<size_t>(at - reads_.begin()), work);
+      }
+      empty_out(g_.statements[s].parent, work);
     }
   }
-  return more;
-}
 
-// The statements that give a name its values, where each does nothing else; none where anything
-// else may give it one, or may read it unseen.
-std::vector<StatementId> assignments(const Graph& g, uint32_t name, const Doomed& doomed) {
-  std::vector<StatementId> out;
-  for (const Definition& d : g.definitions) {
-    if (d.name != name) continue;
-    const Value& value = g[d.value];
-    bool carried = value.kind == graph::Kind::opaque && (value.text.starts_with(graph::kInLoop) ||
-                                                         value.text.starts_with(graph::kAfterLoop));
-    if (std::find(g.sinks.begin(), g.sinks.end(), d.value) != g.sinks.end()) return {};
-    if (d.join || carried) continue;
-    if (d.statement == kNone || doomed.rewritten.contains(d.statement)) return {};
-    const Statement& s = g.statements[d.statement];
-    if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) return {};
-    if (!doomed.dead.contains(d.statement)) out.push_back(d.statement);
-  }
-  return out;
-}
-
-// Names that were read in what goes, and that nothing reads any more.
-bool add_unread(const Function& function, const std::vector<NameRead>& reads, const EditSet& edits,
-                Doomed& doomed) {
-  const Graph& g = function.graph;
-  auto gone = [&](ByteRange r) {
-    for (StatementId s : doomed.dead) {
-      if (g.statements[s].range.contains(r)) return true;
-    }
-    // Edits are apart and in order: only the last that begins before can reach over it.
-    const auto& all = edits.edits();
-    auto behind = std::upper_bound(all.begin(), all.end(), r.begin,
-                                   [](uint32_t at, const Edit& e) { return at < e.range.begin; });
-    return behind != all.begin() && std::prev(behind)->range.contains(r);
+ private:
+  struct Count {
+    size_t all = 0, lost = 0;
   };
-  std::map<std::string_view, std::pair<size_t, size_t>> counts;  // name -> reads, reads gone
-  for (const NameRead& read : reads) {
-    auto& [all, lost] = counts[read.name];
-    ++all;
-    lost += gone(read.range);
+
+  void lose(size_t read, std::vector<StatementId>& work) {
+    if (gone_[read]) return;
+    gone_[read] = true;
+    Count& count = counts_[reads_[read].name];
+    if (++count.lost == count.all) unread(reads_[read].name, work);
   }
-  bool more = false;
-  for (const auto& [name, count] : counts) {
-    if (count.second == 0 || count.first != count.second) continue;
-    auto index = g.name_index(name);
-    if (!index) continue;
-    auto homes = assignments(g, *index, doomed);
+
+  void unread(std::string_view name, std::vector<StatementId>& work) {
+    auto index = g_.name_index(name);
+    if (!index) return;
+    auto homes = assignments(*index);
     bool edited = std::any_of(homes.begin(), homes.end(), [&](StatementId home) {
-      return !edits.inside(g.statements[home].range).empty();
+      return !edits_.inside(g_.statements[home].range).empty();
     });
-    if (homes.empty() || edited) continue;
-    bool written = std::any_of(edits.edits().begin(), edits.edits().end(), [&](const Edit& e) {
-      return function.range.contains(e.range) && has_word(e.replacement, name);
-    });
-    if (written) continue;
-    doomed.dead.insert(homes.begin(), homes.end());
-    more = true;
+    if (homes.empty() || edited || written().contains(name)) return;
+    for (StatementId home : homes) {
+      if (doomed_.dead.insert(home).second) work.push_back(home);
+    }
   }
-  return more;
-}
+
+  // One of its statements goes.
+  void empty_out(StatementId s, std::vector<StatementId>& work) {
+    if (s == kNone) return;
+    const Statement& statement = g_.statements[s];
+    if (++lost_children_[s] < statement.children.size()) return;
+    if (doomed_.dead.contains(s) || doomed_.rewritten.contains(s)) return;
+    bool branch = statement.kind == StatementKind::branch && statement.pure;
+    if (!branch && !harmless_with(unit_, g_, statement)) return;
+    doomed_.dead.insert(s);
+    work.push_back(s);
+  }
+
+  // The statements that give a name its values, where each does nothing else; none where anything
+  // else may give it one, or may read it unseen.
+  std::vector<StatementId> assignments(uint32_t name) {
+    if (definitions_.empty()) {
+      definitions_.resize(g_.names.size());
+      for (DefinitionId d = 0; d < g_.definitions.size(); ++d) {
+        definitions_[g_.definitions[d].name].push_back(d);
+      }
+      sinks_.assign(g_.values.size(), false);
+      for (ValueId id : g_.sinks) {
+        if (id != kNone) sinks_[id] = true;
+      }
+    }
+    std::vector<StatementId> out;
+    for (DefinitionId id : definitions_[name]) {
+      const Definition& d = g_.definitions[id];
+      const Value& value = g_[d.value];
+      bool carried =
+          value.kind == graph::Kind::opaque &&
+          (value.text.starts_with(graph::kInLoop) || value.text.starts_with(graph::kAfterLoop));
+      if (sinks_[d.value]) return {};
+      if (d.join || carried) continue;
+      if (d.statement == kNone || doomed_.rewritten.contains(d.statement)) return {};
+      const Statement& s = g_.statements[d.statement];
+      if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) return {};
+      if (!doomed_.dead.contains(d.statement)) out.push_back(d.statement);
+    }
+    return out;
+  }
+
+  // The words of what the edits put into the function.
+  const Words& written() {
+    if (written_) return *written_;
+    Words& out = written_.emplace();
+    const auto& all = edits_.edits();
+    auto e = all.lower_bound(Edit{{function_.range.begin, function_.range.begin}, ""});
+    for (; e != all.end() && e->range.begin <= function_.range.end; ++e) {
+      if (function_.range.contains(e->range)) add_words(e->replacement, WordsOf::all, out);
+    }
+    return out;
+  }
+
+  const PythonUnit& unit_;
+  const Function& function_;
+  const Graph& g_;
+  const EditSet& edits_;
+  Doomed& doomed_;
+  std::vector<NameRead> reads_;
+  std::vector<bool> gone_;
+  std::map<std::string_view, Count> counts_;
+  std::map<StatementId, size_t> lost_children_;
+  std::vector<std::vector<DefinitionId>> definitions_;  // by name
+  std::vector<bool> sinks_;                             // by value
+  std::optional<Words> written_;
+};
 
 class Remover {
  public:
@@ -265,15 +320,7 @@ class Remover {
 }  // namespace
 
 void add_orphans(const PythonUnit& unit, uint32_t function, const EditSet& edits, Doomed& doomed) {
-  const Function& f = unit.functions[function];
-  std::vector<NameRead> reads;
-  if (function != 0) {  // a module's names are its interface
-    TSNode node = ts_node_descendant_for_byte_range(unit.tree.root(), f.range.begin, f.range.end);
-    reads = names_read(node, unit.text());
-  }
-  while (add_hollow(unit, f.graph, doomed) ||
-         (function != 0 && add_unread(f, reads, edits, doomed))) {
-  }
+  Orphans(unit, function, edits, doomed).run();
 }
 
 Expected<EditSet> remove_statements(const PythonUnit& unit, uint32_t function, const Doomed& doomed,

@@ -16,6 +16,8 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
     TSNode at = work.back();
     work.pop_back();
     std::string_view type = type_of(at);
+    // The walk comes to a pattern inside a pattern by itself.
+    if (type == "case_pattern" && !ts_node_eq(at, node)) continue;
     if (type == "identifier") {
       out.emplace(text_of(source, at));
     } else if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||

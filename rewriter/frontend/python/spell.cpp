@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "rewriter/frontend/python/frontend.hpp"
 
@@ -137,7 +138,9 @@ class Speller {
     const Value& v = g_[id];
     std::optional<std::string> best;
     std::pair<bool, uint32_t> best_rank;
-    for (uint32_t name = 0; name < g_.names.size(); ++name) {
+    std::set<uint32_t> names;
+    for (DefinitionId d : g_.definitions_of(id)) names.insert(g_.definitions[d].name);
+    for (uint32_t name : names) {
       DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
       if (d == kNone || g_.definitions[d].value != id) continue;
       if (v.kind == Kind::parameter && g_.names[name] == v.text) return v.text;
@@ -296,6 +299,25 @@ bool is_atom(std::string_view text) {
   return depth == 0;
 }
 
+// The names that imports give to what they import, where each is the only meaning of its name, and
+// the modules that top-level statements import under their own names.
+const PythonUnit::Spellings& spellings_of(const PythonUnit& unit) {
+  if (unit.spellings) return *unit.spellings;
+  PythonUnit::Spellings& out = unit.spellings.emplace();
+  for (const auto& [local, list] : unit.names.names.bindings) {
+    if (list.size() != 1 || list[0].kind != Binding::Kind::import || list[0].guarded) continue;
+    out.locals[list[0].qualified].push_back(local);
+  }
+  for (TSNode node : statements_of(unit.tree.root())) {
+    if (!is(node, "import_statement")) continue;
+    for (TSNode name : fields_of(node, "name")) {
+      // `import a.b as c` binds c alone.
+      if (!is(name, "aliased_import")) out.modules.emplace(text_of(unit.text(), name));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> PythonFrontend::fill(const std::string& text,
@@ -360,14 +382,23 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   size_t dot = qualified.rfind('.');
   std::string module = dot == std::string::npos ? "" : qualified.substr(0, dot);
   std::string package = qualified.substr(0, qualified.find('.'));
-  const auto& bindings = unit.names.names.bindings;
-  for (const auto& [local, list] : bindings) {
-    if (list.size() != 1 || list[0].kind != Binding::Kind::import || list[0].guarded) continue;
-    const std::string& what = list[0].qualified;
-    if (local == package || shadowed(local)) continue;
-    if (what == qualified) return Spelling{local, ""};
-    if (what == module) return Spelling{local + qualified.substr(module.size()), ""};
+  const PythonUnit::Spellings& known = spellings_of(unit);
+  const std::string* local = nullptr;  // the first in the order of their names
+  bool whole = false;
+  for (const std::string& what : {qualified, module}) {
+    auto found = known.locals.find(what);
+    if (found == known.locals.end()) continue;
+    auto usable =
+        std::find_if(found->second.begin(), found->second.end(),
+                     [&](const std::string& name) { return name != package && !shadowed(name); });
+    if (usable == found->second.end() || (local != nullptr && *local < *usable)) continue;
+    local = &*usable;
+    whole = what == qualified;
   }
+  if (local != nullptr) {
+    return Spelling{whole ? *local : *local + qualified.substr(module.size()), ""};
+  }
+  const auto& bindings = unit.names.names.bindings;
   auto top = bindings.find(package);
   auto [taken, unknown] = unit.taken.emplace(package, false);
   if (unknown) taken->second = bound_elsewhere(unit, package);
@@ -380,16 +411,10 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
         package));
   }
   // `import a.b` binds `a`, and `a.b.f` needs exactly that statement.
-  for (TSNode node : statements_of(unit.tree.root())) {
-    if (!is(node, "import_statement")) continue;
-    for (TSNode name : fields_of(node, "name")) {
-      if (is(name, "aliased_import")) continue;  // `import a.b as c` binds c alone
-      std::string_view text = text_of(unit.text(), name);
-      if (text == module ||
-          (text.starts_with(module) && text.substr(module.size()).starts_with("."))) {
-        return Spelling{qualified, ""};
-      }
-    }
+  auto below = known.modules.lower_bound(module + ".");
+  if (known.modules.contains(module) ||
+      (below != known.modules.end() && below->starts_with(module + "."))) {
+    return Spelling{qualified, ""};
   }
   return Spelling{qualified, module};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/text/stack.hpp"
 
 namespace refit::python {
 
@@ -60,6 +61,19 @@ void FunctionLowering::assignment(TSNode node) {
 
 void FunctionLowering::assign(TSNode target, ValueId value) {
   std::string_view type = type_of(target);
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(target));
+    std::set<std::string, std::less<>> names;
+    std::vector<TSNode> work{target};
+    while (!work.empty()) {
+      TSNode at = work.back();
+      work.pop_back();
+      if (is(at, "identifier")) names.emplace(text(at));
+      for (TSNode inner : children_of(at)) work.push_back(inner);
+    }
+    opaque_names(names, "nested too deeply", {value});
+    return;
+  }
   if (type == "identifier") {
     bind(text(target), value);
     return;

@@ -152,6 +152,19 @@ std::vector<TSNode> all_children_of(TSNode node) {
   return out;
 }
 
+std::vector<TSNode> children_in(TSNode node, ByteRange range) {
+  std::vector<TSNode> out;
+  thread_local Cursor reused;
+  TSTreeCursor* cursor = reused.at(node);
+  if (ts_tree_cursor_goto_first_child_for_byte(cursor, range.begin) < 0) return out;
+  do {
+    TSNode child = ts_tree_cursor_current_node(cursor);
+    if (ts_node_start_byte(child) >= range.end) break;
+    out.push_back(child);
+  } while (ts_tree_cursor_goto_next_sibling(cursor));
+  return out;
+}
+
 std::vector<TSNode> fields_of(TSNode node, std::string_view name) {
   std::vector<TSNode> out;
   TSFieldId wanted = field_number(name);
@@ -235,8 +248,11 @@ Tree::Tree(std::string_view text, const Tree& before, const Source& old_source,
   ts_tree_delete(old_tree);
 }
 
-Tree::~Tree() {
+Tree::~Tree() { release(); }
+
+void Tree::release() {
   if (tree_ != nullptr) ts_tree_delete(tree_);
+  tree_ = nullptr;
 }
 
 TSNode Tree::root() const { return ts_tree_root_node(tree_); }

@@ -28,6 +28,8 @@ TSNode field(TSNode node, std::string_view name);
 std::vector<TSNode> children_of(TSNode node);
 // All children, named or not, comments included.
 std::vector<TSNode> all_children_of(TSNode node);
+// Those of them that reach into a range, without a walk over the others.
+std::vector<TSNode> children_in(TSNode node, ByteRange range);
 // The fields named `name`, in order.
 std::vector<TSNode> fields_of(TSNode node, std::string_view name);
 inline std::string_view text_of(std::string_view source, TSNode node) {
@@ -59,6 +61,8 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
   Tree& operator=(Tree&&) = delete;
   TSNode root() const;
+  bool released() const { return tree_ == nullptr; }
+  void release();
 
  private:
   TSTree* tree_ = nullptr;

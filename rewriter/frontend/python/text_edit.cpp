@@ -58,7 +58,7 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range) {
       if (range.contains(r)) found.push_back(r);
       continue;
     }
-    for (TSNode child : all_children_of(node)) work.push_back(child);
+    for (TSNode child : children_in(node, range)) work.push_back(child);
   }
   std::sort(found.begin(), found.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
@@ -94,13 +94,18 @@ bool pragma(std::string_view comment) {
          comment.starts_with("pyright:");
 }
 
-bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    bool left = at == 0 || !word_char(text[at - 1]);
-    bool right = at + word.size() >= text.size() || !word_char(text[at + word.size()]);
-    if (left && right) return true;
+void add_words(std::string_view text, WordsOf which, Words& out) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!word_char(text[at])) continue;
+    size_t begin = at;
+    while (at < text.size() && word_char(text[at])) ++at;
+    char before = begin == 0 ? ' ' : text[begin - 1];
+    bool quoted = begin > 1 && at < text.size() && (text[at] == '"' || text[at] == '\'') &&
+                  before == text[at] && text[begin - 2] == '=';
+    if (which == WordsOf::all || (before != '.' && !quoted)) {
+      out.insert(text.substr(begin, at - begin));
+    }
   }
-  return false;
 }
 
 std::vector<NameRead> names_read(TSNode root, std::string_view source) {

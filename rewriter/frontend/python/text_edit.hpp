@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "rewriter/frontend/python/unit.hpp"
@@ -23,7 +24,11 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
 size_t line_limit(std::string_view text);
 // A comment for a tool about the statement it stands beside; it goes with the statement.
 bool pragma(std::string_view comment);
-bool has_word(std::string_view text, std::string_view word);
+// The words of a text: all, or those that may read a name, which one behind a dot (another object's
+// name) and a keyword's whole string (`mode="torch"`) do not.
+using Words = std::unordered_set<std::string_view>;
+enum class WordsOf { all, names_read };
+void add_words(std::string_view text, WordsOf which, Words& out);
 // The identifiers below a node that are read by name: no attribute names, no keywords, no targets
 // of assignments.
 struct NameRead {

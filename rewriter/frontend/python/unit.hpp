@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,13 +29,31 @@ class PythonUnit : public Unit {
   PythonUnit(Source file, std::string name, Tree parsed)
       : Unit(std::move(file)), relative(std::move(name)), tree(std::move(parsed)) {}
   std::string_view text() const { return source_.text(); }
+  void release() override {
+    Unit::release();
+    classes.reset();
+    tree.release();
+    names = {};
+    nodes = {};
+    arguments.clear();
+    annotated.clear();
+    methods.clear();
+    spellings.reset();
+  }
 
   std::string relative;
   Tree tree;
   Module names;                               // of the module's top level
   std::vector<Unseen> unseen;                 // in the tree there is a `0` in place of each body
   mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
-  std::vector<TSNode> nodes;                  // graph::Value::syntax indexes this
+  // What spell_symbol asks of the imports, and how long a line may be: read off once.
+  struct Spellings {
+    std::map<std::string, std::vector<std::string>, std::less<>> locals;  // by qualified name
+    std::set<std::string, std::less<>> modules;  // of top-level `import a.b`
+  };
+  mutable std::optional<Spellings> spellings;
+  mutable size_t line_limit = 0;
+  std::vector<TSNode> nodes;  // graph::Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node
   // (a keyword_argument, or an expression). The receiver of a method is not among them.
   struct ArgumentNode {
