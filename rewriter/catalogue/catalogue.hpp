@@ -90,7 +90,7 @@ struct Operation {
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
   std::optional<int> result_rank;
   bool one_rank = false;  // its result has as many dimensions as its first operand
-  std::string library;  // package that defines it, e.g. "diffusers"
+  std::string library;    // package that defines it, e.g. "diffusers"
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };
