@@ -10,7 +10,8 @@ inline constexpr std::array<std::string_view, 4> kCatalogueFileKeys{"library", "
                                                                     "operations"};
 
 inline constexpr std::array<std::string_view, 17> kOperationKeys{
-    "id",   "names",       "methods", "signature", "also",     "axes",    "rank", "one_rank", "result_rank",
-    "pure", "commutative", "view",    "in_place",  "is_class", "targets", "axis", "axis_if"};
+    "id",       "names",    "methods",     "signature", "also",        "axes",
+    "rank",     "one_rank", "result_rank", "pure",      "commutative", "view",
+    "in_place", "is_class", "targets",     "axis",      "axis_if"};
 
 }  // namespace refit

@@ -130,7 +130,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations: 3\n", "a.yaml:2:13: expected a list of operations"},
       {"library: x\noperations:\n  - a\n",
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, targets, "
+       "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
+       "targets, "
        "axis, axis_if), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
        "a.yaml:4:5: unknown key `signatur`; did you mean `signature`?"},
@@ -160,7 +161,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:14: an operation needs the key `signature`\n"
        "a.yaml:2:24: unknown key `sig`; the keys of an operation are id, names, methods, "
        "signature, "
-       "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, targets, axis, "
+       "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
+       "targets, axis, "
        "axis_if"},
       {"library: x\noperations:\n  - {id: a.b, signature: '(x, dim=1)', axis: dim, axis_if: "
        "flag}\n",

@@ -307,7 +307,6 @@ class Assembly {
                     unit_.source().position(site(larger).begin).line));
   }
 
-
   // Changes of different functions have no text in common, so each outermost function's are put
   // together by themselves; should they have some all the same, all together.
   void assemble(const Order& order, const std::vector<Spelling>& spellings) {

@@ -17,7 +17,7 @@ namespace {
 // its line and no quote does.
 bool in_comment(std::string_view text, size_t at) {
   bool hash = false;
-  while (at > 0 && text[at - 1] != '\n') {
+  while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r') {
     char c = text[--at];
     if (c == '"' || c == '\'') return false;
     hash = hash || c == '#';
@@ -146,7 +146,7 @@ bool has_left_operand(std::string_view text, size_t at) {
   size_t before = at;
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
   if (before == 0) return true;
-  size_t line = text.rfind('\n', before - 1);
+  size_t line = text.find_last_of("\r\n", before - 1);
   line = line == std::string_view::npos ? 0 : line + 1;
   if (text.substr(line, before - line).find('#') != std::string_view::npos) return true;
   return std::string_view("(,{:").find(text[before - 1]) == std::string_view::npos;
@@ -237,7 +237,8 @@ std::optional<Telling> PythonFrontend::stepped_slice() const {
   return Telling{":", "::", [](std::string_view text, size_t at) {
                    if (in_comment(text, at)) return false;
                    for (++at; at < text.size(); ++at) {
-                     if (text[at] == '#') at = std::min(text.find('\n', at), text.size() - 1);
+                     if (text[at] == '#')
+                       at = std::min(text.find_first_of("\r\n", at), text.size() - 1);
                      if (!space(text[at]) && text[at] != '\\') break;
                    }
                    return at < text.size() && text[at] == ':';
