@@ -17,6 +17,7 @@ using graph::ValueId;
 namespace {
 
 constexpr int kDepthBound = 48;
+constexpr size_t kReaderBound = 64;  // of one value that are asked for its rank
 
 // Sizes written one by one: their number is a rank, unless one of them is splatted.
 std::optional<int> count_sizes(const Graph& g, ValueId id) {
@@ -209,7 +210,9 @@ class Ranks {
   // permutation of all its axes, a callee that takes tensors of one rank alone; and what is read
   // so of a slice of it.
   std::optional<int> unpacked(ValueId id, int depth = 0) {
+    size_t asked = 0;
     for (ValueId user : g_.users(id)) {
+      if (++asked > kReaderBound) break;
       const Value& u = g_[user];
       bool first = u.kind == Kind::op && !u.operands.empty() && u.operands[0] == id;
       if (first && u.axes > 0) return u.axes;
