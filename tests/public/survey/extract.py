@@ -2,7 +2,7 @@
 
 Entry point: `Sources`. A module's names are looked up in its syntax tree and executed when something
 asks for them: a definition, an assignment, an import of a library that is installed, or a name of
-another module of the same package. What cannot be had (a library that is not installed) is a Stub,
+another module of the same package. What cannot be had (a library that is not installed) is an Absent,
 which passes as a decorator and fails when it is computed with. So one definition runs within
 milliseconds, and a package of whose dependencies none is installed can be looked at all the same.
 
@@ -26,11 +26,11 @@ LIBRARIES = frozenset(
 FUTURE = __future__.annotations.compiler_flag
 
 
-class Stub:
+class Absent:
     """Stands for what is not installed. As a decorator it does nothing."""
 
     def __init__(self, name: str):
-        self.stub_name = name
+        self.absent_name = name
 
     def __call__(self, *args, **kwargs):
         if len(args) == 1 and not kwargs and isinstance(args[0], (type, types.FunctionType)):
@@ -40,13 +40,13 @@ class Stub:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return Stub(f"{self.stub_name}.{name}")
+        return Absent(f"{self.absent_name}.{name}")
 
     def __bool__(self):
         return False
 
     def __mro_entries__(self, bases):
-        return () if any(not isinstance(base, Stub) for base in bases) else (torch.nn.Module,)
+        return () if any(not isinstance(base, Absent) for base in bases) else (torch.nn.Module,)
 
 
 class _Widen(ast.NodeTransformer):
@@ -97,7 +97,7 @@ class Module(dict):
             return value
         self.run(node)
         if name not in self:
-            self[name] = Stub(name)
+            self[name] = Absent(name)
         return dict.__getitem__(self, name)
 
     def touch(self, node: ast.stmt) -> None:
@@ -111,10 +111,10 @@ class Module(dict):
                 except ImportError:
                     raise
                 except Exception:
-                    self[name] = Stub(name)
+                    self[name] = Absent(name)
 
     def run(self, node: ast.stmt) -> None:
-        """Executes one statement; what fails binds Stubs."""
+        """Executes one statement; what fails binds what is Absent."""
         self.busy.append(node)
         self.touch(node)
         module = ast.Module([node], [])
@@ -127,7 +127,7 @@ class Module(dict):
                 raise
             for name in (n.id for n in ast.walk(node) if isinstance(n, ast.Name)):
                 if isinstance(self.bindings.get(name), ast.Assign) and name not in self:
-                    self[name] = Stub(name)
+                    self[name] = Absent(name)
 
     def _imported(self, node, name: str):
         if isinstance(node, ast.Import):
@@ -145,14 +145,14 @@ class Module(dict):
             attribute = alias.name
         inside = self.sources.find(wanted)
         given = self.sources.special(f"{wanted}.{attribute}") if attribute else None
-        if given is not None and not isinstance(given, Stub):
+        if given is not None and not isinstance(given, Absent):
             return given
         if inside is not None:
             return self.sources.lookup(inside, attribute)
         if attribute is not None and (found := self.sources.find(f"{wanted}.{attribute}")):
             return self.sources.module(found)
         library = self._library(wanted)
-        if attribute is None or isinstance(library, Stub):
+        if attribute is None or isinstance(library, Absent):
             return library if attribute is None else self.sources.special(f"{wanted}.{attribute}")
         if hasattr(library, attribute):
             return getattr(library, attribute)
@@ -166,7 +166,7 @@ class Module(dict):
         except ImportError:
             if name.partition(".")[0] == "mindiesd":
                 raise
-            return Stub(name)
+            return Absent(name)
 
 
 def _read_at_once(node: ast.ClassDef):
@@ -194,7 +194,7 @@ class Sources:
 
     def special(self, name: str):
         found = self._special(name)
-        return Stub(name) if found is None else found
+        return Absent(name) if found is None else found
 
     def tree(self, file: str) -> ast.Module:
         if file not in self._trees:
@@ -225,7 +225,7 @@ class Sources:
         if attribute in module or attribute in module.bindings:
             return module[attribute]
         below = self.find(f"{file.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}.{attribute}")
-        return Namespace(self.module(below)) if below else Stub(attribute)
+        return Namespace(self.module(below)) if below else Absent(attribute)
 
     def definition(self, file: str, owner: str):
         """The object that a path like `Class.method.inner` names, and the class it is a method of.
