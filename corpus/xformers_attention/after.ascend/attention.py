@@ -56,3 +56,9 @@ def undeclared(qkv, heads, bias=None):
     b, n, c = qkv.shape
     q, k, v = xformers.ops.unbind(qkv.reshape(b, n, 3, heads, -1), 2)
     return memory_efficient_attention(q, k, v, attn_bias=bias)
+
+
+def several(qkv, heads, *bias: Tensor):
+    b, n, c = qkv.shape
+    q, k, v = xformers.ops.unbind(qkv.reshape(b, n, 3, heads, -1), 2)
+    return memory_efficient_attention(q, k, v, attn_bias=bias)

@@ -5,24 +5,15 @@
 #include <set>
 #include <utility>
 
+#include "rewriter/frontend/python/lines.hpp"
+
 namespace refit::python {
 
 namespace {
 
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-std::string_view trimmed(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t\r\n\\");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n\\") - begin + 1);
-}
-
 std::string_view word_at(std::string_view text, size_t at) {
   size_t end = at;
-  while (end < text.size() && word_char(text[end])) ++end;
+  while (end < text.size() && name_char(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
@@ -122,7 +113,7 @@ class Renamed {
     constexpr std::string_view kAs = " as ";
     for (size_t at = text.find(kAs); at != std::string_view::npos; at = text.find(kAs, at + 1)) {
       size_t begin = at;
-      while (begin > 0 && word_char(text[begin - 1])) --begin;
+      while (begin > 0 && name_char(text[begin - 1])) --begin;
       std::string_view alias = word_at(text, at + kAs.size());
       if (begin < at && !alias.empty()) names_.emplace(alias, text.substr(begin, at - begin));
     }
@@ -143,11 +134,11 @@ void note_tables(std::string_view text, const std::set<std::string_view>& local,
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '"' && text[at] != '\'' && text[at] != ':') continue;
     size_t begin = at;
-    while (begin > 0 && word_char(text[begin - 1])) --begin;
+    while (begin > 0 && name_char(text[begin - 1])) --begin;
     std::string_view word = text.substr(begin, at - begin);
     if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word)) continue;
     size_t chain = begin;  // where the dotted name begins
-    while (chain > 0 && (word_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
+    while (chain > 0 && (name_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
     if (text[at] != ':') {
       bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
       if (quoted) compared.emplace(word);
@@ -227,7 +218,7 @@ bool stores_attribute(std::string_view body, std::string_view attribute) {
   for (size_t at = body.find(attribute); at != std::string_view::npos;
        at = body.find(attribute, at + 1)) {
     size_t end = at + attribute.size();
-    if ((at > 0 && word_char(body[at - 1])) || (end < body.size() && word_char(body[end]))) {
+    if ((at > 0 && name_char(body[at - 1])) || (end < body.size() && name_char(body[end]))) {
       continue;
     }
     char before = at == 0 ? '\n' : body[at - 1];

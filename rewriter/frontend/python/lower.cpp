@@ -42,49 +42,7 @@ void FunctionLowering::run(TSNode definition) {
   Module inner = index_module(body, unit_.text(), unit_.names.name, unit_.names.package);
   scope_->names = std::move(inner.names);
   auto function = open(definition, StatementKind::other);
-  for (TSNode parameter : children_of(field(definition, "parameters"))) {
-    TSNode name = parameter;
-    if (is(parameter, "default_parameter") || is(parameter, "typed_default_parameter")) {
-      name = field(parameter, "name");
-    } else if (is(parameter, "typed_parameter")) {
-      auto inside = children_of(parameter);
-      if (inside.empty()) continue;
-      name = inside.front();
-    }
-    if (is(name, "list_splat_pattern") || is(name, "dictionary_splat_pattern")) {
-      auto inside = children_of(name);
-      if (inside.empty()) continue;
-      name = inside.front();
-    }
-    if (!is(name, "identifier")) continue;
-    scope_->locals.emplace(text(name));
-    Value value;
-    value.kind = Kind::parameter;
-    value.text = text(name);
-    // A number by its default or its annotation.
-    TSNode fallback = field(parameter, "value");
-    if (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) {
-      value.literal.kind = Literal::Kind::real;
-    }
-    TSNode annotation = field(parameter, "type");
-    if (present(annotation) && !(present(fallback) && is(fallback, "none")) &&
-        (text(annotation) == "float" || text(annotation) == "int")) {
-      value.literal.kind = Literal::Kind::real;
-    } else if (auto declared = present(annotation) ? declared_class(annotation) : std::nullopt) {
-      value.literal.kind = Literal::Kind::symbol;
-      value.literal.text = std::move(*declared);
-    }
-    ValueId id = add(std::move(value), name);
-    bind(text(name), id);
-    // An object of a class of this file.
-    if (present(annotation)) {
-      std::string_view written = text(annotation);
-      if (written.size() > 2 && (written.front() == '"' || written.front() == '\'')) {
-        written = written.substr(1, written.size() - 2);
-      }
-      unit_.annotated.emplace(std::pair{index_, id}, unit_.module + "." + std::string(written));
-    }
-  }
+  for (TSNode node : children_of(field(definition, "parameters"))) parameter(node);
   current_ = kNone;
   g().statements[function].time_end = ++clock_;
   block(body);

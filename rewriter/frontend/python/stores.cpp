@@ -3,25 +3,16 @@
 
 #include <algorithm>
 
+#include "rewriter/frontend/python/lines.hpp"
+
 namespace refit::python {
 
 namespace {
 
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-std::string_view trimmed(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t\r\n\\");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n\\") - begin + 1);
-}
-
 // The word that ends before `end`.
 std::string_view word_before(std::string_view text, size_t end) {
   size_t begin = end;
-  while (begin > 0 && word_char(text[begin - 1])) --begin;
+  while (begin > 0 && name_char(text[begin - 1])) --begin;
   return text.substr(begin, end - begin);
 }
 
@@ -130,9 +121,9 @@ void OutsideStores::note_hooks(std::string_view text) {
 void OutsideStores::note_classes(std::string_view text) {
   auto note_words = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      if (!word_char(text[i]) || (i > 0 && word_char(text[i - 1]))) continue;
+      if (!name_char(text[i]) || (i > 0 && name_char(text[i - 1]))) continue;
       size_t last = i;
-      while (last < end && word_char(text[last])) ++last;
+      while (last < end && name_char(text[last])) ++last;
       if (text[i] >= 'A' && text[i] <= 'Z') exchanged_.emplace(text.substr(i, last - i));
     }
   };
