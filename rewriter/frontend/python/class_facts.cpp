@@ -284,7 +284,16 @@ const Operation* ClassFacts::layer(TSNode call) {
   if (!is(function, "identifier") && !is(function, "attribute")) return nullptr;
   auto qualified = meaning(function, text_at(function));
   const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
-  return op != nullptr && op->is_class ? op : nullptr;
+  if (op == nullptr || !op->is_class) return nullptr;
+  // A layer that writes what it is given does more than compute.
+  bool may_write =
+      std::ranges::any_of(op->parameters, [](const Parameter& p) { return p.name == "inplace"; });
+  std::string_view given = text_at(field(call, "arguments"));
+  return may_write && given != "()" && given.find("inplace=False") == std::string_view::npos &&
+                 (given.find("True") != std::string_view::npos ||
+                  given.find("inplace") != std::string_view::npos)
+             ? nullptr
+             : op;
 }
 
 bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
