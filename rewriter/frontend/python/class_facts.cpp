@@ -285,9 +285,12 @@ const Operation* ClassFacts::layer(TSNode call) {
   auto qualified = meaning(function, text_at(function));
   const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
   if (op == nullptr || !op->is_class) return nullptr;
-  // A layer that writes what it is given does more than compute.
-  bool may_write =
-      std::ranges::any_of(op->parameters, [](const Parameter& p) { return p.name == "inplace"; });
+  // A layer that writes what it is given does more than compute; one that drops with a probability
+  // `p` does nothing at inference.
+  auto takes = [&](std::string_view name) {
+    return std::ranges::any_of(op->parameters, [&](const Parameter& p) { return p.name == name; });
+  };
+  bool may_write = takes("inplace") && !takes("p");
   std::string_view given = text_at(field(call, "arguments"));
   return may_write && given != "()" && given.find("inplace=False") == std::string_view::npos &&
                  (given.find("True") != std::string_view::npos ||
