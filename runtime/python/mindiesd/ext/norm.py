@@ -289,6 +289,13 @@ def module_norm(norm):
     return norm.weight, bias, eps, kind
 
 
+# torch's own question, _has_any_global_hook, came after 2.4. torch changes these in place.
+_hooks_of_all_modules = tuple(
+    getattr(module_hooks, f"_global_{kind}_hooks")
+    for kind in ("forward", "forward_pre", "backward", "backward_pre")
+)
+
+
 def has_hooks(module):
     """Whether calling the module does more, or other, than its class's ``forward``."""
     return bool(
@@ -297,7 +304,7 @@ def has_hooks(module):
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks
-        or module_hooks._has_any_global_hook()
+        or any(_hooks_of_all_modules)
     )
 
 
