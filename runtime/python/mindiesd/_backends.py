@@ -50,6 +50,15 @@ def names():
     return (*PUBLISHED, *dict.fromkeys(ours), *torchs, "math")
 
 
+def _forced():
+    return os.environ.get("MINDIE_SD_FA_TYPE")
+
+
+# torch.compile takes the answer and does not trace the question, which 2.4 cannot. The decorator for it,
+# torch.compiler.assume_constant_result, sets this and imports the whole compiler first.
+_forced._dynamo_marked_constant = True
+
+
 def choice_of(opt_mode, op_type):
     """The operator's argument ``choice``: a mode, or the name of a back end.
 
@@ -57,7 +66,7 @@ def choice_of(opt_mode, op_type):
 
     Raises ParametersInvalid for a name that does not exist.
     """
-    forced = os.environ.get("MINDIE_SD_FA_TYPE")
+    forced = _forced()
     if forced:
         if forced not in names():
             raise ParametersInvalid(
