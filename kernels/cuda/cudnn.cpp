@@ -2,9 +2,9 @@
 // attention_cudnn.
 //
 // A plan (cudnn_graph.h) takes up to seconds to make, so plans are kept for as long as the process
-// lives, refusals too; a handle belongs to one thread. Masks are handed over as what is added to the
-// scores: one that cuDNN cannot read where it lies, boolean ones above all, is copied first. What
-// cuDNN gives for a query that sees no key is no zero, so such rows are cleared afterwards.
+// lives, refusals too; a handle belongs to one thread. Masks are handed over as what is added to
+// the scores: one that cuDNN cannot read where it lies, boolean ones above all, is copied first.
+// What cuDNN gives for a query that sees no key is no zero, so such rows are cleared afterwards.
 
 #include <cuda_runtime_api.h>
 

@@ -1,6 +1,6 @@
 // cuDNN's C backend interface, with the few declarations of it that attention needs
-// (docs.nvidia.com/deeplearning/cudnn, "Backend API"; numbers as in cudnn_graph_v9.h). The library is
-// looked for at run time. Entry points: api, Described.
+// (docs.nvidia.com/deeplearning/cudnn, "Backend API"; numbers as in cudnn_graph_v9.h). The library
+// is looked for at run time. Entry points: api, Described.
 
 #pragma once
 

@@ -83,9 +83,9 @@ class Graph {
     operations_.push_back(operation.get());
   }
 
-  const Described& pointwise(Pointwise mode, Type precision, const Described& y,
-                             const Described& x, const Described* b = nullptr,
-                             const Described* t = nullptr, std::int64_t axis = -1) {
+  const Described& pointwise(Pointwise mode, Type precision, const Described& y, const Described& x,
+                             const Described* b = nullptr, const Described* t = nullptr,
+                             std::int64_t axis = -1) {
     Described& description = make(DescriptorType::kPointwise);
     description.set(Attribute::kPointwiseMode, AttributeType::kPointwiseMode, &mode);
     description.set(Attribute::kPointwisePrecision, AttributeType::kDataType, &precision);
@@ -149,8 +149,8 @@ class Graph {
   void one_operation() {
     Described& attention = make(DescriptorType::kAttention);
     attention.set(Attribute::kAttentionQuery, query());
-    attention.set(Attribute::kAttentionKey, operand(kKey, p_.key_heads, p_.key_length, p_.head_dim,
-                                                    p_.key_strides));
+    attention.set(Attribute::kAttentionKey,
+                  operand(kKey, p_.key_heads, p_.key_length, p_.head_dim, p_.key_strides));
     attention.set(Attribute::kAttentionValue, value());
     attention.set(Attribute::kAttentionOutput, output());
     attention.set(Attribute::kAttentionScale, scalar(kScale, Type::kFloat));
@@ -173,9 +173,8 @@ class Graph {
       shift(Pointwise::kAdd, kKeyLength);
       shift(Pointwise::kSubtract, kQueryLength);
     }
-    const Described& seen =
-        pointwise(Pointwise::kGreaterOrEqual, Type::kBoolean,
-                  between(Type::kBoolean, score_sizes()), *row, &column);
+    const Described& seen = pointwise(Pointwise::kGreaterOrEqual, Type::kBoolean,
+                                      between(Type::kBoolean, score_sizes()), *row, &column);
     return pointwise(Pointwise::kSelect, Type::kFloat, between(Type::kFloat, score_sizes()), scores,
                      &scalar(kMinusInfinity, Type::kFloat), &seen);
   }

@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(kThreads) clear_blind_kernel(const __grid_cons
   for (std::int64_t b = first[0]; b < first[0] + count[0]; ++b) {
     for (std::int64_t h = first[1]; h < first[1] + count[1]; ++h) {
       for (std::int64_t i = first[2]; i < first[2] + count[2]; ++i) {
-        const std::int64_t to = b * p.output_strides[0] + h * p.output_strides[1] +
-                                i * p.output_strides[2];
+        const std::int64_t to =
+            b * p.output_strides[0] + h * p.output_strides[1] + i * p.output_strides[2];
         for (int c = static_cast<int>(lane); c < p.value_dim; c += 32) {
           store_one(p.output, p.type, to + c, 0.0F);
         }
