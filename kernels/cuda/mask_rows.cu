@@ -18,6 +18,8 @@ struct MaskRows {
   int value_dim;
   const void* mask;
   DataType mask_type, type;
+  bool vectors;  // rows of a boolean mask can be read, and those of the bias written, eight at a
+                 // time
   void* bias;
   void* output;
 };
@@ -42,6 +44,19 @@ __device__ bool find_row(const MaskRows& p, Row* row) {
   return true;
 }
 
+// 0 for every byte that is not 0, else -infinity, in float16 or bfloat16.
+__device__ uint4 eight_values(const uint2& keep, DataType type) {
+  const unsigned minus_infinity = type == DataType::kFloat16 ? 0xfc00U : 0xff80U;
+  unsigned words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned two = (i < 2 ? keep.x : keep.y) >> (i % 2 * 16);
+    words[i] = ((two & 0xffU) != 0 ? 0 : minus_infinity) |
+               ((two & 0xff00U) != 0 ? 0 : minus_infinity << 16);
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
+
 __global__ void __launch_bounds__(kThreads)
     mask_as_bias_kernel(const __grid_constant__ MaskRows p) {
   wait_for_previous_kernel();
@@ -49,7 +64,15 @@ __global__ void __launch_bounds__(kThreads)
   if (!find_row(p, &row)) return;
   std::int64_t to = 0;
   for (int d = 0; d < 3; ++d) to += row.at[d] * p.bias_strides[d];
-  for (std::int64_t j = threadIdx.x % 32; j < p.key_length; j += 32) {
+  const std::int64_t lane = threadIdx.x % 32;
+  const std::int64_t in_vectors = p.vectors ? p.key_length / 8 * 8 : 0;
+  for (std::int64_t j = lane * 8; j < in_vectors; j += 32 * 8) {
+    const uint2 keep =
+        *reinterpret_cast<const uint2*>(static_cast<const char*>(p.mask) + row.mask + j);
+    void* place = static_cast<std::uint16_t*>(p.bias) + to + j;
+    *static_cast<uint4*>(place) = eight_values(keep, p.type);
+  }
+  for (std::int64_t j = in_vectors + lane; j < p.key_length; j += 32) {
     const std::int64_t from = row.mask + j * p.mask_strides[3];
     float value = 0.0F;
     if (p.mask_type == DataType::kBool) {
@@ -131,6 +154,11 @@ LaunchStatus mask_as_bias(const Attention& problem, void* bias, DataType type,
   for (std::size_t d = 0; d < 3; ++d) p.bias_strides[d] = strides[d];
   p.bias = bias;
   p.type = type;
+  p.vectors = p.mask_type == DataType::kBool && type != DataType::kFloat32 &&
+              p.mask_strides[3] == 1 && reinterpret_cast<std::uintptr_t>(p.mask) % 8 == 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    p.vectors = p.vectors && (sizes[d] == 1 || p.mask_strides[d] % 8 == 0) && strides[d] % 8 == 0;
+  }
   return launch_rows(mask_as_bias_kernel, p, stream);
 }
 
