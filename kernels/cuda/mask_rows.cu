@@ -14,7 +14,7 @@ struct MaskRows {
   Divisor sizes[3];  // of the mask's rows: [batch, head, query]
   std::int64_t mask_strides[4], bias_strides[3], output_strides[3];
   std::int64_t full[3];  // of the output's rows
-  std::int64_t rows, key_length;
+  std::int64_t rows, key_length, bias_columns;
   int value_dim;
   const void* mask;
   DataType mask_type, type;
@@ -72,12 +72,13 @@ __global__ void __launch_bounds__(kThreads)
     void* place = static_cast<std::uint16_t*>(p.bias) + to + j;
     *static_cast<uint4*>(place) = eight_values(keep, p.type);
   }
-  for (std::int64_t j = in_vectors + lane; j < p.key_length; j += 32) {
+  // Up to the next row: what reads whole vectors finds no key there.
+  for (std::int64_t j = in_vectors + lane; j < p.bias_columns; j += 32) {
     const std::int64_t from = row.mask + j * p.mask_strides[3];
-    float value = 0.0F;
-    if (p.mask_type == DataType::kBool) {
+    float value = -INFINITY;
+    if (j < p.key_length && p.mask_type == DataType::kBool) {
       value = static_cast<const std::uint8_t*>(p.mask)[from] != 0 ? 0.0F : -INFINITY;
-    } else {
+    } else if (j < p.key_length) {
       value = load_one(p.mask, p.mask_type, from);
     }
     store_one(p.bias, p.type, to + j, value);
@@ -153,6 +154,7 @@ LaunchStatus mask_as_bias(const Attention& problem, void* bias, DataType type,
   MaskRows p = rows_of(problem, sizes);
   for (std::size_t d = 0; d < 3; ++d) p.bias_strides[d] = strides[d];
   p.bias = bias;
+  p.bias_columns = strides[2];
   p.type = type;
   p.vectors = p.mask_type == DataType::kBool && type != DataType::kFloat32 &&
               p.mask_strides[3] == 1 && reinterpret_cast<std::uintptr_t>(p.mask) % 8 == 0;
