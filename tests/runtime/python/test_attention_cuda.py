@@ -100,7 +100,7 @@ def cudnn_usable():
 
 needs_cudnn = pytest.mark.skipif(
     not torch.cuda.is_available() or "cuda" not in _library.DEVICES or not cudnn_usable(),
-    reason="no cuDNN 9.13.1 or newer, or a device that its attention does not serve",
+    reason="no CUDA device, or none that a cuDNN of 9.13.1 or newer serves",
 )
 
 
