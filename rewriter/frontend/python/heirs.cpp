@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/renamed.hpp"
 #include "rewriter/project/literals.hpp"
 
 namespace refit::python {
@@ -60,10 +61,9 @@ std::vector<std::string> entries(std::string_view text, size_t open) {
 }
 
 // What add looks for in every file of a project, in one pass.
-constexpr std::string_view kAs = " as ";
 struct Words {
   Literals literals;
-  uint32_t class_header = literals.add("class ", false), as = literals.add(kAs, false),
+  uint32_t class_header = literals.add("class ", false), as = literals.add(Renamed::kAs, false),
            isinstance = literals.add("isinstance", false),
            issubclass = literals.add("issubclass", false);
   Words() { literals.build(); }
@@ -116,26 +116,6 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
   }
   return out;
 }
-
-// What `import NAME as ALIAS` calls by another name, for every alias of a text.
-class Renamed {
- public:
-  Renamed(std::string_view text, const std::vector<size_t>& places) {
-    for (size_t at : places) {  // of kAs
-      size_t begin = at;
-      while (begin > 0 && name_char(text[begin - 1])) --begin;
-      std::string_view alias = word_at(text, at + kAs.size());
-      if (begin < at && !alias.empty()) names_.emplace(alias, text.substr(begin, at - begin));
-    }
-  }
-  std::string_view of(std::string_view name) const {
-    auto known = names_.find(name);
-    return known == names_.end() ? name : known->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, std::string_view> names_;
-};
 
 // "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
 // classes that something is done to.
