@@ -22,6 +22,14 @@ bool self_attribute(TSNode node, std::string_view source) {
          text_of(source, field(node, "object")) == "self";
 }
 
+// Whether an expression statement or a `return` can bind an attribute of `self`: by an assignment,
+// or by a call that stores one by its name.
+bool may_store(std::string_view statement) {
+  auto says = [&](std::string_view text) { return statement.find(text) != std::string_view::npos; };
+  return says("setattr") ||
+         (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
+}
+
 // An annotation of a number, or of a number that may be left out.
 bool names_number(std::string_view annotation) {
   static constexpr std::string_view kNumbers[] = {
@@ -82,6 +90,10 @@ void ClassFacts::read(Class& c) {
     work.pop_back();
     std::string_view type = type_of(node);
     if (type == "class_definition") continue;
+    if ((type == "expression_statement" || type == "return_statement") &&
+        !may_store(text_at(node))) {
+      continue;
+    }
     if (type == "augmented_assignment" || type == "for_statement" || type == "named_expression" ||
         type == "as_pattern_target" || type == "delete_statement") {
       unknown(type == "augmented_assignment" || type == "for_statement" ? field(node, "left")
