@@ -45,6 +45,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   });
   std::set<ValueId> taken;
   std::map<ValueId, std::string> owner;
+  std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
   for (PlannedSite& site : regions) {
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
@@ -54,7 +55,12 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
         auto by = owner.find(v);
         return by != owner.end() && by->second == site.finding.rule;
       });
-      if (!site.rewritten && !own) out.push_back(std::move(site));
+      std::set<ValueId>& said = refused[site.finding.rule];
+      bool part = !site.interior.empty() && said.contains(*site.interior.rbegin());
+      if (!site.rewritten && !own && !part) {
+        said.insert(site.interior.begin(), site.interior.end());
+        out.push_back(std::move(site));
+      }
       continue;
     }
     for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
