@@ -1,5 +1,5 @@
 """How long `refit migrate` needs, beside the floor: ripgrep's search for the rules' literals plus a
-plain tree-sitter program that parses every file on which an outcome depends.
+plain tree-sitter program that parses every file on which an outcome depends (bench/deciding.py).
 
 Run by `./dev bench rewriter`. Options: `--tree FOLDER` (instead of the pinned diffusers), `--large`
 (also a tree of 50,000 Python files, linked together from the packages of the environment),
@@ -9,18 +9,22 @@ same on a busy machine as on a quiet one. Ends with status 1 where a bound is mi
 
 import argparse
 import importlib.util
+import itertools
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from deciding import deciding_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -77,7 +81,8 @@ def measure(name: str, tree: Path, bound: float, runs: int, threads: int) -> boo
         migrate = [BUILD / "bin/refit", "migrate", tree, "--quiet", "--jobs", str(threads)]
         run([*migrate, "--report", f"json:{report}"])
         told = json.loads(report.read_text())
-        decided = sorted({site["file"] for site in told["sites"]})
+        held = {site["file"] for site in told["sites"]}
+        decided = deciding_files(told, tree)
         files = "".join(f"{told['root']}/{file}\n" for file in decided).encode()
         search = ["rg", "--no-ignore", "--threads", str(threads), "--type", "py",
                   "--count", "--fixed-strings", "--file", words, tree]
@@ -91,7 +96,8 @@ def measure(name: str, tree: Path, bound: float, runs: int, threads: int) -> boo
     floor = search_cost.cpu + parse_cost.cpu
     ratio = tool.cpu / floor
     counts = told["files"]
-    print(f"{name}: {counts['seen']} files, {counts['parsed']} parsed, {len(decided)} with a site, "
+    print(f"{name}: {counts['seen']} files, {counts['parsed']} parsed, {len(held)} with a site, "
+          f"{len(decided) - len(held)} more decide, "
           f"{told['summary']['total']['found']} sites, {threads} threads, {runs} runs")
     print(f"  refit migrate       {tool.cpu:7.3f} s CPU  {tool.wall:7.3f} s  {tool.memory:5.0f} MiB")
     print(f"  floor: search       {search_cost.cpu:7.3f} s CPU  {search_cost.wall:7.3f} s")
@@ -106,23 +112,35 @@ def large_tree() -> Path:
     stamp = target / "complete"
     if stamp.exists():
         return target
-    sources = [Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")]
-    files = [(root, file) for root in sources for file in sorted(root.rglob("*.py"))]
-    made = 0
-    for copy in range(LARGE_FILES):
-        for root, file in files:
-            if made == LARGE_FILES:
-                stamp.touch()
-                return target
-            link = target / f"copy{copy}" / file.relative_to(root)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.exists():
-                try:
-                    link.hardlink_to(file)
-                except OSError:  # another file system
-                    link.write_bytes(file.read_bytes())
-            made += 1
+    sources = [sysconfig.get_path(name) for name in ("purelib", "stdlib")]
+    files = [(root, os.path.join(folder, name)) for root in sources
+             for folder, folders, names in sorted_walk(root, sources)
+             for name in names if name.endswith(".py")]
+    made: set[str] = set()
+    for copy, (root, file) in zip(itertools.chain.from_iterable(
+            itertools.repeat(n, len(files)) for n in itertools.count()),
+            itertools.cycle(files)):
+        if len(made) == LARGE_FILES:
+            break
+        link = f"{target}/copy{copy}/{os.path.relpath(file, root)}"
+        made.add(link)
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        if os.path.exists(link):
+            continue
+        try:
+            os.link(file, link)
+        except OSError:  # another file system
+            shutil.copyfile(file, link)
+    stamp.touch()
     return target
+
+
+def sorted_walk(root: str, others: list[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """os.walk in the order of the names, without caches and folders that are walked by themselves."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in ("__pycache__", "site-packages")
+                            and os.path.join(folder, name) not in others)
+        yield folder, folders, sorted(names)
 
 
 def main() -> None:

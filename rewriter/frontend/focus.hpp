@@ -3,7 +3,9 @@
 // Frontend::load.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,12 +17,24 @@ namespace refit {
 class EditSet;
 class Unit;
 
+// A literal that no text holds: a function sees it where the front end finds that it may do this.
+struct Shown {
+  enum class What : uint8_t {
+    object,   // call an object, of a class of one of these names, that the file gives an attribute
+    addition  // add one to something and multiply by the sum; these functions can be part of it
+  };
+  What what = What::object;
+  std::vector<std::string> names;  // last components
+  uint32_t literal = 0;
+};
+
 struct Focus {
   // The literals of interest that stand in a text.
   std::function<LiteralBits(std::string_view)> seen;
   // Whether to lower a function that stands at `where` and can see those literals: in its own text,
   // in functions of the file that it names, in what an alias of the file stands for.
   std::function<bool(ByteRange where, const LiteralBits&)> wanted;
+  const std::vector<Shown>* shown = nullptr;
   // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
   bool sparse = false;
   // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.

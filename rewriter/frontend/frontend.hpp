@@ -143,8 +143,10 @@ struct Telling {
 
 // What a pattern says of one argument of an operation: that it is passed, or what it equals.
 struct KnownArgument {
-  size_t parameter;        // of the signature in question
-  const Literal* literal;  // null: anything, but not left out
+  size_t parameter;               // of the signature in question
+  const Literal* literal;         // null: anything, but not left out
+  bool fallback = false;          // it may be left out: the literal is its default
+  const Literal* last = nullptr;  // the last entry of what is a sequence, or of a variadic one
 };
 
 // The language that rules are written in: Python with $holes, whatever language the sources have.
@@ -186,6 +188,14 @@ class Frontend {
   }
   // By what a number can be written, where that is telling.
   virtual std::optional<std::vector<Telling>> number(const Literal&) const { return std::nullopt; }
+  // Whether a number that is an operand of one operation, whose result only these take, is seen
+  // where functions are chosen: Shown::What::addition.
+  virtual bool shows_addition(const Literal&, const Operation& /*of*/,
+                              const std::vector<const Operation*>& /*users*/) const {
+    return false;
+  }
+  // By what a call of a function whose name a glob knows is told.
+  virtual std::optional<Telling> called(const std::string& /*glob*/) const { return std::nullopt; }
   // What a slice with a start and a step, and no stop, cannot be written without.
   virtual std::optional<Telling> stepped_slice() const { return std::nullopt; }
   // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of

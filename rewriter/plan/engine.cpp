@@ -155,7 +155,7 @@ void Run::scan(size_t i) {
   } else {
     state.enabled.assign(compiled_.rules.size(), true);
   }
-  bool named = requirements_.named(seen) ||
+  bool named = requirements_.named(seen, python) ||
                std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
   state.relevant = state.language != nullptr && named;
   if (requirements_.mentions_callee(seen)) note_other_meanings(i, *bytes);
@@ -206,6 +206,7 @@ Focus Run::rules_focus(size_t i) const {
   out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
     return all || requirements_.wanted(seen, states_[i].enabled);
   };
+  if (!all) out.shown = requirements_.shown(state.enabled);
   out.sparse = !all;
   return out;
 }

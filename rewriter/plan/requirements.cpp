@@ -26,19 +26,36 @@ bool is_word(const std::string& text) {
   });
 }
 
-// The values that a match of `root` accounts for.
-std::vector<ValueId> reachable(const Graph& graph, ValueId root) {
-  std::vector<ValueId> out, work{root};
-  std::vector<bool> met(graph.values.size(), false);
+// Whether an operation has an operand that is this hole.
+bool takes(const Value& v, const Graph& graph, const std::string& hole) {
+  return v.kind == Kind::op && std::any_of(v.operands.begin(), v.operands.end(), [&](ValueId o) {
+           return o != kNone && graph[o].kind == Kind::hole && graph[o].text == hole;
+         });
+}
+
+// Whether two operations agree in the literals that both show.
+bool may_be_same(const Graph& a, ValueId x, const Graph& b, ValueId y) {
+  std::vector<std::pair<ValueId, ValueId>> work{{x, y}};
   while (!work.empty()) {
-    ValueId at = work.back();
+    auto [p, q] = work.back();
     work.pop_back();
-    if (at == kNone || met[at]) continue;
-    met[at] = true;
-    out.push_back(at);
-    for (ValueId operand : graph[at].operands) work.push_back(operand);
+    const Value &v = a[p], &w = b[q];
+    if (v.kind == Kind::literal && w.kind == Kind::literal) {
+      if (v.literal.kind == Literal::Kind::string) continue;  // equations have many spellings
+      if (!same_value(v.literal, w.literal)) return false;
+      continue;
+    }
+    bool sequences = (v.kind == Kind::tuple || v.kind == Kind::list) &&
+                     (w.kind == Kind::tuple || w.kind == Kind::list);
+    bool top = p == x && q == y && !v.op->commutative;
+    if ((!sequences && !top) || v.operands.size() != w.operands.size()) continue;
+    for (size_t i = 0; i < v.operands.size(); ++i) {
+      if (v.operands[i] != kNone && w.operands[i] != kNone) {
+        work.emplace_back(v.operands[i], w.operands[i]);
+      }
+    }
   }
-  return out;
+  return true;
 }
 
 std::vector<std::string> sorted(std::vector<std::string> texts) {
@@ -56,10 +73,13 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   std::vector<std::vector<Draft>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
   // Literals get their numbers first: a set of bits has room for all of them.
-  std::vector<std::string> named, runtime, callees;
+  std::vector<std::string> named, called, runtime, callees;
   for (const CompiledRule& rule : rules.rules) {
     for (const Anchor& anchor : rule.rule->anchors) {
       for (std::string glob : anchor.names) {
+        if (auto telling = frontend.called(glob)) {
+          for (std::string& text : noted({std::move(*telling)})) called.push_back(std::move(text));
+        }
         std::erase(glob, '*');  // one star at an end: the rest is what the name contains
         named.push_back(std::move(glob));
       }
@@ -104,7 +124,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   for (size_t r = 0; r < triggers.size(); ++r) {
     number(triggers[r], !rules.rules[r].callees.empty());
   }
-  number({named}, false);
+  number({named, called}, false);
   number({runtime}, true);
   number({callees}, false);
   number(trains, false);
@@ -126,10 +146,21 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     tree_word_ids_.push_back(literals_.add(word, false));
   }
   literals_.build();
+  shown_bits_ = literals_.none();
+  for (auto& [text, shown] : shown_by_text_) {
+    shown.literal = literals_.add_unscanned(text);
+    shown_bits_.set(shown.literal);
+    shown_.push_back(shown);
+  }
   for (size_t r = 0; r < drafts.size(); ++r) {
     Rule& rule = rules_.emplace_back();
     rule.triggers = clauses(triggers[r], !rules.rules[r].callees.empty());
-    for (const Draft& draft : drafts[r]) rule.alternatives.push_back(clauses(draft, true));
+    for (const Draft& draft : drafts[r]) {
+      rule.alternatives.push_back(clauses(draft, true));
+      for (const auto& any_of : draft) {
+        rule.asks_shown = rule.asks_shown || any_of.front().front() == kShown;
+      }
+    }
   }
   auto bits = [&](const std::vector<std::string>& texts, bool words) {
     LiteralBits out = literals_.none();
@@ -137,6 +168,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     return out;
   };
   named_ = bits(named, false);
+  called_ = bits(called, false);
   runtime_ = bits(runtime, true);
   callees_ = bits(callees, false);
   trains_ = clauses(trains, false);
@@ -144,6 +176,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
 }
 
 uint32_t Requirements::literal(const std::string& text, bool words) {
+  if (text.front() == kShown) return literals_.add_unscanned(text);
   size_t end = text.find(kCondition);
   if (end == std::string::npos) return literals_.add(text, words && is_word(text));
   std::string bare = text.substr(0, end);
@@ -157,6 +190,7 @@ void Requirements::derive(const Isomorphisms& isomorphisms) {
   isomorphisms.each([&](const Graph& from, ValueId root, const Graph& to) {
     Way way;
     way.from = &from;
+    way.to = &to;
     constexpr size_t most = SIZE_MAX;  // of what is known of its arguments
     std::pair<size_t, size_t> fewest;
     bool stepped = false;
@@ -181,10 +215,17 @@ void Requirements::derive(const Isomorphisms& isomorphisms) {
       });
       if (symbol && !written) made_symbols_.emplace(v.literal.text, true).first->second &= stepped;
       for (ValueId operand : v.operands) {
-        if (v.kind != Kind::op || operand == kNone || to[operand].kind != Kind::literal) continue;
-        made_numbers_.emplace_back(v.op, to[operand].literal);
+        if (v.kind != Kind::op || operand == kNone) continue;
+        if (to[operand].kind == Kind::literal)
+          made_numbers_.emplace_back(v.op, to[operand].literal);
+        if (to[operand].kind != Kind::hole) continue;
+        for (const Value& taker : from.values) {
+          if (takes(taker, from, to[operand].text) && taker.op->library != "operator") {
+            add_names(*taker.op, takers_[v.op]);
+          }
+        }
       }
-      made_steps_ = made_steps_ || (steps(to, id) && !stepped);
+      if (steps(to, id) && !stepped) ways_to_step_.push_back(ways_.size());
     }
     ways_.push_back(std::move(way));
   });
@@ -196,11 +237,27 @@ Requirements::Texts Requirements::own(const Graph& graph, ValueId id) {
   const auto& signature = graph::parameters_of(v);
   std::vector<KnownArgument> arguments;
   for (size_t i = 0; i < std::min(signature.size(), v.operands.size()); ++i) {
-    // Two that may change places, what may be left out, what has its default: nothing is known.
-    if (v.operands[i] == kNone || (v.op->commutative && i < 2)) continue;
+    // Of two that may change places, and of what may be left out, nothing is known.
+    if (v.op->commutative && i < 2) continue;
+    if (v.operands[i] == kNone) {
+      const auto& fallback = signature[i].default_value;
+      if (fallback) arguments.push_back({i, &*fallback, true});
+      continue;
+    }
     const Value& operand = graph[v.operands[i]];
     if (operand.kind == Kind::hole && operand.text == "_") continue;
-    arguments.push_back({i, operand.kind == Kind::literal ? &operand.literal : nullptr});
+    KnownArgument known{i, operand.kind == Kind::literal ? &operand.literal : nullptr};
+    if (signature[i].variadic) {
+      // Of its entries the last, or that there is but one and no number.
+      bool one = operand.operands.size() == 1 && graph[operand.operands[0]].kind == Kind::op;
+      bool ends = !operand.operands.empty() && graph[operand.operands.back()].kind == Kind::literal;
+      if (!one && !ends) continue;
+    }
+    if ((operand.kind == Kind::tuple || operand.kind == Kind::list) && !operand.operands.empty()) {
+      const Value& last = graph[operand.operands.back()];
+      if (last.kind == Kind::literal) known.last = &last.literal;
+    }
+    arguments.push_back(known);
   }
   auto tellings = frontend_.tellings(*v.op, signature, arguments);
   if (!tellings) return std::nullopt;
@@ -220,6 +277,21 @@ std::vector<std::string> Requirements::noted(std::vector<Telling> tellings) {
   return sorted(std::move(out));
 }
 
+std::vector<size_t> Requirements::ways_to(const Graph& graph, ValueId id) const {
+  auto all = ways_to_.find(graph[id].op);
+  if (all == ways_to_.end()) return {};
+  std::vector<size_t> out;
+  for (size_t way : all->second) {
+    const Graph& to = *ways_[way].to;
+    bool makes = false;
+    for (ValueId made = 0; made < to.values.size() && !makes; ++made) {
+      makes = to[made].op == graph[id].op && may_be_same(graph, id, to, made);
+    }
+    if (makes) out.push_back(way);
+  }
+  return out;
+}
+
 // With the spellings that become it, and those that become these.
 Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_t>& ways) {
   std::vector<size_t> work = ways;
@@ -234,10 +306,8 @@ Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_
       auto more = own(*way.from, way.told_by);
       if (!more) return std::nullopt;
       texts->insert(texts->end(), more->begin(), more->end());
-      auto further = ways_to_.find((*way.from)[way.told_by].op);
-      if (further != ways_to_.end()) {
-        work.insert(work.end(), further->second.begin(), further->second.end());
-      }
+      auto further = ways_to(*way.from, way.told_by);
+      work.insert(work.end(), further.begin(), further.end());
     } else if (!way.read.empty()) {
       texts->push_back(way.read);
       auto further = ways_to_attribute_.find(way.read);
@@ -263,12 +333,11 @@ Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_
 Requirements::Texts Requirements::needed(const Graph& graph, ValueId id) {
   auto texts = own(graph, id);
   if (!texts) return texts;
-  std::string key = graph[id].op->id;
+  std::string key = graph::dump(graph, id, 3);
   for (const std::string& text : *texts) key += '\n' + text;
   auto known = known_.find(key);
   if (known != known_.end()) return known->second;
-  auto ways = ways_to_.find(graph[id].op);
-  if (ways != ways_to_.end()) texts = with_ways(std::move(texts), ways->second);
+  texts = with_ways(std::move(texts), ways_to(graph, id));
   return known_.emplace(std::move(key), std::move(texts)).first->second;
 }
 
@@ -316,6 +385,7 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
           return made.first == v.op && same_value(made.second, operand.literal);
         });
         if (operand.kind != Kind::literal || given) continue;
+        add(addition_of(graph, root, id, operand.literal));
         if (auto tellings = frontend_.number(operand.literal))
           out.insert(noted(std::move(*tellings)));
       }
@@ -330,9 +400,8 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
       }
     } else if (v.kind == Kind::attribute) {
       add(needed(v.text));
-    } else if (v.kind == Kind::slice && v.operands[1] == kNone && v.operands[2] != kNone &&
-               !made_steps_) {
-      if (auto step = frontend_.stepped_slice()) out.insert(noted({*step}));
+    } else if (v.kind == Kind::slice && v.operands[1] == kNone && v.operands[2] != kNone) {
+      if (auto step = frontend_.stepped_slice()) add(with_ways(noted({*step}), ways_to_step_));
     }
   }
   return {out.begin(), out.end()};
@@ -351,8 +420,11 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
     for (const Where& clause : pattern.source->where) {
       // One without a code says which sites are meant at all.
-      if (clause.kind != "computed_from" || !clause.code.empty() || clause.or_assume) continue;
-      if (auto texts = any_of(clause.values)) drafts.front().push_back(std::move(*texts));
+      if (!clause.code.empty() || clause.or_assume) continue;
+      Texts texts;
+      if (clause.kind == "computed_from") texts = any_of(clause.values);
+      if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
+      if (texts) drafts.front().push_back(std::move(*texts));
     }
     if (with_choices) {
       for (const auto& [hole, alternatives] : rule.choices) {
@@ -431,8 +503,10 @@ bool Requirements::met(const Clauses& clauses, const LiteralBits& seen) {
                      [&](const Clause& clause) { return seen.intersects(clause); });
 }
 
-std::vector<bool> Requirements::file(const LiteralBits& seen, bool derived) const {
+std::vector<bool> Requirements::file(const LiteralBits& scanned, bool derived) const {
   std::vector<bool> out(rules_.size());
+  LiteralBits seen = scanned;
+  seen |= shown_bits_;  // asked for where functions are chosen
   for (size_t r = 0; r < rules_.size(); ++r) {
     const Rule& rule = rules_[r];
     out[r] = met(rule.triggers, seen) &&
@@ -444,7 +518,7 @@ std::vector<bool> Requirements::file(const LiteralBits& seen, bool derived) cons
 }
 
 bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rules) const {
-  if (named(seen)) return true;
+  if (named(seen, true)) return true;
   for (size_t r = 0; r < rules_.size(); ++r) {
     if (!rules[r]) continue;
     const auto& alternatives = rules_[r].alternatives;
@@ -455,6 +529,13 @@ bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rule
     }
   }
   return false;
+}
+
+const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) const {
+  for (size_t r = 0; r < rules_.size(); ++r) {
+    if (rules[r] && rules_[r].asks_shown) return &shown_;
+  }
+  return nullptr;
 }
 
 std::vector<bool> Requirements::words(const LiteralBits& seen) const {

@@ -32,8 +32,13 @@ class Requirements {
   // Whether a function that can see these literals may hold a site of one of the rules, or call a
   // definition that a rule knows by name.
   bool wanted(const LiteralBits& seen, const std::vector<bool>& rules) const;
-  // A name by which some rule's anchor knows a definition.
-  bool named(const LiteralBits& seen) const { return seen.intersects(named_); }
+  // What a text may have to show with the help of its file, for the rules that are enabled.
+  const std::vector<Shown>* shown(const std::vector<bool>& rules) const;
+  // A name by which some rule's anchor knows a definition; in the language that `frontend` reads,
+  // where it is called.
+  bool named(const LiteralBits& seen, bool derived) const {
+    return seen.intersects(derived ? called_ : named_);
+  }
   // A call of the runtime.
   bool migrated(const LiteralBits& seen) const { return seen.intersects(runtime_); }
   // The texts that clauses of the rules ask of the whole run, and which of them are here.
@@ -51,15 +56,17 @@ class Requirements {
   // text with a condition is followed by kCondition and that.
   using Texts = std::optional<std::vector<std::string>>;
   static constexpr char kCondition = '\x1f';
+  static constexpr char kShown = '\x1e';  // how a text begins that only a front end sees
   // A spelling that an isomorphism brings to another form.
   struct Way {
-    const graph::Graph* from = nullptr;
+    const graph::Graph *from = nullptr, *to = nullptr;
     graph::ValueId told_by = graph::kNone;  // the most telling operation of it, if any
     std::string read;                       // where it is no operation but an attribute
   };
   struct Rule {
     Clauses triggers;
     std::vector<Clauses> alternatives;  // empty: anything may match
+    bool asks_shown = false;            // for something of Requirements::shown
   };
   using Draft = std::vector<std::vector<std::string>>;
 
@@ -72,8 +79,23 @@ class Requirements {
   Texts needed(const Operation& operation);
   Texts needed(const std::string& attribute);
   Texts with_ways(Texts texts, const std::vector<size_t>& ways);
+  // The ways that make this operation of a graph, with what is known of its arguments.
+  std::vector<size_t> ways_to(const graph::Graph& graph, graph::ValueId id) const;
   Draft of_graph(const graph::Graph& graph, graph::ValueId root);
   std::vector<Draft> of_rule(const CompiledRule& rule);
+  // The values that a match of `root` accounts for.
+  static std::vector<graph::ValueId> reachable(const graph::Graph& graph, graph::ValueId root);
+  // The last components of all names of an operation.
+  static void add_names(const Operation& operation, std::set<std::string>& out);
+  // The text that stands for something of Requirements::shown.
+  std::string text_of(Shown shown);
+  // For objects of the classes which a clause asks a callee to be one of.
+  Texts object_of(const Where& clause, const graph::Graph& graph);
+  // For a sum with a number that only some operations take.
+  Texts addition_of(const graph::Graph& graph, graph::ValueId root, graph::ValueId sum,
+                    const Literal& number);
+  // The functions and methods that can take what becomes an operand of an operation.
+  void add_functions(const Operation& operation, std::set<std::string>& out) const;
   std::vector<std::string> noted(std::vector<Telling> tellings);
   uint32_t literal(const std::string& text, bool words);
   Clauses clauses(const Draft& draft, bool words);
@@ -90,9 +112,14 @@ class Requirements {
   std::map<std::string, bool> made_symbols_;  // by isomorphisms; whether only out of stepped slices
   // Operands that isomorphisms give to operations.
   std::vector<std::pair<const Operation*, Literal>> made_numbers_;
-  bool made_steps_ = false;
+  std::vector<size_t> ways_to_step_;
+  // By operation, the names of what an isomorphism takes an operand of it from.
+  std::map<const Operation*, std::set<std::string>> takers_;
   std::vector<Rule> rules_;
-  LiteralBits named_, runtime_, callees_;
+  std::map<std::string, Shown> shown_by_text_;
+  std::vector<Shown> shown_;
+  LiteralBits shown_bits_;
+  LiteralBits named_, called_, runtime_, callees_;
   Clauses trains_, exports_;
   std::vector<std::string> tree_words_;
   std::vector<uint32_t> tree_word_ids_;

@@ -52,10 +52,21 @@ uint32_t Literals::add(std::string_view literal, bool word, std::string_view con
   return at->second;
 }
 
+uint32_t Literals::add_unscanned(std::string_view name) {
+  auto [at, fresh] = numbers_.emplace(std::tuple(std::string(), std::string(name), false),
+                                      static_cast<uint32_t>(literals_.size()));
+  if (fresh) {
+    literals_.emplace_back();
+    ++unscanned_;
+  }
+  return at->second;
+}
+
 void Literals::build() {
   std::vector<std::pair<uint32_t, uint32_t>> entries;  // bucket, literal
   for (uint32_t id = 0; id < literals_.size(); ++id) {
     const std::string& text = literals_[id].text;
+    if (text.empty()) continue;
     uint32_t known = 0;
     std::memcpy(&known, text.data(), std::min<size_t>(text.size(), 3));
     if (text.size() == 1) {
@@ -153,7 +164,7 @@ void Literals::each_bucket(std::string_view text, Visit visit) const {
 
 LiteralBits Literals::scan(std::string_view text) const {
   LiteralBits seen = none();
-  size_t missing = literals_.size();
+  size_t missing = literals_.size() - unscanned_;
   if (missing == 0) return seen;
   for (uint32_t id : single_) {
     const Literal& literal = literals_[id];

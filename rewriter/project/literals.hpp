@@ -47,6 +47,8 @@ class Literals {
   using Check = std::function<bool(std::string_view text, size_t at)>;
   uint32_t add(std::string_view literal, bool word, std::string_view condition, Check check);
   static constexpr std::string_view kNegation = "-x";
+  // The number of something that no scan finds; whoever sees it by other means sets its bit.
+  uint32_t add_unscanned(std::string_view name);
   // Call once, after the last add and before the first scan.
   void build();
 
@@ -75,6 +77,7 @@ class Literals {
 
   std::vector<Literal> literals_;
   std::map<std::tuple<std::string, std::string, bool>, uint32_t> numbers_;
+  size_t unscanned_ = 0;
   std::vector<uint32_t> single_;  // those of one byte, which are looked for one by one
   // Literals by a hash of their first three bytes; one of two stands under every third.
   std::vector<uint64_t> filter_;

@@ -126,6 +126,72 @@ TEST(Focus, AsksForArguments) {
   fs::remove_all(folder);
 }
 
+// Which layer an attribute holds and what a number is added to are asked of the text: a file that
+// says LayerNorm is not parsed for that alone.
+TEST(Focus, AsksForLayersAndSums) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  const std::string head =
+      "from torch import nn\nfrom torch.nn import LayerNorm as Normal\n\n\n"
+      "def made(x, one):\n    return x * (one + x)\n\n\nclass Block(nn.Module):\n";
+  const std::string make = "    def __init__(self, n):\n        super().__init__()\n        ";
+  const std::string norm = make + "self.norm = nn.LayerNorm(n)\n\n";
+  const std::string call = "    def forward(self, x, scale, shift):\n        ";
+  struct Row {
+    std::string body;
+    bool site, parsed;
+  };
+  const Row rows[] = {
+      {norm + call + "return self.other(x)  # 1 + 1\n", false, false},
+      {norm + call + "return self.other(x[..., 1 + 1 :])\n", false, false},
+      {norm + call + "for i in range(1 + len(x)):\n            x = self.other(x, 1)\n", false,
+       false},
+      {norm + call + "\"\"\"x * (1 + scale)\"\"\"\n        return self.other(x, dim=1)\n", false,
+       false},
+      {norm + call + "self.norm.weight, y = x, self.norm.eps\n        return y\n", false, false},
+      {norm + call + "return self.norm(x)\n", true, true},
+      {norm + call + "layer = self.norm\n        return layer(x)\n", true, true},
+      {norm + call + "return self. \\\n            norm(x)\n", true, true},
+      {make + "self.norm = (  # a layer\n            None if n is None else Normal(n))\n\n" + call +
+           "return self.norm(x)\n",
+       true, true},
+      {make + "from torch.nn import LayerNorm as L\n        self.norm: nn.Module = L(n)\n\n" +
+           call + "return self.norm(x)\n",
+       true, true},
+      {"    norm = nn.LayerNorm(8)\n\n" + call + "return self.norm(x)\n", true, true},
+      {norm + call + "return self.other(x) * (1 + scale) + shift\n", true, true},
+      {norm + call + "one = 1.0\n        return self.other(x) * (one + scale) + shift\n", true,
+       true},
+      {norm + call +
+           "scale = scale + \\\n            1\n        return self.other(x) * scale + shift\n",
+       true, true},
+      {norm + call + "return torch.addcmul(shift, self.other(x), 1 + scale)\n", false, true},
+  };
+  const fs::path folder = fs::temp_directory_path() / ("refit_layers_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  for (const Row& row : rows) {
+    const std::string text = head + row.body;
+    std::ofstream(folder / "a.py", std::ios::binary) << text;
+    const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
+    std::set<std::string> found[2];
+    for (const bool prefilter : {false, true}) {
+      EngineOptions options;
+      options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+      options.prefilter = prefilter;
+      const auto result = run(*rules, input, options, nullptr);
+      ASSERT_TRUE(result) << result.error().message;
+      for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
+      if (prefilter) {
+        EXPECT_EQ(result->files_parsed != 0, row.parsed) << text;
+      }
+    }
+    EXPECT_EQ(found[true], found[false]) << text;
+    EXPECT_EQ(!found[false].empty(), row.site) << text;
+  }
+  fs::remove_all(folder);
+}
+
 // What is not parsed is read all the same where it decides about an import, and stands where it
 // stood whatever bytes it holds.
 TEST(Focus, WhatIsNotParsedCounts) {

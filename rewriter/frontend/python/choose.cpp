@@ -3,9 +3,12 @@
 #include "rewriter/frontend/python/choose.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "rewriter/frontend/python/addend.hpp"
 
 namespace refit::python {
 
@@ -18,8 +21,9 @@ bool name_byte(char c) {
 
 class Chooser {
  public:
-  Chooser(std::string_view text, const Outline& outline, const Focus& focus)
-      : text_(text), outline_(outline), focus_(focus) {
+  Chooser(std::string_view text, const Outline& outline, const Focus& focus,
+          const ResolveName& resolve)
+      : text_(text), outline_(outline), focus_(focus), resolve_(resolve) {
     for (size_t i = 0; i < outline.definitions.size(); ++i) {
       auto [at, fresh] = named_.emplace(outline.definitions[i].name, by_name_.size());
       if (fresh) by_name_.emplace_back();
@@ -31,12 +35,17 @@ class Chooser {
         if (!alias || b.qualified.empty()) continue;
         size_t dot = b.qualified.rfind('.');
         std::string_view last = std::string_view(b.qualified).substr(dot + 1);
-        if (last != local) renamed_[local].push_back(b.qualified);
+        if (last != local || is_builtin(local)) renamed_[local].push_back(b.qualified);
       }
     }
   }
 
   Choice run() {
+    static constexpr std::string_view kStarred[] = {".abs", ".all",   ".any",   ".max", ".min",
+                                                    ".pow", ".range", ".round", ".sum"};
+    if (!outline_.module.names.stars.empty()) {  // each may bring one of its own
+      for (std::string_view name : kStarred) renamed_[name.substr(1)].push_back(name);
+    }
     Choice out;
     const auto& definitions = outline_.definitions;
     std::vector<bool> wanted(definitions.size(), false);
@@ -61,25 +70,68 @@ class Chooser {
     return text_.substr(d.begin, d.end - d.begin);
   }
 
+  // What stands in a part of the text, remarks apart, and the objects that it may call.
+  LiteralBits seen_in(uint32_t begin, uint32_t end) {
+    LiteralBits out = focus_.seen("");
+    auto remark = std::lower_bound(outline_.remarks.begin(), outline_.remarks.end(), begin,
+                                   [](ByteRange r, uint32_t at) { return r.begin < at; });
+    for (uint32_t at = begin; at < end; ++remark) {
+      bool last = remark == outline_.remarks.end() || remark->begin >= end;
+      uint32_t stop = last ? end : remark->begin;
+      if (stop > at) out |= focus_.seen(text_.substr(at, stop - at));
+      if (last) break;
+      at = remark->end;
+    }
+    for (size_t n = 0; focus_.shown != nullptr && n < focus_.shown->size(); ++n) {
+      if (shows(n, begin, end)) out.set((*focus_.shown)[n].literal);
+    }
+    return out;
+  }
+
+  bool shows(size_t n, uint32_t begin, uint32_t end) {
+    const Shown& shown = (*focus_.shown)[n];
+    std::string_view part = text_.substr(begin, end - begin);
+    if (shown.what == Shown::What::addition) {
+      return adds_one(part, shown.names, [&](std::string_view name) { return may_be_own(name); });
+    }
+    if (made_.empty()) made_.resize(focus_.shown->size());
+    if (!made_[n]) made_[n].emplace(text_, outline_, shown.names, resolve_);
+    return made_[n]->read_in(part);
+  }
+
+  // Whether a name may be that of a function which a call can be seen through to.
+  bool may_be_own(std::string_view name) const {
+    const Module& module = outline_.module;
+    auto found = module.names.bindings.find(name);
+    if (found == module.names.bindings.end()) {
+      std::string last = "." + std::string(name);
+      auto imported =
+          std::find_if(module.inner_imports.begin(), module.inner_imports.end(),
+                       [&](const std::string& qualified) { return qualified.ends_with(last); });
+      if (imported != module.inner_imports.end()) return imported->starts_with(module.name + ".");
+      static constexpr std::string_view kNoTensor[] = {
+          "abs",     "all",     "any",   "bool",       "dict",  "enumerate", "float",
+          "getattr", "hasattr", "int",   "isinstance", "len",   "list",      "max",
+          "min",     "next",    "print", "range",      "round", "set",       "setattr",
+          "sorted",  "str",     "sum",   "super",      "tuple", "type",      "zip"};
+      return std::find(std::begin(kNoTensor), std::end(kNoTensor), name) == std::end(kNoTensor);
+    }
+    return std::any_of(found->second.begin(), found->second.end(), [&](const Binding& b) {
+      if (b.kind == Binding::Kind::import) return b.qualified.starts_with(module.name + ".");
+      return b.kind != Binding::Kind::class_;
+    });
+  }
+
   // What the file's own statements see, those of its classes among them.
   LiteralBits outside() {
-    LiteralBits out;
+    LiteralBits out = focus_.seen("");
     uint32_t at = 0;
-    auto take = [&](uint32_t to) {
-      LiteralBits seen = focus_.seen(text_.substr(at, to - at));
-      if (at == 0) {
-        out = seen;
-      } else {
-        out |= seen;
-      }
-    };
     for (const OutlinedDefinition& d : outline_.definitions) {
       if (d.is_class || d.begin < at) continue;
-      take(d.body);
+      out |= seen_in(at, d.body);
       at = d.end;
     }
-    if (at == 0) return focus_.seen(text_);
-    take(static_cast<uint32_t>(text_.size()));
+    out |= seen_in(at, static_cast<uint32_t>(text_.size()));
     return out;
   }
 
@@ -254,7 +306,8 @@ class Chooser {
 
   const LiteralBits& own(size_t i) {
     if (own_.empty()) own_.resize(outline_.definitions.size());
-    if (!own_[i]) own_[i] = focus_.seen(text(i));
+    const OutlinedDefinition& d = outline_.definitions[i];
+    if (!own_[i]) own_[i] = seen_in(d.begin, d.end);
     return *own_[i];
   }
 
@@ -406,6 +459,8 @@ class Chooser {
   std::string_view text_;
   const Outline& outline_;
   const Focus& focus_;
+  const ResolveName& resolve_;
+  std::vector<std::optional<MadeAttributes>> made_;     // by focus_.shown
   std::unordered_map<std::string_view, size_t> named_;  // numbers of names
   std::vector<std::vector<size_t>> by_name_;            // definitions
   std::unordered_map<std::string_view, std::vector<std::string_view>> renamed_;
@@ -420,8 +475,9 @@ class Chooser {
 
 }  // namespace
 
-Choice choose(std::string_view text, const Outline& outline, const Focus& focus) {
-  return Chooser(text, outline, focus).run();
+Choice choose(std::string_view text, const Outline& outline, const Focus& focus,
+              const ResolveName& resolve) {
+  return Chooser(text, outline, focus, resolve).run();
 }
 
 }  // namespace refit::python

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rewriter/frontend/focus.hpp"
+#include "rewriter/frontend/python/made.hpp"
 #include "rewriter/frontend/python/outline.hpp"
 #include "rewriter/frontend/python/unit.hpp"
 
@@ -18,6 +19,7 @@ struct Choice {
   // not be parsed.
   std::vector<Unseen> unseen;
 };
-Choice choose(std::string_view text, const Outline& outline, const Focus& focus);
+Choice choose(std::string_view text, const Outline& outline, const Focus& focus,
+              const ResolveName& resolve);
 
 }  // namespace refit::python

@@ -113,7 +113,8 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   Choice choice;
   if (focus != nullptr) {
     if (auto outlined = outline(source.text(), module, package)) {
-      choice = choose(source.text(), *outlined, *focus);
+      choice = choose(source.text(), *outlined, *focus,
+                      [this](const std::string& name) { return project_.resolve(name); });
       if (choice.nothing && focus->before == nullptr) return nullptr;
     }
   }

@@ -26,6 +26,9 @@ class PythonFrontend : public Frontend, public RuleLanguage {
       const std::vector<KnownArgument>& known) const override;
   std::optional<std::vector<Telling>> number(const Literal& literal) const override;
   std::optional<Telling> stepped_slice() const override;
+  bool shows_addition(const Literal& literal, const Operation& of,
+                      const std::vector<const Operation*>& users) const override;
+  std::optional<Telling> called(const std::string& glob) const override;
   void note_imports(std::string_view relative, std::string_view bytes) override {
     project_.note_imports(relative, bytes);
   }

@@ -103,6 +103,7 @@ class Scanner {
       if (top.in == In::function ? indent > top.header : indent >= top.indent) break;
       close();
     }
+    note_remark(begin, end);
     Block& home = blocks_.back();
     if (home.in != In::function && indent != home.indent) return false;
     std::string_view code = text_.substr(begin, end - begin);
@@ -114,6 +115,17 @@ class Scanner {
     while (!code.empty() && space(code.back())) code.remove_suffix(1);
     last_code_ = static_cast<uint32_t>(begin + code.size());
     return true;
+  }
+
+  // A string that is all of a statement; one with an `f` before it may hold code.
+  void note_remark(size_t begin, size_t end) {
+    size_t quote = begin;
+    if (text_[quote] == 'r' || text_[quote] == 'R') ++quote;
+    if (quote >= end || (text_[quote] != '"' && text_[quote] != '\'')) return;
+    size_t after = lines_.string_end(quote, 0);
+    if (after == std::string_view::npos || !trimmed(text_.substr(after, end - after)).empty())
+      return;
+    out_.remarks.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(after)});
   }
 
   // A line of a function: only its imports are of interest.

@@ -27,6 +27,7 @@ struct OutlinedDefinition {
 struct Outline {
   Module module;
   std::vector<OutlinedDefinition> definitions;  // in the order of the text
+  std::vector<ByteRange> remarks;  // strings that are statements, ascending: text about the code
 };
 
 // nullopt where the text does not hold together (an unclosed bracket or string, an indentation that

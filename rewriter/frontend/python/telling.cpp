@@ -3,11 +3,13 @@
 // name, a splat or an expression may be anything. Entry points: PythonFrontend::tellings,
 // PythonFrontend::stepped_slice.
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/made.hpp"
 
 namespace refit::python {
 
@@ -47,6 +49,19 @@ bool in_code(std::string_view text, size_t at, size_t size) {
   while (begin > 0 && name_char(text[begin - 1])) --begin;
   if (begin < end && !is_keyword(text.substr(begin, end - begin))) return false;
   return !in_comment(text, at);
+}
+
+// Whether a name without a dot is called that Python itself has a function of. Where a file gives
+// it another meaning it says so by an import or an assignment, which count.
+bool calls_builtin(std::string_view text, size_t at, size_t size) {
+  if (!is_builtin(text.substr(at, size))) return false;
+  size_t next = at + size;
+  while (next < text.size() && blank(text[next])) ++next;
+  if (next == text.size() || text[next] != '(') return false;
+  size_t before = at;
+  while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
+  if (before > 0 && text[before - 1] == '.') return false;
+  return text.find("import *") == std::string_view::npos;
 }
 
 struct Argument {
@@ -103,24 +118,58 @@ bool comparable(const Literal& literal) {
 struct Wanted {
   Parameter parameter;
   size_t position;  // among those that can be passed by position; SIZE_MAX: none
-  std::optional<Literal> literal;
+  std::optional<Literal> literal, last;
+  bool single = false;  // of a variadic one: one entry, an expression that is no number
 };
+
+// The entries between the brackets that a text consists of; nullopt where it is something else.
+std::optional<std::vector<std::string_view>> entries_of(std::string_view written,
+                                                        const Lines& lines) {
+  bool round = written.starts_with('('), square = written.starts_with('[');
+  bool whole = (round || square) &&
+               lines.find_outside(1, written.size(), round ? ')' : ']') == written.size() - 1;
+  if (!whole) return std::nullopt;
+  return lines.parts(written.substr(1, written.size() - 2));
+}
+
+// Whether a sequence as it is written, or the only argument in place of its entries, may end so.
+bool may_end(std::string_view written, const Literal& last) {
+  const Lines lines(written);
+  auto entries = entries_of(written, lines);
+  if (!entries) return may_equal(written, last);
+  return entries->empty() || may_equal(entries->back(), last);
+}
+
+bool may_be_single(std::string_view written) {
+  const Lines lines(written);
+  auto entries = entries_of(written, lines);
+  if (entries) return entries->size() < 2;
+  bool number = (written.front() >= '0' && written.front() <= '9') || written.front() == '-';
+  return !number || !parse_literal(written);
+}
 
 // Whether a call may pass what is wanted; `receiver`: the first parameter stands before the dot.
 bool passes(const std::vector<Argument>& arguments, const std::vector<Wanted>& wanted,
             bool receiver) {
   for (const Wanted& w : wanted) {
-    const std::string_view* value = nullptr;
+    const std::string_view *value = nullptr, *last = nullptr;
     size_t position = w.position == SIZE_MAX ? SIZE_MAX : w.position - (receiver ? 1 : 0);
     size_t next = 0;
     for (const Argument& a : arguments) {
+      if (a.keyword.empty() && w.parameter.variadic && next > position) last = &a.value;
       bool its = a.keyword.empty() ? next++ == position
                                    : a.keyword == w.parameter.name ||
                                          std::find(w.parameter.also.begin(), w.parameter.also.end(),
                                                    a.keyword) != w.parameter.also.end();
       if (its) value = &a.value;
     }
-    if (value != nullptr) {
+    if (w.single) {
+      if (last != nullptr || value == nullptr || !may_be_single(*value)) return false;
+    } else if (w.last) {
+      bool ends = last != nullptr ? may_equal(*last, *w.last)
+                                  : value != nullptr && may_end(*value, *w.last);
+      if (!ends) return false;
+    } else if (value != nullptr) {
       if (w.literal && !may_equal(*value, *w.literal)) return false;
     } else if (!w.literal || !w.parameter.default_value ||
                !same_value(*w.parameter.default_value, *w.literal)) {
@@ -192,16 +241,25 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
   std::string condition = known.empty() ? std::string("code") : operation.id + ":";
   for (const KnownArgument& k : known) {
     const Parameter& p = signature[k.parameter];
-    if (k.parameter == 0 || p.variadic || p.variadic_keyword) continue;
+    bool ends = k.last != nullptr && comparable(*k.last);
+    if (k.parameter == 0 || (p.variadic && k.fallback) || p.variadic_keyword) continue;
+    if (k.fallback && !comparable(*k.literal)) continue;
     size_t position = 0;
     for (size_t i = 0; i < k.parameter; ++i) {
       const Parameter& other = signature[i];
       position += !other.keyword_only && !other.variadic && !other.variadic_keyword;
     }
-    Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}};
+    Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}, {}, false};
     if (k.literal != nullptr && comparable(*k.literal)) w.literal = *k.literal;
-    condition +=
-        fmt::format("{}@{}={};", p.name, position, w.literal ? to_string(*w.literal) : "*");
+    if (ends) w.last = *k.last;
+    w.single = p.variadic && !ends;
+    condition += fmt::format("{}@{}={}{};", p.name, position,
+                             w.last     ? "..."
+                             : w.single ? "1:"
+                                        : "",
+                             w.last      ? to_string(*w.last)
+                             : w.literal ? to_string(*w.literal)
+                                         : "*");
     wanted.push_back(std::move(w));
   }
   for (std::string& text : *texts) {
@@ -209,7 +267,8 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
     bool method = !operation.methods.empty();
     out.push_back(
         {std::move(text), condition, [wanted, size, method](std::string_view in, size_t at) {
-           return in_code(in, at, size) && may_pass(in, at + size, wanted, method);
+           return in_code(in, at, size) && !calls_builtin(in, at, size) &&
+                  may_pass(in, at + size, wanted, method);
          }});
   }
   return out;
@@ -231,6 +290,45 @@ std::optional<std::vector<Telling>> PythonFrontend::number(const Literal& litera
                           !in_comment(text, at);
                  }});
   return out;
+}
+
+bool PythonFrontend::shows_addition(const Literal& literal, const Operation& of,
+                                    const std::vector<const Operation*>& users) const {
+  return comparable(literal) && same_value(literal, *parse_literal("1")) &&
+         of.id == "operator.add" &&
+         std::all_of(users.begin(), users.end(), [](const Operation* user) {
+           return user->id == "operator.mul" || user->library != "operator";
+         });
+}
+
+// A name that is called, or that is given another name to be called by.
+std::optional<Telling> PythonFrontend::called(const std::string& glob) const {
+  std::string bare = glob;
+  std::erase(bare, '*');
+  const size_t size = bare.size();
+  return Telling{std::move(bare), "called " + glob, [glob, size](std::string_view text, size_t at) {
+                   size_t begin = at, end = at + size;
+                   while (begin > 0 && name_char(text[begin - 1])) --begin;
+                   while (end < text.size() && name_char(text[end])) ++end;
+                   std::string name(text.substr(begin, end - begin));
+                   if (fnmatch(glob.c_str(), name.c_str(), 0) != 0 || in_comment(text, at)) {
+                     return false;
+                   }
+                   std::string_view before = text.substr(0, begin);
+                   while (!before.empty() && blank(before.back())) before.remove_suffix(1);
+                   std::string_view after = text.substr(end);
+                   while (!after.empty() && (blank(after.front()) || after.front() == '\\')) {
+                     after.remove_prefix(1);
+                   }
+                   if (before.ends_with("def")) return false;
+                   if (after.empty() || after.front() == '(' || first_word(after) == "as") {
+                     return true;
+                   }
+                   bool ends =
+                       std::string_view("\r\n;#").find(after.front()) != std::string_view::npos;
+                   return ends && !before.empty() &&
+                          std::string_view("=,(").find(before.back()) != std::string_view::npos;
+                 }};
 }
 
 std::optional<Telling> PythonFrontend::stepped_slice() const {
