@@ -5,6 +5,7 @@
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::python {
 
@@ -12,6 +13,13 @@ using graph::Kind;
 using graph::kNone;
 using graph::Value;
 using graph::ValueId;
+
+namespace {
+
+constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
+constexpr int kHelperNesting = 60;  // of the expression that the call stands in
+
+}  // namespace
 
 std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
     const std::vector<Parameter>& parameters, ValueId receiver, std::vector<Argument>& arguments,
@@ -204,7 +212,10 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
     auto found = shared_.top_level.find(c.text.substr(unit_.module.size() + 1));
     if (found != shared_.top_level.end()) definition = found->second;
   }
-  if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
+  if (!present(definition)) return std::nullopt;
+  if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
+    reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
+            ts_node_start_byte(node));
     return std::nullopt;
   }
   // One that calls itself would be looked into again and again.

@@ -415,13 +415,16 @@ std::optional<std::string> Project::resolve(const std::string& qualified) {
     auto known = resolved_.find(qualified);
     if (known != resolved_.end()) return known->second;
   }
-  auto out = resolve(qualified, 0);
+  std::set<std::string> asked;
+  auto out = resolve(qualified, asked);
   std::unique_lock lock(mutex_);
   return resolved_.emplace(qualified, std::move(out)).first->second;
 }
 
-std::optional<std::string> Project::resolve(const std::string& qualified, int depth) {
-  if (depth > 16) return std::nullopt;
+// `asked`: the names on the way, none of which is looked for twice.
+std::optional<std::string> Project::resolve(const std::string& qualified,
+                                            std::set<std::string>& asked) {
+  if (!asked.insert(qualified).second) return std::nullopt;
   // The longest prefix that is a module of the project, short of the whole name.
   for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
        dot = qualified.rfind('.', dot - 1)) {
@@ -436,7 +439,7 @@ std::optional<std::string> Project::resolve(const std::string& qualified, int de
     auto found = m->names.bindings.find(head);
     if (found == m->names.bindings.end()) {
       for (const std::string& star : m->names.stars) {
-        auto through = resolve(star + "." + rest, depth + 1);
+        auto through = resolve(star + "." + rest, asked);
         if (through && *through != star + "." + rest) return through;
       }
       return qualified;  // a lazily made attribute: the name stands for itself
@@ -456,7 +459,7 @@ std::optional<std::string> Project::resolve(const std::string& qualified, int de
     if (!one) return std::nullopt;
     std::string next = *one + tail;
     if (next == qualified) return next;
-    return resolve(next, depth + 1);
+    return resolve(next, asked);
   }
   return qualified;
 }

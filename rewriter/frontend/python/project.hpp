@@ -103,7 +103,7 @@ class Project {
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
  private:
-  std::optional<std::string> resolve(const std::string& qualified, int depth);
+  std::optional<std::string> resolve(const std::string& qualified, std::set<std::string>& asked);
   std::unique_ptr<Module> read_module(const std::string& name) const;
   void read_unnoted();
   void index_importers();
