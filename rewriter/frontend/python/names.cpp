@@ -1,10 +1,40 @@
 // What a name means where a function of Python reads it: the module's bindings, those of functions
-// around, star imports, Python's own. Entry points: FunctionLowering::symbol_of and candidates.
+// around, star imports, Python's own. Entry
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries.
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
 
 namespace refit::python {
+
+std::string own_library(const std::string& qualified, const std::string& module,
+                        const LoweringContext& context) {
+  std::string head = qualified.substr(0, qualified.find('.'));
+  bool library = !context.pattern && context.catalogue.describes(head);
+  return library ? context.project.beside(module, qualified) : qualified;
+}
+
+void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context) {
+  for (auto& [name, bindings] : names.bindings) {
+    for (Binding& b : bindings) {
+      if (b.kind == Binding::Kind::import) b.qualified = own_library(b.qualified, module, context);
+    }
+  }
+}
+
+std::optional<std::string> class_meaning(const PythonUnit& unit, const LoweringContext& context,
+                                         std::string_view dotted) {
+  Project& project = context.project;
+  std::string_view first = dotted.substr(0, dotted.find('.'));
+  auto bound = unit.names.names.bindings.find(first);
+  if (bound == unit.names.names.bindings.end()) return std::nullopt;
+  auto meaning = project.meaning(bound->second, nullptr);
+  bool imported = bound->second.front().kind == Binding::Kind::import;
+  if (!meaning || !project.replaced(unit.module, first, imported).empty()) return std::nullopt;
+  auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
+  const Operation* op = out ? context.catalogue.find(*out) : nullptr;
+  return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
+}
 
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
   for (auto s = scope_->parent; s; s = s->parent) {
