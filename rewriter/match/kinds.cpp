@@ -17,6 +17,7 @@ using graph::ValueId;
 namespace {
 
 constexpr size_t kValueBound = 1024;
+constexpr size_t kNearby = 64;  // values behind one; an operation behind more is another matter
 
 // Each value is looked at once; more than the bound shows nothing.
 class Walk {
@@ -173,7 +174,9 @@ bool is_cast(const Graph& g, ValueId id) {
 bool uses_operation(const Graph& g, ValueId id,
                     const std::function<bool(const Operation&)>& wanted) {
   Walk walk(g, id);
-  while (auto at = walk.next()) {
+  for (size_t looked_at = 0; looked_at <= kNearby; ++looked_at) {
+    auto at = walk.next();
+    if (!at) return false;
     const Value& v = g[*at];
     if (v.kind == Kind::op && wanted(*v.op)) return true;
     for (ValueId operand : v.operands) walk.reach(operand);
