@@ -64,6 +64,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     auto end = out.begin() + static_cast<std::ptrdiff_t>(calls);
     out.erase(std::remove_if(out.begin(), end, part), end);
   };
+  std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
   for (PlannedSite& site : regions) {
     if (!site.rewritten) calls_stand();
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
@@ -74,7 +75,12 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
         auto by = owner.find(v);
         return by != owner.end() && by->second == site.finding.rule;
       });
-      if (!site.rewritten && !own) out.push_back(std::move(site));
+      std::set<ValueId>& said = refused[site.finding.rule];
+      bool part = !site.interior.empty() && said.contains(*site.interior.rbegin());
+      if (!site.rewritten && !own && !part) {
+        said.insert(site.interior.begin(), site.interior.end());
+        out.push_back(std::move(site));
+      }
       continue;
     }
     for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
