@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/text/bounds.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -24,7 +26,13 @@ class Comparer {
 
   Comparison walk(ValueId p, ValueId s, std::map<std::string, ValueId>& holes) {
     Comparison out;
-    if (p == kNone || ++steps_ > kStepBound) return out;
+    if (p == kNone) return out;
+    if (++steps_ > kStepBound) {
+      if (steps_ == kStepBound + 1) {
+        reached(Bound::nearest_steps, s == kNone ? 0 : subject_[s].range.begin);
+      }
+      return out;
+    }
     const Value& pv = pattern_[p];
     if (pv.kind == Kind::hole) {
       out.parts = 1;

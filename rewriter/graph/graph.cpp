@@ -3,6 +3,10 @@
 #include "rewriter/graph/graph.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
+
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::graph {
 
@@ -46,6 +50,7 @@ void Graph::record(uint32_t name, uint32_t time, DefinitionId definition) {
 void Graph::derive() const {
   if (users_ready_) return;
   users_ready_ = true;
+  ranks_.clear();
   live_.assign(values.size(), false);
   users_.assign(values.size(), {});
   statement_use_.assign(values.size(), false);
@@ -94,6 +99,12 @@ std::vector<DefinitionId> Graph::definitions_of(ValueId id) const {
   return out;
 }
 
+std::vector<Rank>& Graph::ranks() const {
+  derive();
+  ranks_.resize(values.size());
+  return ranks_;
+}
+
 const std::vector<bool>& Graph::live() const {
   derive();
   return live_;
@@ -133,14 +144,28 @@ bool Graph::touches(ValueId call, ValueId object) const {
   return std::find(v.operands.begin() + 1, v.operands.end(), object) != v.operands.end();
 }
 
+namespace {
+
+constexpr int kPairBound = 4096;  // pairs of values that one comparison may take
+constexpr int kFewPairs = 32;     // of which these many are not looked up
+
+}  // namespace
+
 bool Graph::same(ValueId a, ValueId b) const {
   std::vector<std::pair<ValueId, ValueId>> work{{a, b}};
-  int budget = 4096;
+  // Values that are used twice are compared once; most comparisons end before that matters.
+  std::set<std::pair<ValueId, ValueId>> compared;
+  int steps = 0;
   while (!work.empty()) {
     auto [x, y] = work.back();
     work.pop_back();
     if (x == y) continue;
-    if (x == kNone || y == kNone || --budget == 0) return false;
+    if (x == kNone || y == kNone) return false;
+    if (++steps > kFewPairs && !compared.emplace(x, y).second) continue;
+    if (steps > kPairBound) {
+      reached(Bound::same_values, values[a].range.begin);
+      return false;
+    }
     const Value& v = values[x];
     const Value& w = values[y];
     if (v.kind != w.kind || v.op != w.op || v.operands.size() != w.operands.size() ||

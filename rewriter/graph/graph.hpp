@@ -105,6 +105,12 @@ inline const std::vector<Parameter>& parameters_of(const Value& value) {
                           : value.op->overloads[static_cast<size_t>(value.index) - 1];
 }
 
+// How many axes a value has, where that was asked and is shown.
+struct Rank {
+  enum class State : uint8_t { unknown, asked, known } state = State::unknown;
+  std::optional<int> axes;
+};
+
 class Graph {
  public:
   std::vector<Value> values;
@@ -145,6 +151,8 @@ class Graph {
   // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
   bool used_by_statement(ValueId id) const;
   void forget_derived() { users_ready_ = false; }
+  // Kept for whoever works them out (match/facts.hpp: rank_of), by value.
+  std::vector<Rank>& ranks() const;
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
   ValueId argument(ValueId op, std::string_view parameter) const;
@@ -179,6 +187,7 @@ class Graph {
   mutable std::vector<bool> live_;
   mutable std::vector<std::vector<ValueId>> users_;
   mutable std::vector<bool> statement_use_;
+  mutable std::vector<Rank> ranks_;
   mutable std::vector<std::pair<ValueId, DefinitionId>> definers_;  // ascending
   mutable std::map<std::string, uint32_t, std::less<>> name_numbers_;
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "rewriter/graph/unify.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -27,6 +28,19 @@ std::vector<std::string> list_of(const YAML::Node& node) {
   if (node.IsScalar()) return {node.as<std::string>()};
   for (const auto& item : node) out.push_back(item.as<std::string>());
   return out;
+}
+
+// Whether two values say the same, literals among their operands compared by what they are.
+bool same_node(const Graph& graph, const Value& a, const Value& b) {
+  auto same = [&](ValueId x, ValueId y) {
+    if (x == y) return true;
+    return x != kNone && y != kNone && graph[x].kind == Kind::literal &&
+           graph[y].kind == Kind::literal && graph[x].literal == graph[y].literal;
+  };
+  return a.kind == b.kind && a.op == b.op && a.index == b.index && a.text == b.text &&
+         a.axes == b.axes &&
+         std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+                    same);
 }
 
 }  // namespace
@@ -153,6 +167,7 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   }
   // Instantiate `to` from its leaves up; its values are in the order they were made.
   std::map<ValueId, ValueId> made;
+  const size_t before = graph.values.size();
   ValueId last = kNone;
   for (ValueId v = 0; v < entry.to.values.size(); ++v) {
     const Value& from = entry.to[v];
@@ -171,6 +186,10 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
     copy.syntax = graph[id].syntax;
     copy.axes = std::max(entry.axes, graph[id].axes);
     if (v == entry.to_root) {
+      if (same_node(graph, graph[id], copy)) {  // in its form already, which is another spelling
+        graph.values.resize(before);
+        return false;
+      }
       graph[id] = std::move(copy);
       made[v] = id;
       last = id;
@@ -214,6 +233,7 @@ void Isomorphisms::normalise(Graph& graph, ValueId id) const {
     }
     if (!changed) return;
   }
+  reached(Bound::normal_form, graph[id].range.begin);
 }
 
 }  // namespace refit

@@ -3,6 +3,7 @@
 #include "rewriter/graph/unify.hpp"
 
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -22,7 +23,10 @@ class Unifier {
 
   bool unify(ValueId p, ValueId s, Bindings& b) {
     if (p == kNone || s == kNone) return p == s;
-    if (++steps_ > kStepBound) return false;
+    if (++steps_ > kStepBound) {
+      if (steps_ == kStepBound + 1) reached(Bound::match_steps, subject_[s].range.begin);
+      return false;
+    }
     const Value& pv = pattern_[p];
     if (pv.kind == Kind::hole) {
       if (pv.text == "_") return true;

@@ -1,10 +1,10 @@
-// Evidence about values: see facts.hpp. Searches are bounded in depth and say nothing beyond it.
+// Evidence about values: see facts.hpp. The rank of each value of a graph is worked out once.
 #include "rewriter/match/facts.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -16,8 +16,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kDepthBound = 48;
-constexpr size_t kReaderBound = 64;  // of one value that are asked for its rank
+constexpr int kSlices = 4;  // slices of slices whose readers are asked for a rank
 
 // Sizes written one by one: their number is a rank, unless one of them is splatted.
 std::optional<int> count_sizes(const Graph& g, ValueId id) {
@@ -40,29 +39,51 @@ class Ranks {
  public:
   explicit Ranks(const Graph& g) : g_(g) {}
 
-  std::optional<int> of(ValueId id, int depth = 0) {
-    if (id == kNone || depth > kDepthBound) return std::nullopt;
-    auto known = memo_.find(id);
-    if (known != memo_.end()) return known->second;
-    memo_[id] = std::nullopt;  // a cycle shows nothing
-    auto result = compute(id, depth);
-    if (!result) result = unpacked(id);
-    memo_[id] = result;
-    return result;
+  // Operands before what is made of them, by an explicit stack: chains are as long as functions.
+  std::optional<int> of(ValueId start) {
+    if (start == kNone) return std::nullopt;
+    std::vector<graph::Rank>& ranks = g_.ranks();
+    std::vector<ValueId> work{start};
+    while (!work.empty()) {
+      ValueId id = work.back();
+      if (ranks[id].state == graph::Rank::State::known) {
+        work.pop_back();
+        continue;
+      }
+      if (ranks[id].state == graph::Rank::State::unknown) {
+        ranks[id].state = graph::Rank::State::asked;
+        for (ValueId operand : g_[id].operands) {
+          if (operand != kNone && ranks[operand].state == graph::Rank::State::unknown) {
+            work.push_back(operand);
+          }
+        }
+        continue;
+      }
+      work.pop_back();
+      auto result = compute(id);
+      if (!result) result = unpacked(id);
+      ranks[id] = {graph::Rank::State::known, result};
+    }
+    return ranks[start].axes;
   }
 
  private:
-  std::optional<int> compute(ValueId id, int depth) {
+  // A cycle shows nothing.
+  std::optional<int> operand(ValueId id) const {
+    return id == kNone ? std::nullopt : g_.ranks()[id].axes;
+  }
+
+  std::optional<int> compute(ValueId id) {
     const Value& v = g_[id];
     if (v.kind == Kind::phi) {
-      auto a = of(v.operands[1], depth + 1), b = of(v.operands[2], depth + 1);
+      auto a = operand(v.operands[1]), b = operand(v.operands[2]);
       // One branch speaks for its sibling: both feed the same code.
       if (a && b && *a != *b) return std::nullopt;
       return a ? a : b;
     }
     bool later = v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
     if (v.kind == Kind::update || (later && v.operands.size() == 1)) {
-      return of(v.operands[0], depth + 1);
+      return operand(v.operands[0]);
     }
     const Value* base = v.operands.empty() || v.operands[0] == kNone ? nullptr : &g_[v.operands[0]];
     bool one_part = v.kind == Kind::element || (v.kind == Kind::index && base->kind == Kind::op &&
@@ -70,7 +91,7 @@ class Ranks {
     if (one_part) {
       const Value& whole = *base;
       if (whole.kind == Kind::op && whole.op->axes == AxisKind::split) {
-        auto r = of(whole.operands[0], depth + 1);
+        auto r = operand(whole.operands[0]);
         if (!r) return r;
         // unbind drops the axis, chunk and split keep it: whether the callee says by how much.
         bool drops = std::none_of(whole.op->parameters.begin(), whole.op->parameters.end(),
@@ -83,14 +104,14 @@ class Ranks {
       return std::nullopt;
     }
     if (v.kind == Kind::index) {
-      auto whole = of(v.operands[0], depth + 1);
+      auto whole = operand(v.operands[0]);
       auto dropped = axes_dropped(v.operands[1]);
       return whole && dropped ? std::optional(*whole - *dropped) : std::nullopt;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
     if (v.kind == Kind::op && v.axes > 0) return v.axes;
     if (v.kind == Kind::op && v.op->one_rank && !v.op->is_class && !v.operands.empty()) {
-      return of(v.operands[0], depth + 1);
+      return operand(v.operands[0]);
     }
     if (v.kind == Kind::call && v.operands.size() == 2) {
       auto layer = g_.instances.find(id);
@@ -98,7 +119,7 @@ class Ranks {
                    std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
                      return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
                    });
-      return keeps ? of(v.operands[1], depth + 1) : std::nullopt;
+      return keeps ? operand(v.operands[1]) : std::nullopt;
     }
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
     ValueId first = v.operands[0];
@@ -107,19 +128,19 @@ class Ranks {
         return count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
       case AxisKind::permute: {
         auto n = count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
-        return n ? n : of(first, depth + 1);
+        return n ? n : operand(first);
       }
       case AxisKind::transpose:
       case AxisKind::cast:
       case AxisKind::contiguous:
       case AxisKind::last_dim:
-        return of(first, depth + 1);
+        return operand(first);
       case AxisKind::elementwise: {
         // Broadcasting gives the larger rank; known only where all tensor operands are known.
         std::optional<int> best;
-        for (ValueId operand : v.operands) {
-          if (operand == kNone || g_[operand].kind == Kind::literal) continue;
-          auto r = of(operand, depth + 1);
+        for (ValueId part : v.operands) {
+          if (part == kNone || g_[part].kind == Kind::literal) continue;
+          auto r = operand(part);
           if (!r) return std::nullopt;
           best = best ? std::max(*best, *r) : *r;
         }
@@ -129,7 +150,7 @@ class Ranks {
         const Value& list = g_[first];
         if (list.kind != Kind::list && list.kind != Kind::tuple) return std::nullopt;
         for (ValueId item : list.operands) {
-          auto r = of(item, depth + 1);
+          auto r = operand(item);
           if (r) return r;  // the others must have the same for the call to be valid
         }
         return std::nullopt;
@@ -144,7 +165,7 @@ class Ranks {
             named = p.default_value->kind == Literal::Kind::integer;
           }
         }
-        return named ? of(first, depth + 1) : std::nullopt;
+        return named ? operand(first) : std::nullopt;
       }
       case AxisKind::pattern: {
         auto text = literal_of(g_, g_.argument(id, "pattern"));
@@ -153,12 +174,12 @@ class Ranks {
         return pattern ? std::optional(static_cast<int>(pattern->to.size())) : std::nullopt;
       }
       case AxisKind::unflatten: {
-        auto r = of(first, depth + 1);
+        auto r = operand(first);
         auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
         return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
       }
       case AxisKind::flatten: {
-        auto r = of(first, depth + 1);
+        auto r = operand(first);
         auto start = axis(id, "start_dim", r), end = axis(id, "end_dim", r);
         if (!start || !end || *end < *start) return std::nullopt;
         return *r == 0 ? 1 : *r - (*end - *start);
@@ -210,9 +231,7 @@ class Ranks {
   // permutation of all its axes, a callee that takes tensors of one rank alone; and what is read
   // so of a slice of it.
   std::optional<int> unpacked(ValueId id, int depth = 0) {
-    size_t asked = 0;
     for (ValueId user : g_.users(id)) {
-      if (++asked > kReaderBound) break;
       const Value& u = g_[user];
       bool first = u.kind == Kind::op && !u.operands.empty() && u.operands[0] == id;
       if (first && u.axes > 0) return u.axes;
@@ -220,7 +239,11 @@ class Ranks {
       if (first && u.op->axes == AxisKind::permute) {
         if (auto n = count_sizes(g_, u.operands.size() > 1 ? u.operands[1] : kNone)) return n;
       }
-      if (u.kind == Kind::index && u.operands[0] == id && depth < 4) {
+      if (u.kind == Kind::index && u.operands[0] == id) {
+        if (depth == kSlices) {
+          reached(Bound::rank_slices, u.range.begin);
+          continue;
+        }
         auto dropped = axes_dropped(u.operands[1]);
         auto part = dropped ? unpacked(user, depth + 1) : std::nullopt;
         if (part) return *part + *dropped;
@@ -247,7 +270,6 @@ class Ranks {
   }
 
   const Graph& g_;
-  std::map<ValueId, std::optional<int>> memo_;
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Evidence about what a value is: a number, a tensor, a cast, of which rank by its readers. See
 // facts.hpp. Searches are bounded and say no beyond it.
 #include <algorithm>
+#include <unordered_set>
 
 #include "rewriter/match/facts.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -14,28 +16,35 @@ using graph::ValueId;
 
 namespace {
 
-constexpr size_t kValueBound = 64;
+constexpr size_t kValueBound = 1024;
+constexpr size_t kNearby = 64;  // values behind one; an operation behind more is another matter
 
 // Each value is looked at once; more than the bound shows nothing.
 class Walk {
  public:
-  explicit Walk(ValueId start) : work_{start} {}
+  Walk(const Graph& graph, ValueId start)
+      : graph_(graph), start_(start), work_{start}, seen_{start} {}
 
   void reach(ValueId id) {
-    if (id == kNone || std::find(seen_.begin(), seen_.end(), id) != seen_.end()) return;
-    work_.push_back(id);
+    if (id != kNone && seen_.insert(id).second) work_.push_back(id);
   }
   std::optional<ValueId> next() {
-    if (work_.empty() || seen_.size() > kValueBound) return std::nullopt;
+    if (work_.empty()) return std::nullopt;
+    if (bounded()) {
+      reached(Bound::value_kind, graph_.place(start_).begin);
+      return std::nullopt;
+    }
     ValueId id = work_.back();
     work_.pop_back();
-    seen_.push_back(id);
     return id;
   }
   bool bounded() const { return seen_.size() > kValueBound; }
 
  private:
-  std::vector<ValueId> work_, seen_;
+  const Graph& graph_;
+  ValueId start_;
+  std::vector<ValueId> work_;
+  std::unordered_set<ValueId> seen_;
 };
 
 bool numeric(const Literal& literal) {
@@ -70,7 +79,7 @@ std::optional<int64_t> integer(const Graph& g, ValueId id) {
 }  // namespace
 
 bool is_scalar(const Graph& g, ValueId id, const std::function<bool(ValueId)>& attribute) {
-  Walk walk(id);
+  Walk walk(g, id);
   while (auto at = walk.next()) {
     const Value& v = g[*at];
     if (v.kind == Kind::literal || v.kind == Kind::parameter) {
@@ -106,7 +115,7 @@ bool has_one_size(const Graph& g, ValueId id) {
 constexpr std::string_view kTensor = "torch.Tensor";
 
 bool is_tensor_or_none(const Graph& g, ValueId id) {
-  Walk walk(id);
+  Walk walk(g, id);
   while (auto at = walk.next()) {
     const Value& v = g[*at];
     if (v.kind == Kind::phi) {
@@ -141,7 +150,7 @@ std::optional<std::string> cast_type(const Graph& g, ValueId id) {
 }
 
 bool is_cast(const Graph& g, ValueId id) {
-  Walk walk(id);
+  Walk walk(g, id);
   while (auto at = walk.next()) {
     const Value& v = g[*at];
     if (v.kind == Kind::phi) {
@@ -164,8 +173,10 @@ bool is_cast(const Graph& g, ValueId id) {
 
 bool uses_operation(const Graph& g, ValueId id,
                     const std::function<bool(const Operation&)>& wanted) {
-  Walk walk(id);
-  while (auto at = walk.next()) {
+  Walk walk(g, id);
+  for (size_t looked_at = 0; looked_at <= kNearby; ++looked_at) {
+    auto at = walk.next();
+    if (!at) return false;
     const Value& v = g[*at];
     if (v.kind == Kind::op && wanted(*v.op)) return true;
     for (ValueId operand : v.operands) walk.reach(operand);
@@ -174,7 +185,7 @@ bool uses_operation(const Graph& g, ValueId id,
 }
 
 bool needs_dense(const Graph& g, ValueId id) {
-  Walk walk(id);
+  Walk walk(g, id);
   while (auto at = walk.next()) {
     for (ValueId user : g.users(*at)) {
       const Value& u = g[user];

@@ -1,4 +1,7 @@
-// Which statements a change leaves without a reader: liveness once more, with the change made.
+// Counting of reads: see dead.hpp. The values of a graph have no cycles, so what nothing needs
+// reads of is what no statement needs.
+#include "rewriter/plan/dead.hpp"
+
 #include <algorithm>
 
 #include "rewriter/plan/planner.hpp"
@@ -14,44 +17,6 @@ using graph::StatementKind;
 using graph::Value;
 using graph::ValueId;
 
-std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
-                             const std::set<ValueId>& gone, const std::set<StatementId>& dead,
-                             const std::set<ValueId>& accounted) {
-  std::vector<bool> live(g.values.size(), false);
-  std::vector<ValueId> work;
-  auto reach = [&](ValueId id) {
-    if (id != kNone && !live[id]) {
-      live[id] = true;
-      work.push_back(id);
-    }
-  };
-  for (StatementId s = 0; s < g.statements.size(); ++s) {
-    if (dead.contains(s)) continue;
-    for (ValueId id : g.statements[s].uses) {
-      if (!accounted.contains(id)) reach(id);
-    }
-    // A statement that stays runs, also where nobody reads what it defines.
-    for (graph::DefinitionId d : g.statements[s].definitions) {
-      ValueId defined = g.definitions[d].value;
-      bool only_known =
-          g[defined].kind == Kind::opaque && g[defined].text.starts_with(graph::kAfterLoop);
-      if (!g.definitions[d].join && !g.live()[defined] && !only_known) reach(defined);
-    }
-  }
-  for (ValueId id : g.sinks) reach(id);
-  while (!work.empty()) {
-    ValueId id = work.back();
-    work.pop_back();
-    if (gone.contains(id)) continue;
-    if (id == root) {
-      for (ValueId k : kept) reach(k);
-      continue;
-    }
-    for (ValueId operand : g[id].operands) reach(operand);
-  }
-  return live;
-}
-
 bool has_effect(const Graph& g, ValueId id) {
   const Value& v = g[id];
   if (v.kind == Kind::op) return !v.op->pure;
@@ -59,52 +24,207 @@ bool has_effect(const Graph& g, ValueId id) {
   return v.kind == Kind::opaque && v.range.size() != 0 && v.text != "string";
 }
 
-std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
-                                         const std::vector<ValueId>& kept,
-                                         const std::set<ValueId>& gone,
-                                         const std::set<ValueId>& accounted) {
-  std::vector<bool> before = g.live();
-  // Statements whose effects are all accounted for.
-  std::set<StatementId> free;
-  for (ValueId id : accounted) {
-    StatementId s = g[id].statement;
-    if (s != kNone && g.statements[s].names_only) free.insert(s);
-  }
-  for (ValueId id = 0; !free.empty() && id < g.values.size(); ++id) {
-    if (g[id].statement != kNone && !accounted.contains(id) && has_effect(g, id)) {
-      free.erase(g[id].statement);
+// A statement that stays runs, also where nobody reads what it defines.
+bool Reads::kept_by_statement(graph::DefinitionId id) const {
+  const graph::Definition& d = g_.definitions[id];
+  const Value& v = g_[d.value];
+  bool only_known = v.kind == Kind::opaque && v.text.starts_with(graph::kAfterLoop);
+  return !d.join && !g_.live()[d.value] && !only_known;
+}
+
+Reads::Reads(const Graph& graph)
+    : g_(graph),
+      needed_(graph.values.size(), false),
+      reads_(graph.values.size(), 0),
+      statement_reads_(graph.values.size(), 0),
+      statement_effects_(graph.statements.size(), 0),
+      height_(graph.values.size(), 0) {
+  std::vector<ValueId> work;
+  auto read = [&](ValueId id) {
+    if (id == kNone) return;
+    ++reads_[id];
+    if (needed_[id]) return;
+    needed_[id] = true;
+    work.push_back(id);
+  };
+  for (const Statement& statement : g_.statements) {
+    for (ValueId id : statement.uses) {
+      if (id != kNone) ++statement_reads_[id];
+      read(id);
+    }
+    for (graph::DefinitionId d : statement.definitions) {
+      if (kept_by_statement(d)) read(g_.definitions[d].value);
     }
   }
-  std::set<StatementId> dead;
-  StatementId home = g[root].statement;
-  while (true) {
-    std::vector<bool> after = live_after(g, root, kept, gone, dead, accounted);
-    std::set<StatementId> next = dead;
-    for (StatementId s = 0; s < g.statements.size(); ++s) {
-      const Statement& statement = g.statements[s];
-      if ((!statement.pure && !free.contains(s)) || dead.contains(s)) continue;
-      bool was_live = false, is_live = false, defines = false;
-      for (graph::DefinitionId d : statement.definitions) {
-        ValueId v = g.definitions[d].value;
-        defines = true;
-        was_live = was_live || before[v];
-        is_live = is_live || after[v];
-      }
-      if (statement.kind == StatementKind::assign) {
-        if (s == home && g[root].range.size() != 0) continue;
-        if (defines && was_live && !is_live) next.insert(s);
-      } else if (statement.kind == StatementKind::branch) {
-        // An `if` goes when nothing in it is left and nothing that it joins is read.
-        bool replaced = s == home && g[root].range.size() == 0;
-        bool all = !statement.children.empty();
-        for (StatementId child : statement.children) {
-          all = all && (next.contains(child));
+  for (ValueId id : g_.sinks) read(id);
+  while (!work.empty()) {
+    ValueId id = work.back();
+    work.pop_back();
+    for (ValueId operand : g_[id].operands) read(operand);
+  }
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    if (g_[id].statement != kNone && has_effect(g_, id)) ++statement_effects_[g_[id].statement];
+  }
+  std::vector<bool> asked(g_.values.size(), false);
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    work.push_back(id);
+    while (!work.empty()) {
+      const ValueId at = work.back();
+      const auto& operands = g_[at].operands;
+      if (!asked[at]) {  // after its operands
+        asked[at] = true;
+        for (ValueId operand : operands) {
+          if (operand != kNone && !asked[operand]) work.push_back(operand);
         }
-        if (all && (replaced || !is_live)) next.insert(s);
+        continue;
+      }
+      work.pop_back();
+      for (ValueId operand : operands) {
+        if (operand != kNone) height_[at] = std::max(height_[at], height_[operand] + 1);
       }
     }
-    if (next == dead) break;
-    dead = std::move(next);
+  }
+}
+
+bool Reads::reach(const std::vector<ValueId>& values, ValueId id) const {
+  std::vector<ValueId> work = values;
+  std::unordered_set<ValueId> seen;
+  while (!work.empty()) {
+    ValueId at = work.back();
+    work.pop_back();
+    if (at == id && at != kNone) return true;
+    // What is made of it is higher up.
+    if (at == kNone || height_[at] <= height_[id] || !seen.insert(at).second) continue;
+    work.insert(work.end(), g_[at].operands.begin(), g_[at].operands.end());
+  }
+  return false;
+}
+
+bool Reads::Rest::needs(ValueId id) const {
+  return (reads_.needed_[id] || added_.contains(id)) && !ended_.contains(id);
+}
+
+void Reads::Rest::add_read(ValueId start) {
+  std::vector<ValueId> work{start};
+  while (!work.empty()) {
+    ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || ++added_[id] > 1 || reads_.needed_[id]) continue;
+    const auto& operands = reads_.g_[id].operands;  // it was not needed before
+    work.insert(work.end(), operands.begin(), operands.end());
+  }
+}
+
+void Reads::Rest::take_read(ValueId id) {
+  if (id == kNone) return;
+  auto added = added_.find(id);
+  uint32_t reads = reads_.reads_[id] + (added == added_.end() ? 0 : added->second);
+  if (++taken_[id] == reads && ended_.insert(id).second) ending_.push_back(id);
+}
+
+// Follows what ended to what only that read.
+void Reads::Rest::settle() {
+  while (!ending_.empty()) {
+    ValueId id = ending_.back();
+    ending_.pop_back();
+    just_ended_.push_back(id);
+    if (change_->gone.contains(id)) continue;
+    const auto& operands = id == change_->root ? change_->kept : reads_.g_[id].operands;
+    for (ValueId operand : operands) take_read(operand);
+  }
+}
+
+void Reads::Rest::make(const Replaced& change) {
+  change_ = &change;
+  const Graph& g = reads_.g_;
+  const bool read = needs(change.root) && !change.gone.contains(change.root);
+  for (ValueId id : change.kept) {
+    if (read) add_read(id);
+  }
+  std::set<ValueId> without_operands = change.gone;
+  without_operands.insert(change.root);
+  for (ValueId id : without_operands) {
+    if (!needs(id)) continue;
+    for (ValueId operand : g[id].operands) take_read(operand);
+  }
+  for (ValueId id : change.accounted) {
+    for (uint32_t i = 0; i < reads_.statement_reads_[id]; ++i) take_read(id);
+  }
+  settle();
+}
+
+void Reads::Rest::take_statement(StatementId id) {
+  const Statement& statement = reads_.g_.statements[id];
+  for (ValueId use : statement.uses) {
+    if (use != kNone && !change_->accounted.contains(use)) take_read(use);
+  }
+  for (graph::DefinitionId d : statement.definitions) {
+    if (reads_.kept_by_statement(d)) take_read(reads_.g_.definitions[d].value);
+  }
+  settle();
+}
+
+Reads::Rest Reads::without(const Replaced& change, const std::set<StatementId>& dead) const {
+  Rest rest(*this);
+  rest.make(change);
+  for (StatementId s : dead) rest.take_statement(s);
+  return rest;
+}
+
+std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
+  const ValueId root = change.root;
+  const StatementId home = g_[root].statement;
+  // Statements whose effects are all accounted for.
+  std::unordered_map<StatementId, uint32_t> accounted;
+  for (ValueId id : change.accounted) {
+    StatementId s = g_[id].statement;
+    if (s != kNone && g_.statements[s].names_only) accounted[s] += has_effect(g_, id) ? 1 : 0;
+  }
+  auto free = [&](StatementId s) {
+    auto found = accounted.find(s);
+    return found != accounted.end() && found->second == statement_effects_[s];
+  };
+  std::set<StatementId> dead;
+  Rest rest(*this);
+  auto dies = [&](StatementId s) {
+    const Statement& statement = g_.statements[s];
+    if ((!statement.pure && !free(s)) || dead.contains(s)) return false;
+    bool was_live = false, is_live = false;
+    for (graph::DefinitionId d : statement.definitions) {
+      ValueId v = g_.definitions[d].value;
+      was_live = was_live || g_.live()[v];
+      is_live = is_live || rest.needs(v);
+    }
+    if (statement.kind == StatementKind::assign) {
+      if (s == home && g_[root].range.size() != 0) return false;
+      return was_live && !is_live;
+    }
+    if (statement.kind != StatementKind::branch || statement.children.empty()) return false;
+    // An `if` goes when nothing in it is left and nothing that it joins is read.
+    bool replaced = s == home && g_[root].range.size() == 0;
+    return (replaced || !is_live) &&
+           std::all_of(statement.children.begin(), statement.children.end(),
+                       [&](StatementId child) { return dead.contains(child); });
+  };
+  rest.make(change);
+  std::vector<StatementId> asked;
+  auto ask_after = [&] {  // about the statements that define what just ended
+    for (ValueId id : rest.just_ended_) {
+      for (graph::DefinitionId d : g_.definitions_of(id)) {
+        if (g_.definitions[d].statement != kNone) asked.push_back(g_.definitions[d].statement);
+      }
+    }
+    rest.just_ended_.clear();
+  };
+  ask_after();
+  while (!asked.empty()) {
+    StatementId s = asked.back();
+    asked.pop_back();
+    if (!dies(s)) continue;
+    dead.insert(s);
+    rest.take_statement(s);
+    ask_after();
+    if (g_.statements[s].parent != kNone) asked.push_back(g_.statements[s].parent);
   }
   return {dead.begin(), dead.end()};
 }

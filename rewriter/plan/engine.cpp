@@ -20,7 +20,7 @@ namespace refit {
 namespace {
 
 constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
-constexpr int kAliasRounds = 4;                      // packages that hand a name on
+constexpr int kAliasRounds = 16;                     // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 
@@ -125,6 +125,9 @@ void Run::follow_aliases() {
         }
       }
       handing_on[i] = hands_on(input_.files[i].relative, *bytes) || !state.aliases.empty();
+      if (handing_on[i] != 0 && round + 1 == kAliasRounds) {
+        add_reached(state.bounds[static_cast<size_t>(Bound::alias_rounds)], {1, 1});
+      }
     };
     each(look, states_.size(), nullptr);
     size_t before = names.size() + modules.size();
@@ -191,10 +194,26 @@ void Run::file(size_t i) {
   }
   if (!state.relevant) return;
   if (!state.bytes) state.bytes = read(i);
-  if (state.bytes) plan(i, *state.bytes);
+  if (state.bytes) {
+    BoundsReached bounds{};
+    {
+      const BoundsScope scope(bounds);
+      plan(i, *state.bytes);
+    }
+    take_bounds(i, bounds, *state.bytes);
+  }
   const bool large = state.bytes && state.bytes->size() > kLarge;
   state.bytes.reset();
   if (large) give_back();
+}
+
+void Run::take_bounds(size_t i, const BoundsReached& bounds, const std::string& bytes) {
+  if (!any_reached(bounds)) return;
+  auto source = Source::decode(input_.files[i].relative, bytes);
+  for (size_t b = 0; b < kBounds; ++b) {
+    const uint32_t line = source ? source->position(bounds[b].first).line : 1;
+    add_reached(states_[i].bounds[b], {bounds[b].times, line});
+  }
 }
 
 Focus Run::rules_focus(size_t i) const {
@@ -356,6 +375,19 @@ RunResult Run::collect() {
     if (state.unreadable_here) unread.push_back(input_.files[i].relative);
     if (state.trains) training.push_back(input_.files[i].relative);
     if (state.exports) exporting.push_back(input_.files[i].relative);
+  }
+  for (size_t b = 0; b < kBounds; ++b) {
+    uint64_t times = 0;
+    std::string first;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      const BoundReached& here = states_[i].bounds[b];
+      if (here.times == 0) continue;
+      times += here.times;
+      if (first.empty()) first = fmt::format("{}:{}", input_.files[i].relative, here.first);
+    }
+    if (times == 0) continue;
+    out.notes.push_back(fmt::format("bound: {} was reached {} times, first in {}",
+                                    name_of(static_cast<Bound>(b)), times, first));
   }
   if (!unread.empty()) {
     out.notes.push_back(fmt::format(

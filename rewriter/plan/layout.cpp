@@ -12,6 +12,7 @@
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout_axes.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -104,7 +105,10 @@ class Absorber {
     while (!work_.empty()) {
       ValueId id = work_.front();
       work_.pop_front();
-      if (region_.size() > kRegionBound) return no("too much code depends on the layout");
+      if (region_.size() > kRegionBound) {
+        reached(Bound::layout_region, g_[call_].range.begin);
+        return no("too much code depends on the layout");
+      }
       if (!changes(id) && !made(id)) return false;
       if (!readers(id)) return false;
     }

@@ -19,7 +19,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kNearby = 12;
+constexpr int kNearby = 12;  // steps; what stands further away belongs to other code
 
 bool turns(const Value& v) {
   return v.kind == Kind::op && (v.op->axes == AxisKind::transpose ||

@@ -5,12 +5,20 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "rewriter/match/describe.hpp"
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
+
+namespace {
+
+constexpr int kBranchBound = 64;  // values of a callee that differs from branch to branch
+
+}  // namespace
 
 void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out) {
   const auto& live = g_.live();
@@ -45,8 +53,20 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   });
   std::set<ValueId> taken;
   std::map<ValueId, std::string> owner;
+  const size_t calls = out.size();
+  bool rewriting = true;  // those that are come first
+  auto calls_stand = [&] {
+    if (!std::exchange(rewriting, false)) return;
+    // A call that is part of what is rewritten goes with it.
+    auto part = [&](const PlannedSite& other) {
+      return other.interior.size() == 1 && taken.contains(*other.interior.begin());
+    };
+    auto end = out.begin() + static_cast<std::ptrdiff_t>(calls);
+    out.erase(std::remove_if(out.begin(), end, part), end);
+  };
   std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
   for (PlannedSite& site : regions) {
+    if (!site.rewritten) calls_stand();
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
     if (!free) {
@@ -65,16 +85,9 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
     for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
     taken.insert(site.interior.begin(), site.interior.end());
-    if (site.rewritten) {
-      // A call that is part of it goes with it.
-      auto part = [&](const PlannedSite& other) {
-        return other.site_function == function_ && other.interior.size() == 1 &&
-               site.interior.contains(*other.interior.begin());
-      };
-      out.erase(std::remove_if(out.begin(), out.end(), part), out.end());
-    }
     out.push_back(std::move(site));
   }
+  calls_stand();
   keep_together(out);
   anchors(enabled, taken, out);
 }
@@ -150,7 +163,11 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
     }
   } else if (callee.kind == Kind::phi) {
     std::vector<ValueId> work{g_[id].operands[0]};
-    for (int step = 0; step < 64 && !work.empty(); ++step) {
+    for (int step = 0; !work.empty(); ++step) {
+      if (step == kBranchBound) {
+        reached(Bound::branch_values, g_[id].range.begin);
+        break;
+      }
       const Value& v = g_[work.back()];
       work.pop_back();
       if (v.kind == Kind::phi) work.insert(work.end(), {v.operands[2], v.operands[1]});
@@ -392,7 +409,11 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
   if (first == kNone) return false;
   std::vector<ValueId> work{first};
   std::set<ValueId> seen;
-  while (!work.empty() && seen.size() < kFeedBound) {
+  while (!work.empty()) {
+    if (seen.size() >= kFeedBound) {
+      reached(Bound::fed_values, v.range.begin);
+      break;
+    }
     ValueId at = work.back();
     work.pop_back();
     if (at == kNone || !seen.insert(at).second || taken.contains(at)) continue;

@@ -55,25 +55,10 @@ class Planner {
   const EngineOptions& options_;
 };
 
-// The statements that only serve values which a change no longer needs.
-// `root` is replaced and reads only `kept`; `gone` values are replaced by text and read nothing;
-// the effects of `accounted` values are part of what the change replaces.
-std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
-                                                const std::vector<graph::ValueId>& kept,
-                                                const std::set<graph::ValueId>& gone,
-                                                const std::set<graph::ValueId>& accounted = {});
-
 // Whether evaluating the value itself does more than give it.
 bool has_effect(const graph::Graph& graph, graph::ValueId id);
 
 // Whether the function gives this value, possibly through joins, casts and concatenations.
 bool is_result(const graph::Graph& graph, graph::ValueId id);
-
-// Which values are still needed once the change is made and `dead` statements are gone.
-std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
-                             const std::vector<graph::ValueId>& kept,
-                             const std::set<graph::ValueId>& gone,
-                             const std::set<graph::StatementId>& dead,
-                             const std::set<graph::ValueId>& accounted = {});
 
 }  // namespace refit

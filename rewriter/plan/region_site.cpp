@@ -216,12 +216,13 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       gone.insert(g_.definitions[d].value);
     }
   }
-  change.dead = dead_statements(g_, change.root, kept, gone, accounted(site));
+  const Replaced replaced{change.root, kept, std::move(gone), accounted(site)};
+  change.dead = reads().dead_statements(replaced);
   std::set<StatementId> dead(change.dead.begin(), change.dead.end());
   for (const auto& [statement, text] : change.restated) dead.erase(statement);
   drop_parents_of_restated(change, dead);
   change.dead.assign(dead.begin(), dead.end());
-  if (still_read(site, change, kept, gone, dead)) {
+  if (still_read(site, replaced, dead)) {
     refuse(site, rule.rule->shared,
            "a part of it is read elsewhere too, so it would be computed twice; let the other "
            "reader compute its own");
@@ -323,32 +324,24 @@ bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,
   return false;
 }
 
-bool SitePlanner::still_read(const PlannedSite& site, const Change& change,
-                             const std::vector<ValueId>& kept, const std::set<ValueId>& gone,
+const Reads& SitePlanner::reads() const {
+  if (!reads_) reads_ = std::make_unique<Reads>(g_);
+  return *reads_;
+}
+
+bool SitePlanner::still_read(const PlannedSite& site, const Replaced& replaced,
                              const std::set<StatementId>& dead) const {
-  std::vector<bool> live = live_after(g_, change.root, kept, gone, dead, accounted(site));
+  const Reads::Rest rest = reads().without(replaced, dead);
+  const std::vector<ValueId>& kept = replaced.kept;
   return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
-    if (id == change.root || !live[id]) return false;
+    if (id == replaced.root || !rest.needs(id)) return false;
     if (g_[id].kind == Kind::call) return true;
     if (g_[id].kind != Kind::op) return false;
     if (std::find(kept.begin(), kept.end(), id) != kept.end()) return false;
     AxisKind axes = g_[id].op->axes;
     return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
-           !only_kept(id, kept);
+           !reads().reach(kept, id);  // else it is part of the text of a kept value
   });
-}
-
-bool SitePlanner::only_kept(ValueId id, const std::vector<ValueId>& kept) const {
-  std::vector<ValueId> work = kept;
-  std::set<ValueId> seen;
-  while (!work.empty()) {
-    ValueId at = work.back();
-    work.pop_back();
-    if (at == kNone || !seen.insert(at).second) continue;
-    if (at == id) return true;
-    work.insert(work.end(), g_[at].operands.begin(), g_[at].operands.end());
-  }
-  return false;
 }
 
 void SitePlanner::drop_parents_of_restated(const Change& change,

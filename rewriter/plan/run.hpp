@@ -19,6 +19,7 @@
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/plan/requirements.hpp"
 #include "rewriter/plan/workers.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit {
 
@@ -52,6 +53,7 @@ struct FileState {
   std::vector<Problem> problems;
   std::vector<std::string> notes;
   std::vector<std::string> replaced;  // said where anything was changed
+  BoundsReached bounds{};             // the line where each was first reached
   bool trains = false, exports = false;
 };
 
@@ -124,6 +126,9 @@ class Run {
   };
 
   Further settle(size_t i, const Unit& unit, const EditSet& edits, const std::string& bytes);
+
+  // Counts bounds that were reached in a file, given by their offsets in it.
+  void take_bounds(size_t i, const BoundsReached& bounds, const std::string& bytes);
 
   // The unit that its edits make of a unit; what they do not touch is not parsed again.
   std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,

@@ -7,6 +7,8 @@
 
 #include "rewriter/plan/run.hpp"
 
+#include "rewriter/text/bounds.hpp"
+
 namespace refit {
 
 namespace {
@@ -95,6 +97,8 @@ bool Run::retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>&
     if (!realised) return false;
     auto encoded = unit->source().encode(realised->edits.apply(unit->source().text()));
     if (!encoded) return false;
+    const Origins origins(realised->edits);
+    const BoundsScope scope([&](uint32_t at) { return origins.before(at); });
     std::unique_ptr<Unit> again = reload(i, *unit, realised->edits, *encoded);
     return again != nullptr && settled(i, *again);
   };
@@ -103,7 +107,8 @@ bool Run::retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>&
     for (size_t c = 0; c < sites.size(); ++c) {
       if (changes[c].edit_call != (regions == 0)) continue;
       bool take = regions == 0;
-      if (!take && ++tried <= kRetries) {
+      if (!take && ++tried > kRetries) reached(Bound::retries, sites[c]->range.begin);
+      if (!take && tried <= kRetries) {
         kept.push_back(changes[c]);
         take = settles(kept);
         kept.pop_back();
@@ -135,6 +140,10 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
   origins.emplace_back(edits);
   std::string now = bytes;
   std::unique_ptr<Unit> held;  // of the round before
+  const BoundsScope scope([&](uint32_t at) {
+    for (const Origins& round_before : std::views::reverse(origins)) at = round_before.before(at);
+    return at;
+  });
   for (int round = 0; round <= kRounds; ++round) {
     const Unit& last = held == nullptr ? unit : *held;
     std::unique_ptr<Unit> next = reload(i, last, made, now);
@@ -194,6 +203,7 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
     if (bytes.size() > kLarge && rules_focus(i).sparse) next->release();
     held = std::move(next);
   }
+  reached(Bound::rounds, 0);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "rewriter/graph/compare.hpp"
 #include "rewriter/graph/unify.hpp"
 #include "rewriter/match/constraint.hpp"
+#include "rewriter/plan/dead.hpp"
 #include "rewriter/plan/layout.hpp"
 #include "rewriter/plan/planner.hpp"
 
@@ -133,8 +135,9 @@ class SitePlanner {
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
   // Whether a part that costs something is needed beside the rewritten value.
-  bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
-                  const std::set<ValueId>& gone, const std::set<StatementId>& dead) const;
+  bool still_read(const PlannedSite& site, const Replaced& replaced,
+                  const std::set<StatementId>& dead) const;
+  const Reads& reads() const;
 
   // The text of an argument of the new call, holes filled; `missing` is set where this alternative
   // of the pattern has no such part.
@@ -142,9 +145,6 @@ class SitePlanner {
                                            const std::map<std::string, std::string>& set,
                                            ValueId root, const std::set<StatementId>& dead,
                                            bool* missing, std::optional<ByteRange>* copied) const;
-
-  // Part of the text of a kept value.
-  bool only_kept(ValueId id, const std::vector<ValueId>& kept) const;
 
   // An `if` stays when a statement inside it was restated.
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
@@ -172,6 +172,7 @@ class SitePlanner {
   uint32_t function_;
   const std::vector<bool>* enabled_ = nullptr;  // rules, while sites are planned
   const Graph& g_;
+  mutable std::unique_ptr<Reads> reads_;  // made for the first recognised computation
 };
 
 }  // namespace refit

@@ -134,7 +134,13 @@ void Run::look_for_callers(const Callers& callers) {
                                                  where) == state.left_out.end();
           return !looked_into && names_one(seen);
         };
-        auto unit = load(number->second, *bytes, focus);
+        BoundsReached bounds{};
+        std::unique_ptr<Unit> unit;
+        {
+          const BoundsScope scope(bounds);
+          unit = load(number->second, *bytes, focus);
+        }
+        take_bounds(number->second, bounds, *bytes);
         if (!unit) return;
         note_calls(*unit, {}, state);
         std::vector<ByteRange> rest;

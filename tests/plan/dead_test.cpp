@@ -2,7 +2,7 @@
 // it keeps reading what `kept` names.
 #include <gtest/gtest.h>
 
-#include "rewriter/plan/planner.hpp"
+#include "rewriter/plan/dead.hpp"
 #include "tests/frontend/lowered.hpp"
 #include "tests/frontend/row_name.hpp"
 
@@ -34,7 +34,7 @@ TEST_P(Dead, Statements) {
   }
   ASSERT_EQ(kept.size(), GetParam().kept.size());
   std::vector<std::string> dead;
-  for (graph::StatementId s : dead_statements(g, g.results.back(), kept, {})) {
+  for (graph::StatementId s : Reads(g).dead_statements({g.results.back(), kept, {}, {}})) {
     dead.emplace_back(lowered.unit->source().slice(g.statements[s].range));
   }
   const std::vector<std::string> want(GetParam().dead.begin(), GetParam().dead.end());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <fstream>
 #include <functional>
 
 #include "rewriter/plan/engine.hpp"
@@ -271,6 +272,86 @@ TEST(Growth, RecognisedComputations) {
                });
       },
       1);
+}
+
+// Guards of one function, each recognised against all of it.
+TEST(Growth, RecognisedComputationsOfOneFunction) {
+  expect_linear(
+      500,
+      [](size_t n) {
+        return kHead + "def f(x):\n" +
+               times(n,
+                     [](size_t) {
+                       return "    s = x - x.amax(dim=-1, keepdim=True)\n"
+                              "    x = x + torch.softmax(s, dim=-1)\n";
+                     }) +
+               "    return x\n";
+      },
+      1);
+}
+
+TEST(Growth, RecognisedComputationsThatStay) {
+  expect_linear(
+      500,
+      [](size_t n) {
+        return kHead + "def f(x):\n" +
+               times(n,
+                     [](size_t) {
+                       return "    s = x - x.amax(dim=-1, keepdim=True)\n"
+                              "    x = s * torch.softmax(s, dim=-1)\n";
+                     }) +
+               "    return x\n";
+      },
+      1);
+}
+
+// The shipped rules under further ids, against code that is like theirs and not quite.
+TEST(Growth, RulesOfTheKindsThatShip) {
+  const auto with = [](size_t n) {
+    const ScratchFolder folder;
+    size_t made = 0;
+    for (size_t copy = 0; made < n; ++copy) {
+      for (const char* name : {"norm", "rotary", "softmax", "modulation", "attention_by_hand"}) {
+        std::ifstream in(std::string(REFIT_RULES_DIR) + "/" + name + ".yaml");
+        std::string line, text;
+        while (std::getline(in, line)) {
+          if (line.starts_with("  - id: ")) {
+            line += "-copy-" + std::to_string(copy);
+            ++made;
+          }
+          text += line + "\n";
+        }
+        folder.put(name + std::to_string(copy) + ".yaml", text);
+      }
+    }
+    auto rules = RuleSet::load({REFIT_RULES_DIR, folder.path()},
+                               std::string(REFIT_RULES_DIR) + "/catalogue");
+    EXPECT_TRUE(rules) << rules.error().message;
+    return rules;
+  };
+  const std::string text =
+      kHead + times(20, [](size_t i) {
+        const std::string s = std::to_string(i);
+        return "def norm" + s +
+               "(x, w):\n    v = x.pow(2).mean(-1, keepdim=True)\n"
+               "    return w * x / (v * torch.rsqrt(v + 1e-6))\n"
+               "def turn" +
+               s +
+               "(x, cos, sin):\n    a, b = x.chunk(2, dim=-1)\n"
+               "    return x * cos + torch.cat((b, a), dim=-1) * sin\n"
+               "def weigh" +
+               s +
+               "(q, k, v, m):\n    w = (q @ k.transpose(-2, -1)) * 0.5 + m\n"
+               "    w = torch.softmax(w.clamp(min=-5) * w, dim=-1)\n    return w @ v @ v\n"
+               "def act" +
+               s + "(x):\n    return x * torch.sigmoid(1.5 * x) * (1 + x) + x\n";
+      });
+  const auto few = with(125), many = with(500);
+  ASSERT_TRUE(few && many);
+  const double none = migrate(text).seconds;
+  const Ran small = migrate(text, *few), large = migrate(text, *many);
+  EXPECT_LT(large.seconds - none, 8 * std::max(small.seconds - none, 0.05))
+      << none << " s, " << small.seconds << " s, " << large.seconds << " s";
 }
 
 // Rules of their own: calls by name, and values made of the operations that every line has.

@@ -16,6 +16,16 @@ def test_no_file_gave_a_problem(migrated):
     assert migrated.report.content["problems"] == []
 
 
+def test_no_bound_was_reached(migrated):
+    """No search ended at its bound, nor was anything nested too deeply to be followed (issue 4)."""
+    said = [
+        note
+        for note in migrated.report.content["notes"]
+        if note.startswith("bound: ") or "nested more deeply than is followed" in note
+    ]
+    assert said == []
+
+
 def test_changed_files_are_those_reported(migrated):
     """A file is written exactly if the report has a site rewritten in it."""
     written = set(migrated.report.content["files"]["written"])

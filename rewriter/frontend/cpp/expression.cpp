@@ -218,6 +218,7 @@ ValueId Lowering::expression(const clang::Expr* node) {
   if (++depth_ > kDepthBound) {
     --depth_;
     impure_ = true;
+    unit_.too_deep.push_back(range_or_empty(node->getSourceRange()));
     return opaque("nested too deeply", {}, node);
   }
   ValueId id = inner(bare(node));

@@ -47,8 +47,8 @@ class Speller {
     if (g_[root].statement != kNone) time_ = g_.statements[g_[root].statement].time;
   }
 
-  std::optional<std::string> spell(ValueId id, int depth = 0) const {
-    if (id == kNone || depth > 16) return std::nullopt;
+  std::optional<std::string> spell(ValueId id) const {
+    if (id == kNone) return std::nullopt;
     const Value& v = g_[id];
     if (v.range.size() != 0 && root_.contains(v.range) && v.range.size() < root_.size()) {
       return std::string(unit_.source().slice(v.range));
@@ -267,6 +267,7 @@ __attribute__((visibility("default"))) const char* refit_cpp_version() { return 
 __attribute__((visibility("default"))) refit::Frontend* refit_cpp_make_frontend(
     const refit::cpp::Settings& settings, const refit::Catalogue& catalogue,
     const refit::Isomorphisms& isomorphisms) {
+  refit::hand_reached_to(settings.reached);
   return new refit::cpp::CppFrontend(settings, catalogue, isomorphisms);
 }
 }

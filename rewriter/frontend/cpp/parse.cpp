@@ -13,6 +13,7 @@
 #include <llvm/Support/VirtualFileSystem.h>
 
 #include "rewriter/frontend/cpp/lowering.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::cpp {
 
@@ -201,6 +202,7 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
     for (size_t i = known; i < out.missing.size(); ++i) {
       empty.push_back(place.include + "/" + out.missing[i]);
     }
+    if (last) reached(Bound::header_rounds, 0);
   }
   return out;
 }

@@ -8,12 +8,15 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/isomorphisms.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::cpp {
 
 struct Settings {
   std::string root;       // of the repository; its compile_commands.json is looked for there
   std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
+  void (*reached)(Bound,
+                  uint32_t) = refit::reached;  // counts in the program what is reached in here
 };
 
 // The front end from `../lib/refit_cpp.so` beside the program's folder, or from the file that

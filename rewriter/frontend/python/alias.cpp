@@ -5,6 +5,8 @@
 
 #include "rewriter/frontend/python/lowering.hpp"
 
+#include "rewriter/text/bounds.hpp"
+
 namespace refit::python {
 
 using graph::Kind;
@@ -14,7 +16,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr size_t kRootBound = 256;     // a value of more roots may share storage with anything
+constexpr size_t kRootBound = 2048;    // a value of more roots may share storage with anything
 constexpr size_t kUpdateBound = 1024;  // stores into one tensor that are followed back
 bool forgotten(const Value& v) {
   return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
@@ -116,12 +118,16 @@ const FunctionLowering::Roots& FunctionLowering::roots(ValueId start) {
       if (out.ids != nullptr || out.unbounded) break;
       merged.insert(merged.end(), other.ids->begin(), other.ids->end());
       out.unbounded = merged.size() > 16 * kRootBound;
+      if (out.unbounded) reached(Bound::storage_roots, g()[id].range.begin);
     }
     if (out.ids == nullptr) {
       if (itself) merged.push_back(id);
       std::sort(merged.begin(), merged.end());
       merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
-      out.unbounded = out.unbounded || merged.size() > kRootBound;
+      if (!out.unbounded && merged.size() > kRootBound) {
+        reached(Bound::storage_roots, g()[id].range.begin);
+        out.unbounded = true;
+      }
       if (out.unbounded) merged.clear();
       out.ids = std::make_shared<const std::vector<ValueId>>(std::move(merged));
     }
@@ -172,7 +178,11 @@ bool FunctionLowering::escaped(ValueId id) {
   }
   size_t steps = 0;
   for (ValueId at = id; at != kNone; ++steps) {
-    if (seen_[at] || steps > kUpdateBound) return true;
+    if (seen_[at]) return true;
+    if (steps > kUpdateBound) {
+      reached(Bound::store_chain, g()[id].range.begin);
+      return true;
+    }
     at = g()[at].kind == Kind::update ? g()[at].operands[0] : kNone;
   }
   return false;

@@ -6,6 +6,7 @@
 #include "rewriter/frontend/python/only_reads.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::python {
 
@@ -13,6 +14,13 @@ using graph::Kind;
 using graph::kNone;
 using graph::Value;
 using graph::ValueId;
+
+namespace {
+
+constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
+constexpr int kHelperNesting = 60;  // of the expression that the call stands in
+
+}  // namespace
 
 std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
     const std::vector<Parameter>& parameters, ValueId receiver, std::vector<Argument>& arguments,
@@ -215,7 +223,10 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   ValueId object = kNone;  // whose method it is
   auto method = unit_.methods.find(index_);
   TSNode definition = definition_of(callee, &object);
-  if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
+  if (!present(definition)) return std::nullopt;
+  if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
+    reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
+            ts_node_start_byte(node));
     return std::nullopt;
   }
   // One that calls itself would be looked into again and again.

@@ -4,13 +4,20 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
 
 namespace refit::python {
 
 namespace {
 
-constexpr int kDepthBound = 16;  // of an expression that is shown to be a number
+constexpr int kDepthBound = 64;  // of an expression that is shown to be a number
+
+bool too_deep(TSNode value, int depth) {
+  if (depth <= kDepthBound && !stack_is_low()) return false;
+  reached(Bound::attribute_text, ts_node_start_byte(value));
+  return true;
+}
 
 std::string_view last_component(std::string_view name) {
   size_t dot = name.rfind('.');
@@ -312,7 +319,7 @@ const Operation* ClassFacts::layer(TSNode call) {
 }
 
 bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
-  if (ts_node_is_null(value) || stack_is_low()) return false;
+  if (ts_node_is_null(value) || too_deep(value, 0)) return false;
   value = without_parentheses(value);
   if (is(value, "none")) return true;  // calling it would fail
   if (is(value, "conditional_expression")) {
@@ -335,7 +342,7 @@ bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view 
 }
 
 bool ClassFacts::over_last_axis(TSNode value) {
-  if (ts_node_is_null(value) || stack_is_low()) return false;
+  if (ts_node_is_null(value) || too_deep(value, 0)) return false;
   value = without_parentheses(value);
   if (is(value, "none")) return true;
   if (is(value, "conditional_expression")) {
@@ -386,7 +393,7 @@ bool ClassFacts::number(const std::string& class_name, std::string_view attribut
 
 // What a size is written as: `head_dim`, `self.head_dim`, `(dim // num_heads)`.
 bool ClassFacts::size(TSNode value, int depth) const {
-  if (depth > kDepthBound) return false;
+  if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
   if (is(value, "identifier") || is(value, "attribute")) return true;
   bool quotient = is(value, "binary_operator") && text_at(field(value, "operator")) == "//";
@@ -397,7 +404,7 @@ bool ClassFacts::size(TSNode value, int depth) const {
 // Arithmetic that gives a number: a root of a size (`head_dim ** -0.5`, `1 / math.sqrt(d)`), a
 // literal, products of such. A name alone shows nothing, unless its parameter is a number.
 bool ClassFacts::numeric(TSNode value, int depth) const {
-  if (depth > kDepthBound) return false;
+  if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
   std::string_view type = type_of(value);
   if (type == "integer" || type == "float") return true;

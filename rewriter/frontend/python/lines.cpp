@@ -8,7 +8,7 @@ namespace refit::python {
 
 namespace {
 
-constexpr int kFieldDepth = 64;  // f-strings inside f-strings
+constexpr int kFieldDepth = 200;  // f-strings inside f-strings; Python has 150
 
 // Bytes at which the scan of a line has something to do.
 constexpr std::array<bool, 256> kSpecial = [] {

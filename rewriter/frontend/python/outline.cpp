@@ -26,7 +26,7 @@ bool is_dotted(std::string_view text) {
   }
 }
 
-constexpr int kTargetDepth = 100;  // brackets around what is assigned to
+constexpr int kTargetDepth = 200;  // brackets around what is assigned to; Python has no more
 
 class Scanner {
  public:

@@ -442,13 +442,15 @@ std::optional<std::string> Project::resolve(const std::string& qualified, std::s
     auto known = resolved_.find(qualified);
     if (known != resolved_.end()) return told(known->second);
   }
-  Meaning out = resolve(qualified, 0);
+  std::set<std::string> asked;
+  Meaning out = resolve(qualified, asked);
   std::unique_lock lock(mutex_);
   return told(resolved_.emplace(qualified, std::move(out)).first->second);
 }
 
-Project::Meaning Project::resolve(const std::string& qualified, int depth) {
-  if (depth > 16) return {};
+// `asked`: the names on the way, none of which is looked for twice.
+Project::Meaning Project::resolve(const std::string& qualified, std::set<std::string>& asked) {
+  if (!asked.insert(qualified).second) return {};
   // The longest prefix that is a module of the project, short of the whole name.
   for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
        dot = qualified.rfind('.', dot - 1)) {
@@ -463,7 +465,7 @@ Project::Meaning Project::resolve(const std::string& qualified, int depth) {
     auto found = m->names.bindings.find(head);
     if (found == m->names.bindings.end()) {
       for (const std::string& star : m->names.stars) {
-        Meaning through = resolve(star + "." + rest, depth + 1);
+        Meaning through = resolve(star + "." + rest, asked);
         if (through.name && *through.name != star + "." + rest) return through;
       }
       return {qualified, ""};  // a lazily made attribute: the name stands for itself
@@ -485,7 +487,7 @@ Project::Meaning Project::resolve(const std::string& qualified, int depth) {
     if (!one) return {std::nullopt, qualified + " may be bound in more than one way"};
     std::string next = *one + tail;
     if (next == qualified) return {next, ""};
-    return resolve(next, depth + 1);
+    return resolve(next, asked);
   }
   std::string elsewhere = replaced_outside(qualified);
   if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};

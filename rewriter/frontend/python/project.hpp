@@ -118,7 +118,7 @@ class Project {
     std::optional<std::string> name;
     std::string why;  // there is none
   };
-  Meaning resolve(const std::string& qualified, int depth);
+  Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
   std::string stored_at(const ReplacedNames::Place* place) const;
   std::unique_ptr<Module> read_module(const std::string& name) const;
   void read_unnoted();

@@ -8,6 +8,7 @@
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/text/bounds.hpp"
 
 namespace refit::python {
 
@@ -20,6 +21,8 @@ using graph::Value;
 using graph::ValueId;
 
 namespace {
+
+constexpr int kSpellingBound = 16;  // views and attributes inside one another
 
 std::string python_literal(const Literal& literal) {
   switch (literal.kind) {
@@ -45,7 +48,11 @@ class Speller {
   }
 
   std::optional<std::string> spell(ValueId id, int depth = 0) {
-    if (id == kNone || depth > 16) return std::nullopt;
+    if (id == kNone) return std::nullopt;
+    if (depth > kSpellingBound) {
+      reached(Bound::spelling, g_[id].range.begin);
+      return std::nullopt;
+    }
     const Value& v = g_[id];
     if (v.range.size() != 0 && root_range_.size() != 0 && root_range_.contains(v.range) &&
         v.range.size() < root_range_.size()) {

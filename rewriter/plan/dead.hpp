@@ -1,0 +1,69 @@
+// What a change leaves without a reader: the statements that only served what it replaces, and
+// whether a value is needed without them. A graph's reads are counted once; a change takes some
+// away, and what it costs to follow those does not depend on the size of the function. Entry
+// points: Reads::dead_statements, Reads::without.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "rewriter/graph/graph.hpp"
+
+namespace refit {
+
+// What is rewritten: `root` is replaced and reads only `kept`; `gone` values are replaced by text
+// and read nothing; the effects of `accounted` values are part of what is replaced.
+struct Replaced {
+  graph::ValueId root = graph::kNone;
+  std::vector<graph::ValueId> kept;
+  std::set<graph::ValueId> gone;
+  std::set<graph::ValueId> accounted;
+};
+
+class Reads {
+ public:
+  explicit Reads(const graph::Graph& graph);
+
+  // The statements that only serve values which a change no longer needs, ascending.
+  std::vector<graph::StatementId> dead_statements(const Replaced& change) const;
+
+  // Whether one of some values is made of `id`, or is it.
+  bool reach(const std::vector<graph::ValueId>& values, graph::ValueId id) const;
+
+  // What is still needed once a change is made and statements are gone.
+  class Rest {
+   public:
+    bool needs(graph::ValueId id) const;
+
+   private:
+    friend class Reads;
+    explicit Rest(const Reads& reads) : reads_(reads) {}
+    void make(const Replaced& change);
+    void add_read(graph::ValueId id);
+    void take_read(graph::ValueId id);
+    void take_statement(graph::StatementId id);
+    void settle();
+
+    const Reads& reads_;
+    const Replaced* change_ = nullptr;
+    std::unordered_map<graph::ValueId, uint32_t> added_, taken_;
+    std::unordered_set<graph::ValueId> ended_;  // needed before, and no more
+    std::vector<graph::ValueId> ending_, just_ended_;
+  };
+  Rest without(const Replaced& change, const std::set<graph::StatementId>& dead) const;
+
+ private:
+  bool kept_by_statement(graph::DefinitionId id) const;
+
+  const graph::Graph& g_;
+  std::vector<bool> needed_;
+  std::vector<uint32_t> reads_;              // of a value, by what is needed
+  std::vector<uint32_t> statement_reads_;    // by statements
+  std::vector<uint32_t> statement_effects_;  // of a statement: values of it that have an effect
+  std::vector<uint32_t> height_;             // of a value: above that of all its operands
+};
+
+}  // namespace refit
