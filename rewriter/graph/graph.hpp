@@ -117,6 +117,7 @@ class Graph {
   std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
+  std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of a private method that were seen through, and the class that defines it: true as long
   // as no class of another file overrides it.
   std::map<ValueId, std::string> methods_seen;
@@ -143,6 +144,11 @@ class Graph {
   // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
   bool used_by_statement(ValueId id) const;
   void forget_derived() { users_ready_ = false; }
+  // Values from this one on are taken back.
+  void forget_layers(ValueId from) {
+    instances.erase(instances.lower_bound(from), instances.end());
+    elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
+  }
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
   ValueId argument(ValueId op, std::string_view parameter) const;

@@ -18,6 +18,18 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   std::vector<PlannedSite> regions;
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     const Value& v = g_[id];
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
+    for (size_t rule : planner_.rules_.pattern_rules) {
+      if (!enabled[rule]) continue;
+      auto site = region_site(planner_.rules_.rules[rule], id);
+      if (site) regions.push_back(std::move(*site));
+    }
+  }
+  std::set<ValueId> taken;
+  regions = largest(std::move(regions), taken);
+  note_regions(regions);
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    const Value& v = g_[id];
     if (v.kind == Kind::op || v.kind == Kind::call) {
       auto found =
           v.op == nullptr ? planner_.rules_.by_callee.end() : planner_.rules_.by_callee.find(v.op);
@@ -32,19 +44,32 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
     if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
     if (!v.inlined && (v.kind == Kind::symbol || v.kind == Kind::call)) handed_on(id, enabled, out);
-    for (size_t rule : planner_.rules_.pattern_rules) {
-      if (!enabled[rule]) continue;
-      auto site = region_site(planner_.rules_.rules[rule], id);
-      if (site) regions.push_back(std::move(*site));
-    }
   }
-  // The largest explanation of a value wins.
+  for (PlannedSite& site : regions) {
+    if (site.rewritten) {
+      // A call that is part of it goes with it.
+      auto part = [&](const PlannedSite& other) {
+        return other.site_function == function_ && other.interior.size() == 1 &&
+               site.interior.contains(*other.interior.begin());
+      };
+      out.erase(std::remove_if(out.begin(), out.end(), part), out.end());
+      set_region_layout(site);
+    }
+    out.push_back(std::move(site));
+  }
+  keep_together(out);
+  anchors(enabled, taken, out);
+}
+
+// The largest explanation of a value wins; `taken` gets what the winners explain.
+std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
+                                              std::set<ValueId>& taken) {
   std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
     if (a.rewritten != b.rewritten) return a.rewritten;
     return a.interior.size() > b.interior.size();
   });
-  std::set<ValueId> taken;
   std::map<ValueId, std::string> owner;
+  std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
@@ -59,18 +84,9 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
     for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
     taken.insert(site.interior.begin(), site.interior.end());
-    if (site.rewritten) {
-      // A call that is part of it goes with it.
-      auto part = [&](const PlannedSite& other) {
-        return other.site_function == function_ && other.interior.size() == 1 &&
-               site.interior.contains(*other.interior.begin());
-      };
-      out.erase(std::remove_if(out.begin(), out.end(), part), out.end());
-    }
     out.push_back(std::move(site));
   }
-  keep_together(out);
-  anchors(enabled, taken, out);
+  return out;
 }
 
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {

@@ -17,7 +17,10 @@ using graph::kNone;
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                                const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
-    : project_(root, files, module_roots), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
+    : project_(root, files, module_roots),
+      catalogue_(catalogue),
+      isomorphisms_(isomorphisms),
+      others_(project_, catalogue) {}
 
 namespace {
 
@@ -37,24 +40,6 @@ void find_errors(TSNode root, std::vector<ByteRange>& out) {
   }
   std::sort(out.begin(), out.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-}
-
-// A function that says `global NAME` may bind the module's name again.
-void add_globals(PythonUnit& unit) {
-  if (unit.text().find("global ") == std::string_view::npos) return;
-  std::vector<TSNode> work{unit.tree.root()};
-  while (!work.empty()) {
-    TSNode node = work.back();
-    work.pop_back();
-    if (is(node, "global_statement")) {
-      for (TSNode name : children_of(node)) {
-        unit.names.names.bindings[std::string(text_of(unit.text(), name))].push_back(
-            {Binding::Kind::other, "", range_of(node), true});
-      }
-      continue;
-    }
-    for (TSNode child : children_of(node)) work.push_back(child);
-  }
 }
 
 std::string with_holes(std::string_view code) {
@@ -105,8 +90,8 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
-  add_globals(*unit);
-  lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
+  add_globals(unit->tree.root(), unit->text(), unit->names);
+  lower_unit(*unit, {project_, catalogue_, isomorphisms_, false, &others_});
   return unit;
 }
 
@@ -213,6 +198,11 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   auto annotated = unit.annotated.find({function, v.operands[0]});
   if (self ? method == unit.methods.end() : annotated == unit.annotated.end()) return out;
   const std::string& owner = self ? method->second : annotated->second;
+  if (!self && object.literal.kind == Literal::Kind::symbol &&
+      !object.literal.text.starts_with(unit.module + ".")) {
+    out.over_last_axis = others_.over_last_axis(object.literal.text, v.text);
+    return out;
+  }
   out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
   if (out.elsewhere) return out;
   out.text = unit.classes->text(owner, v.text);

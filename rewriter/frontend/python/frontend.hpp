@@ -59,6 +59,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   mutable Project project_;
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;
+  mutable OtherClasses others_;
 };
 
 // Internal to the folder -------------------------------------------------------------------------

@@ -506,25 +506,7 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
-  unit.classes = std::make_unique<ClassFacts>(
-      unit.text(), context.catalogue,
-      [&unit, &project = context.project](std::string_view dotted) -> std::optional<std::string> {
-        auto bound = unit.names.names.bindings.find(dotted.substr(0, dotted.find('.')));
-        if (bound == unit.names.names.bindings.end()) return std::nullopt;
-        auto meaning = project.meaning(bound->second, nullptr);
-        if (!meaning) return std::nullopt;
-        size_t dot = dotted.find('.');
-        return project.resolve(
-            dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
-      },
-      [&unit, &project = context.project](TSNode statement,
-                                          std::string_view local) -> std::optional<std::string> {
-        for (const Imported& name :
-             imported_names(statement, unit.text(), unit.names.name, unit.names.package)) {
-          if (name.local == local) return project.resolve(name.qualified);
-        }
-        return std::nullopt;
-      });
+  unit.classes = class_facts(unit.text(), unit.names, context.catalogue, context.project);
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;
     std::string name(text_of(unit.text(), field(s, "name")));

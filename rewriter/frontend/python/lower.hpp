@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/frontend/python/unit.hpp"
 #include "rewriter/graph/isomorphisms.hpp"
@@ -18,6 +19,7 @@ struct LoweringContext {
   const Catalogue& catalogue;
   const Isomorphisms* isomorphisms = nullptr;  // null while the isomorphisms themselves load
   bool pattern = false;                        // identifiers with the hole prefix are holes
+  OtherClasses* others = nullptr;              // null for patterns
 };
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";
