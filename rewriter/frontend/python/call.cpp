@@ -382,6 +382,10 @@ ValueId FunctionLowering::call(TSNode node) {
       if (base.kind != Kind::literal && own_attribute(callee) == nullptr) {
         op = context_.catalogue.method(c.text);
       }
+      if (op != nullptr && !context_.pattern &&
+          !context_.project.replaced_outside("Tensor." + c.text).empty()) {
+        op = nullptr;
+      }
       if (op != nullptr) receiver = c.operands[0];
     }
   } else {

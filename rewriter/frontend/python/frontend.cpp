@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 
 #include "rewriter/frontend/python/choose.hpp"
@@ -91,6 +92,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   add_globals(unit->tree.root(), unit->text(), unit->names);
+  add_bound_by_text(unit->text(), unit->names);
   lower_unit(*unit, {project_, catalogue_, isomorphisms_, false, &others_});
   return unit;
 }

@@ -353,10 +353,11 @@ void FunctionLowering::import(TSNode node) {
 void FunctionLowering::settle(ValueId id) {
   if (unsettled_.erase(id) == 0) return;
   Value& v = g()[id];
-  if (auto meaning = context_.project.resolve(v.text)) {
+  if (auto meaning = context_.project.resolve(v.text, &v.literal.text)) {
     v.text = *meaning;
   } else {
     v.kind = Kind::unknown;
+    v.text = v.text.substr(v.text.rfind('.') + 1);
   }
 }
 

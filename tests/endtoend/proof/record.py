@@ -186,7 +186,7 @@ def _readings(report: migration.Report) -> list[str]:
     allowed = gone + kept - share["contract"]
     rows = [
         "",
-        f"Each was read by hand ([transposes_kept.json](../tests/score/{KEPT.name})). Of the {kept} "
+        f"Each was read by hand ([{KEPT.name}](../tests/score/{KEPT.name})). Of the {kept}",
         f"transposes {share['contract']} are such as the contract itself keeps: another reader takes",
         "the same tensors as they are, or a function that others call makes or reads heads before",
         f"tokens. Of the other {allowed} {gone} are absorbed ({gone / allowed:.0%}); for "

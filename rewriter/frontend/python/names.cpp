@@ -1,0 +1,142 @@
+// What a name means where a function of Python reads it: the module's bindings, those of functions
+// around, star imports, Python's own, and what binds names of a module from inside functions. Entry
+// points: FunctionLowering::symbol_of and candidates, add_globals, add_bound_by_text.
+#include <algorithm>
+
+#include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
+  for (auto s = scope_->parent; s; s = s->parent) {
+    if (!s->locals.contains(name)) continue;
+    auto found = s->names.bindings.find(name);
+    if (found == s->names.bindings.end()) return std::nullopt;
+    for (const Binding& b : found->second) {
+      if (b.kind != Binding::Kind::import) return std::nullopt;
+    }
+    auto one = context_.project.meaning(found->second, why);
+    return one ? context_.project.resolve(*one, why) : std::nullopt;
+  }
+  auto found = unit_.names.names.bindings.find(name);
+  if (found != unit_.names.names.bindings.end()) {
+    const auto& list = found->second;
+    for (const std::string& star : unit_.names.names.stars) {
+      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
+      if (m != nullptr && m->names.bindings.contains(name)) {
+        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
+        return std::nullopt;
+      }
+    }
+    bool imported =
+        std::ranges::any_of(list, [](const Binding& b) { return b.kind == Binding::Kind::import; });
+    std::string elsewhere =
+        context_.pattern ? "" : context_.project.replaced(unit_.module, name, imported);
+    if (!elsewhere.empty()) {
+      if (why != nullptr) *why = std::move(elsewhere);
+      return std::nullopt;
+    }
+    // An alias at module level, bound once to a dotted name, means what that name means.
+    if (list.size() == 1 && list[0].kind == Binding::Kind::assignment &&
+        !list[0].qualified.empty() && !list[0].guarded) {
+      std::string head = list[0].qualified.substr(0, list[0].qualified.find('.'));
+      std::string tail = list[0].qualified.substr(head.size());
+      auto base = unit_.names.names.bindings.find(head);
+      if (head != name && base != unit_.names.names.bindings.end()) {
+        auto one = context_.project.meaning(base->second, why);
+        if (one) return context_.project.resolve(*one + tail, why);
+      }
+      return std::nullopt;
+    }
+    auto one = context_.project.meaning(list, why);
+    if (!one) return std::nullopt;
+    return context_.project.resolve(*one, why);
+  }
+  for (const std::string& star : unit_.names.names.stars) {
+    std::string candidate = star + "." + std::string(name);
+    if (context_.catalogue.find(candidate) != nullptr) return candidate;
+    if (context_.project.has_module(star)) {
+      const Module* m = context_.project.module(star);
+      if (m != nullptr && m->names.bindings.contains(name)) {
+        return context_.project.resolve(candidate);
+      }
+    } else if (why != nullptr) {
+      *why = "it may come from `from " + star + " import *`";
+    }
+  }
+  // Python's own, unless a module that is not read may bind it, too.
+  bool all_read = std::ranges::all_of(unit_.names.names.stars, [&](const std::string& star) {
+    return context_.project.has_module(star);
+  });
+  std::string own = "builtins." + std::string(name);
+  if (all_read && context_.catalogue.find(own) != nullptr) return own;
+  return std::nullopt;
+}
+
+// What a name of the module may mean where it does not mean one thing.
+std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
+  std::vector<std::string> out;
+  const auto& module_names = unit_.names.names.bindings;
+  auto found = module_names.find(name);
+  if (found == module_names.end()) return out;
+  for (const Binding& b : found->second) {
+    std::optional<std::string> one;
+    if (b.kind == Binding::Kind::import) one = context_.project.resolve(b.qualified);
+    if (b.kind == Binding::Kind::assignment && !b.qualified.empty()) {
+      std::string head = b.qualified.substr(0, b.qualified.find('.'));
+      auto base = head == name ? module_names.end() : module_names.find(head);
+      if (base == module_names.end()) continue;
+      one = context_.project.meaning(base->second, nullptr);
+      if (one) one = context_.project.resolve(*one + b.qualified.substr(head.size()));
+    }
+    if (one) out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+void add_globals(TSNode root, std::string_view source, Module& module) {
+  if (source.find("global ") == std::string_view::npos) return;
+  std::vector<TSNode> work{root};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    if (is(node, "global_statement")) {
+      for (TSNode name : children_of(node)) {
+        module.names.bindings[std::string(text_of(source, name))].push_back(
+            {Binding::Kind::other, "", range_of(node), true});
+      }
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
+void add_bound_by_text(std::string_view text, Module& module) {
+  auto bind = [&](std::string_view named, std::string_view words) {
+    for (auto& [name, bindings] : module.names.bindings) {
+      bool bound = named.find('"' + name + '"') != std::string_view::npos ||
+                   named.find('\'' + name + '\'') != std::string_view::npos ||
+                   words.find(name) != std::string_view::npos;
+      if (bound) bindings.push_back({Binding::Kind::other, "", {}, true});
+    }
+  };
+  for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
+    for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
+      std::string_view rest = text.substr(at + way.size());
+      if (way == "exec(" || rest.starts_with(".update(")) {
+        bind(text, rest.substr(0, rest.find(')')));
+        continue;
+      }
+      size_t close = rest.starts_with("[") ? rest.find(']') : std::string_view::npos;
+      if (close == std::string_view::npos) continue;
+      std::string_view key = rest.substr(1, close - 1), behind = trimmed(rest.substr(close + 1, 8));
+      bool stored = behind.starts_with("=") && !behind.starts_with("==");
+      if (stored || text.substr(0, at).ends_with("del ")) {
+        bind(key.find_first_of("\"'") == std::string_view::npos ? text : key, "");
+      }
+    }
+  }
+}
+
+}  // namespace refit::python
