@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
 
@@ -393,6 +394,14 @@ ValueId FunctionLowering::call(TSNode node) {
   }
   if (op == nullptr && g()[callee].kind == Kind::symbol) {
     op = context_.catalogue.find(g()[callee].text);
+    std::string other = op == nullptr ? "" : context_.project.differs(g()[callee].text, *op);
+    if (!other.empty()) {  // the tree's own function of that name
+      Value& named = g()[callee];
+      named.kind = Kind::unknown;
+      named.text = named.text.substr(named.text.rfind('.') + 1);
+      named.literal.text = std::move(other);
+      op = nullptr;
+    }
   }
   Value v;
   v.op = op;

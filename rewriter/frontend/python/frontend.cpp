@@ -91,9 +91,11 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
+  const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_};
+  find_own_libraries(unit->names.names, unit->module, context);
   add_globals(unit->tree.root(), unit->text(), unit->names);
   add_bound_by_text(unit->text(), unit->names);
-  lower_unit(*unit, {project_, catalogue_, isomorphisms_, false, &others_});
+  lower_unit(*unit, context);
   return unit;
 }
 

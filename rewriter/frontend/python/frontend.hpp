@@ -3,6 +3,7 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/lower.hpp"
+#include "rewriter/frontend/python/other_classes.hpp"
 
 namespace refit::python {
 

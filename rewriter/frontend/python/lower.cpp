@@ -41,6 +41,7 @@ void FunctionLowering::run(TSNode definition) {
   collect_locals(body, unit_.text(), *scope_);
   Module inner = index_module(body, unit_.text(), unit_.names.name, unit_.names.package);
   scope_->names = std::move(inner.names);
+  find_own_libraries(scope_->names, unit_.module, context_);
   auto function = open(definition, StatementKind::other);
   for (TSNode node : children_of(field(definition, "parameters"))) parameter(node);
   current_ = kNone;
@@ -341,7 +342,7 @@ void FunctionLowering::import(TSNode node) {
        imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
     Value v;
     v.kind = Kind::symbol;
-    v.text = i.qualified;
+    v.text = own_library(i.qualified, unit_.module, context_);
     v.statement = id;
     ValueId made = g().add(std::move(v));
     unsettled_.insert(made);
@@ -507,7 +508,7 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
-  unit.classes = class_facts(unit.text(), unit.names, context.catalogue, context.project);
+  unit.classes = class_facts(unit.text(), unit.names, context);
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;
     std::string name(text_of(unit.text(), field(s, "name")));

@@ -7,12 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/frontend/python/unit.hpp"
 #include "rewriter/graph/isomorphisms.hpp"
 
 namespace refit::python {
+
+class OtherClasses;
 
 struct LoweringContext {
   Project& project;
@@ -27,6 +28,15 @@ inline constexpr std::string_view kHolePrefix = "refit_hole_";
 // The tokens of a Python operator that are rare enough to tell something; nullopt where the
 // operation is no operator or has none.
 std::optional<std::vector<std::string>> operator_spellings(std::string_view operation);
+
+// What imports of libraries mean in a module, whose folder may have its own under that name.
+void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context);
+std::string own_library(const std::string& qualified, const std::string& module,
+                        const LoweringContext& context);
+
+// The facts of a file's classes, none of them added yet; names resolve as they do in that file.
+std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& module,
+                                        const LoweringContext& context);
 
 // Fills unit.functions, project_calls and unresolved.
 void lower_unit(PythonUnit& unit, const LoweringContext& context);

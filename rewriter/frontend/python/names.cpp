@@ -1,12 +1,64 @@
 // What a name means where a function of Python reads it: the module's bindings, those of functions
 // around, star imports, Python's own, and what binds names of a module from inside functions. Entry
-// points: FunctionLowering::symbol_of and candidates, add_globals, add_bound_by_text.
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts, add_globals.
 #include <algorithm>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 
 namespace refit::python {
+
+std::string own_library(const std::string& qualified, const std::string& module,
+                        const LoweringContext& context) {
+  std::string head = qualified.substr(0, qualified.find('.'));
+  bool library = !context.pattern && context.catalogue.describes(head);
+  return library ? context.project.beside(module, qualified) : qualified;
+}
+
+void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context) {
+  for (auto& [name, bindings] : names.bindings) {
+    for (Binding& b : bindings) {
+      if (b.kind == Binding::Kind::import) b.qualified = own_library(b.qualified, module, context);
+    }
+  }
+}
+
+namespace {
+
+// What a dotted name of a module's top level stands for, where it is no other class of a known
+// name.
+std::optional<std::string> class_meaning(const Module& module, const LoweringContext& context,
+                                         std::string_view dotted) {
+  Project& project = context.project;
+  std::string_view first = dotted.substr(0, dotted.find('.'));
+  auto bound = module.names.bindings.find(first);
+  if (bound == module.names.bindings.end()) return std::nullopt;
+  auto meaning = project.meaning(bound->second, nullptr);
+  bool imported = bound->second.front().kind == Binding::Kind::import;
+  if (!meaning || !project.replaced(module.name, first, imported).empty()) return std::nullopt;
+  auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
+  const Operation* op = out ? context.catalogue.find(*out) : nullptr;
+  return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
+}
+
+}  // namespace
+
+std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& module,
+                                        const LoweringContext& context) {
+  return std::make_unique<ClassFacts>(
+      text, context.catalogue,
+      [&module, context](std::string_view dotted) {
+        return class_meaning(module, context, dotted);
+      },
+      [text, &module, context](TSNode statement,
+                               std::string_view local) -> std::optional<std::string> {
+        for (const Imported& name : imported_names(statement, text, module.name, module.package)) {
+          if (name.local != local) continue;
+          return context.project.resolve(own_library(name.qualified, module.name, context));
+        }
+        return std::nullopt;
+      });
+}
 
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
   for (auto s = scope_->parent; s; s = s->parent) {

@@ -3,29 +3,9 @@
 
 #include <algorithm>
 
-namespace refit::python {
+#include "rewriter/frontend/python/lower.hpp"
 
-std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& names,
-                                        const Catalogue& catalogue, Project& project) {
-  return std::make_unique<ClassFacts>(
-      text, catalogue,
-      [&names, &project](std::string_view dotted) -> std::optional<std::string> {
-        auto bound = names.names.bindings.find(dotted.substr(0, dotted.find('.')));
-        if (bound == names.names.bindings.end()) return std::nullopt;
-        auto meaning = project.meaning(bound->second, nullptr);
-        if (!meaning) return std::nullopt;
-        size_t dot = dotted.find('.');
-        return project.resolve(
-            dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
-      },
-      [text, &names, &project](TSNode statement,
-                               std::string_view local) -> std::optional<std::string> {
-        for (const Imported& name : imported_names(statement, text, names.name, names.package)) {
-          if (name.local == local) return project.resolve(name.qualified);
-        }
-        return std::nullopt;
-      });
-}
+namespace refit::python {
 
 struct OtherClasses::File {
   File(Source read, const std::string& module, bool package, const Catalogue& catalogue,
@@ -33,7 +13,8 @@ struct OtherClasses::File {
       : source(std::move(read)),
         tree(source.text()),
         names(index_module(tree.root(), source.text(), module, package)),
-        classes(class_facts(source.text(), names, catalogue, project)) {
+        classes(class_facts(source.text(), names, {project, catalogue})) {
+    find_own_libraries(names.names, module, {project, catalogue});
     add_globals(tree.root(), source.text(), names);
     add_bound_by_text(source.text(), names);
     std::vector<std::pair<TSNode, std::string>> work{{tree.root(), module + "."}};

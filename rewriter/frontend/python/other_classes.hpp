@@ -16,10 +16,6 @@
 
 namespace refit::python {
 
-// The facts of a file's classes, none of them added yet; names resolve as they do in that file.
-std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& names,
-                                        const Catalogue& catalogue, Project& project);
-
 class OtherClasses {
  public:
   OtherClasses(Project& project, const Catalogue& catalogue);

@@ -91,6 +91,12 @@ class Project {
   std::string replaced(const std::string& module, std::string_view name, bool imported);
   // The same for a name outside the project.
   std::string replaced_outside(std::string_view qualified);
+  // Where the project defines a library's function or class by that name itself, and in what way
+  // that is not the known one; "" where it does not, or its signature is the known one.
+  std::string differs(const std::string& qualified, const Operation& operation);
+  // What an absolute import in a module means where the folder that the module's package lies in
+  // holds that package or module, too; else `qualified`.
+  std::string beside(const std::string& module, const std::string& qualified) const;
   // Notes what one file imports from modules of the project, in passing, while its bytes are at
   // hand. Files may be noted by any number of threads at once; whoever is asked for importers first
   // reads the files that were not noted.
@@ -168,6 +174,7 @@ class Project {
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
   std::unordered_map<std::string, Meaning> resolved_;
+  std::unordered_map<std::string, std::string> differs_;
 };
 
 }  // namespace refit::python
