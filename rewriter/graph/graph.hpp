@@ -118,6 +118,8 @@ class Graph {
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
   std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
+  // Calls of functions that change nothing of what they are given.
+  std::set<ValueId> readers;
   // Calls of a private method that were seen through, and the class that defines it: true as long
   // as no class of another file overrides it.
   std::map<ValueId, std::string> methods_seen;

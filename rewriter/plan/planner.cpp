@@ -69,6 +69,7 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
     return a.interior.size() > b.interior.size();
   });
   std::map<ValueId, std::string> owner;
+  std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
   std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
@@ -79,7 +80,12 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
         auto by = owner.find(v);
         return by != owner.end() && by->second == site.finding.rule;
       });
-      if (!site.rewritten && !own) out.push_back(std::move(site));
+      std::set<ValueId>& said = refused[site.finding.rule];
+      bool part = !site.interior.empty() && said.contains(*site.interior.rbegin());
+      if (!site.rewritten && !own && !part) {
+        said.insert(site.interior.begin(), site.interior.end());
+        out.push_back(std::move(site));
+      }
       continue;
     }
     for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);

@@ -160,6 +160,8 @@ class SitePlanner {
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
 
   // Something between the parts of the computation that may change what they read.
+  // Whether a part whose type depends on autocast stands in another region of it than `root`.
+  bool cast_elsewhere(graph::ValueId root, const PlannedSite& site) const;
   std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
   SiteView region_view(ValueId root, const Bindings& bindings) const;
