@@ -123,6 +123,7 @@ class Graph {
   std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
+  std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
   // Calls of a private method that were seen through, and the class that defines it: true as long
@@ -153,6 +154,11 @@ class Graph {
   void forget_derived() { users_ready_ = false; }
   // Kept for whoever works them out (match/facts.hpp: rank_of), by value.
   std::vector<Rank>& ranks() const;
+  // Values from this one on are taken back.
+  void forget_layers(ValueId from) {
+    instances.erase(instances.lower_bound(from), instances.end());
+    elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
+  }
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
   ValueId argument(ValueId op, std::string_view parameter) const;

@@ -172,7 +172,8 @@ bool may_be_floating(const Where&, const SiteView& site, const Argument& a) {
 bool instance(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == graph::kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
-    if ((*site.graph)[call].operands[0] != a.value) continue;
+    if ((*site.graph)[call].operands[0] != a.value || site.graph->elsewhere.contains(call))
+      continue;
     if (site.attribute(a.value).elsewhere) return false;
     return std::all_of(classes.begin(), classes.end(), [&](const Operation* op) {
       return std::any_of(clause.values.begin(), clause.values.end(),

@@ -16,24 +16,8 @@ using graph::ValueId;
 
 namespace {
 
+constexpr int kSizeParts = 256;  // parts that the sizes of one view are put together from
 constexpr int kSlices = 4;  // slices of slices whose readers are asked for a rank
-
-// Sizes written one by one: their number is a rank, unless one of them is splatted.
-std::optional<int> count_sizes(const Graph& g, ValueId id) {
-  if (id == kNone) return std::nullopt;
-  const Value& v = g[id];
-  if (v.kind != Kind::tuple && v.kind != Kind::list) return std::nullopt;
-  for (ValueId item : v.operands) {
-    if (g[item].kind == Kind::starred) return std::nullopt;
-  }
-  // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
-  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) {
-    Kind only = g[v.operands[0]].kind;
-    if (only != Kind::tuple && only != Kind::list) return std::nullopt;
-    return count_sizes(g, v.operands[0]);
-  }
-  return static_cast<int>(v.operands.size());
-}
 
 class Ranks {
  public:
@@ -125,9 +109,9 @@ class Ranks {
     ValueId first = v.operands[0];
     switch (v.op->axes) {
       case AxisKind::view:
-        return count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
+        return sizes(v.operands.size() > 1 ? v.operands[1] : kNone);
       case AxisKind::permute: {
-        auto n = count_sizes(g_, v.operands.size() > 1 ? v.operands[1] : kNone);
+        auto n = sizes(v.operands.size() > 1 ? v.operands[1] : kNone);
         return n ? n : operand(first);
       }
       case AxisKind::transpose:
@@ -175,7 +159,7 @@ class Ranks {
       }
       case AxisKind::unflatten: {
         auto r = operand(first);
-        auto n = count_sizes(g_, v.operands.size() > 2 ? v.operands[2] : kNone);
+        auto n = sizes(v.operands.size() > 2 ? v.operands[2] : kNone);
         return r && n ? std::optional<int>(*r - 1 + *n) : std::nullopt;
       }
       case AxisKind::flatten: {
@@ -186,10 +170,85 @@ class Ranks {
       }
       default: {  // `torch.zeros(b, n, s)`: made from its sizes
         const auto& parameters = graph::parameters_of(v);
-        bool sizes = !parameters.empty() && parameters[0].name == "size";
-        return sizes ? count_sizes(g_, first) : std::nullopt;
+        bool made = !parameters.empty() && parameters[0].name == "size";
+        return made ? sizes(first) : std::nullopt;
       }
     }
+  }
+
+  // How many sizes are written one by one, `*x.shape[:2]` among them where `shapes` may be asked:
+  // that is a rank.
+  std::optional<int> sizes(ValueId id, bool shapes = true) {
+    if (id == kNone) return std::nullopt;
+    const Value& v = g_[id];
+    if (v.kind != Kind::tuple && v.kind != Kind::list) return std::nullopt;
+    // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
+    if (v.operands.size() == 1 && g_[v.operands[0]].kind != Kind::literal &&
+        g_[v.operands[0]].kind != Kind::starred) {
+      return part_of_sizes(v.operands[0], shapes);
+    }
+    return part_of_sizes(id, shapes);
+  }
+
+  // How many sizes a sequence of them has: one that is written out, a shape, a slice of one, or two
+  // of them joined.
+  std::optional<int> part_of_sizes(ValueId whole, bool shapes) {
+    int count = 0, steps = 0;
+    std::vector<ValueId> work{whole};
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      const Value& v = g_[id];
+      work.pop_back();
+      if (++steps > kSizeParts) {
+        reached(Bound::size_parts, g_[whole].range.begin);
+        return std::nullopt;
+      }
+      if (v.kind == Kind::tuple || v.kind == Kind::list) {
+        for (ValueId item : v.operands) {
+          const bool several = g_[item].kind == Kind::starred;
+          if (several && !shapes) return std::nullopt;
+          if (several) work.push_back(g_[item].operands[0]);
+          count += several ? 0 : 1;
+        }
+        continue;
+      }
+      if (v.kind == Kind::op && v.op->id == "operator.add" && v.operands.size() == 2) {
+        work.insert(work.end(), v.operands.begin(), v.operands.end());
+        continue;
+      }
+      auto some = shapes ? sizes_of_shape(id) : std::nullopt;
+      if (!some) return std::nullopt;
+      count += *some;
+    }
+    return count;
+  }
+
+  // How many sizes `x.shape` or a slice of it has.
+  std::optional<int> sizes_of_shape(ValueId id) const {
+    const Value& v = g_[id];
+    if (is_shape(id)) return operand(v.operands[0]);
+    if (v.kind != Kind::index || !is_shape(v.operands[0])) return std::nullopt;
+    const Value& slice = g_[v.operands[1]];
+    auto rank = operand(g_[v.operands[0]].operands[0]);
+    if (!rank || slice.kind != Kind::slice || slice.operands[2] != kNone) return std::nullopt;
+    auto bound = [&](ValueId at, int otherwise) -> std::optional<int> {
+      if (at == kNone) return otherwise;
+      auto written = literal_of(g_, at);
+      if (!written || written->kind != Literal::Kind::integer) return std::nullopt;
+      auto place = static_cast<int>(std::clamp<int64_t>(written->integer, -*rank, *rank));
+      return place < 0 ? place + *rank : place;
+    };
+    auto begin = bound(slice.operands[0], 0), end = bound(slice.operands[1], *rank);
+    if (!begin || !end) return std::nullopt;
+    return std::max(0, *end - *begin);
+  }
+
+  // `x.shape`, `x.size()`.
+  bool is_shape(ValueId id) const {
+    const Value& v = g_[id];
+    return (v.kind == Kind::attribute && v.text == "shape") ||
+           (v.kind == Kind::op && v.op->axes == AxisKind::query && v.op->id.ends_with("size") &&
+            !v.operands.empty() && (v.operands.size() < 2 || v.operands[1] == kNone));
   }
 
   // By how many axes `x[subscripts]` has fewer than x; nullopt where a subscript may be a tensor.
@@ -237,7 +296,7 @@ class Ranks {
       if (first && u.axes > 0) return u.axes;
       if (first && u.op->rank && !u.op->is_class) return u.op->rank;
       if (first && u.op->axes == AxisKind::permute) {
-        if (auto n = count_sizes(g_, u.operands.size() > 1 ? u.operands[1] : kNone)) return n;
+        if (auto n = sizes(u.operands.size() > 1 ? u.operands[1] : kNone, false)) return n;
       }
       if (u.kind == Kind::index && u.operands[0] == id) {
         if (depth == kSlices) {
@@ -256,11 +315,7 @@ class Ranks {
           }
         }
       }
-      bool shape =
-          (u.kind == Kind::attribute && u.text == "shape") ||
-          (u.kind == Kind::op && u.op->axes == AxisKind::query && u.op->id.ends_with("size") &&
-           !u.operands.empty() && (u.operands.size() < 2 || u.operands[1] == kNone));
-      if (!shape) continue;
+      if (!is_shape(user)) continue;
       for (ValueId part : g_.users(user)) {
         const Value& p = g_[part];
         if (p.kind == Kind::element && p.count > 0) return p.count;

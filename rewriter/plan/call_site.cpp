@@ -118,36 +118,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
     if (clause.kind == "unread") only_part(id, clause.number, &change.parts);
   }
   std::map<std::string, std::string> extra;
-  if (rule.rule->layout) {
-    const Layout& layout = *rule.rule->layout;
-    const std::string unknown = rank_not_shown(id, layout);
-    Absorption absorption;
-    if (!keep_layout.empty()) {
-      absorption.why_not = keep_layout;
-    } else if (unknown.empty()) {
-      absorption = absorb(g_, id, layout, layout_context());
-    } else {
-      absorption.why_not = "the rank of `" + unknown + "` is not shown";
-    }
-    if (absorption.absorbed) {
-      // Of calls that share transposes the first asks for the edits.
-      if (id == absorption.calls.front()) {
-        change.forwarded = absorption.forwarded;
-        change.exchanged = absorption.exchanged;
-        site.finding.transposes_absorbed = absorption.transposes;
-      }
-      if (absorption.calls.size() > 1) change.together = absorption.calls;
-      site.finding.absorbed = true;
-    } else {
-      extra = layout.otherwise;
-      site.finding.transposes_kept = transposes_nearby(g_, id, layout);
-      if (site.finding.transposes_kept > 0) {
-        site.finding.layout_kept = absorption.why_not;
-      } else {
-        site.finding.absorbed.reset();  // there is nothing to absorb
-      }
-    }
-  }
+  if (rule.rule->layout) set_layout(site, change, *rule.rule->layout, keep_layout, extra);
   std::set<std::string> used;
   for (const auto& [keyword, text] : rewrite->with.arguments) {
     for (const std::string& hole : holes_in(text)) used.insert(hole);
@@ -260,68 +231,6 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
   return site;
-}
-
-std::string SitePlanner::rank_not_shown(ValueId call, const Layout& layout) const {
-  for (const auto& [name, letters] : layout.operands) {
-    auto r = rank_of(g_, g_.argument(call, name));
-    if (!r || *r != static_cast<int>(letters.size())) return name;
-  }
-  return "";
-}
-
-LayoutContext SitePlanner::layout_context() const {
-  LayoutContext context;
-  context.place = [this](ValueId value) { return place_of(value); };
-  context.taken = [this](const Operation* op) {
-    auto rules = planner_.rules_.by_callee.find(op);
-    return rules != planner_.rules_.by_callee.end() &&
-           std::any_of(rules->second.begin(), rules->second.end(),
-                       [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
-  };
-  context.over_last_axis = [this](ValueId call) {
-    return g_.instances.contains(call) &&
-           frontend_.attribute(unit_, function_, g_[call].operands[0]).over_last_axis;
-  };
-  context.fellow = [this](ValueId call) -> const Layout* {
-    const Value& v = g_[call];
-    if (!frontend_.keeps_together() || enabled_ == nullptr || v.kind != Kind::op || v.inlined ||
-        v.syntax == kNone || v.range.size() == 0) {
-      return nullptr;
-    }
-    const CompiledRule* rule = rule_of(v.op, *enabled_);
-    if (rule == nullptr || !rule->rule->layout) return nullptr;
-    return rank_not_shown(call, *rule->rule->layout).empty() ? &*rule->rule->layout : nullptr;
-  };
-  return context;
-}
-
-// Calls that share transposes lose them all together: where one of them stays, the others keep
-// their layout.
-void SitePlanner::keep_together(std::vector<PlannedSite>& out) {
-  auto made = [&](ValueId root, const std::vector<ValueId>& together) {
-    return std::any_of(out.begin(), out.end(), [&](const PlannedSite& site) {
-      return site.rewritten && site.site_function == function_ && site.change.root == root &&
-             site.change.together == together;
-    });
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (PlannedSite& site : out) {
-      if (!site.rewritten || site.site_function != function_) continue;
-      const std::vector<ValueId> together = site.change.together;
-      auto missing = std::find_if(together.begin(), together.end(),
-                                  [&](ValueId root) { return !made(root, together); });
-      if (missing == together.end()) continue;
-      const ValueId root = site.change.root;
-      const CompiledRule* rule = rule_of(g_[root].op, *enabled_);
-      if (rule == nullptr) continue;
-      site = call_site(
-          *rule, root,
-          "it shares a transpose with a call that keeps its layout (" + place_of(*missing) + ")");
-      changed = true;
-    }
-  }
 }
 
 SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const {

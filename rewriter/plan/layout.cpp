@@ -81,7 +81,7 @@ class Absorber {
     for (const auto& [name, letters] : layout.operands) {
       auto axes = swap_of(letters, layout.target);
       if (!axes) return no("its layout and the target's differ by more than two axes");
-      ValueId operand = g_.argument(call, name);
+      ValueId operand = operand_of(call, name);
       if (operand == kNone) return no("`" + name + "` is not passed");
       Flip flip{axes->first, axes->second, static_cast<int>(letters.size())};
       if (!enter(operand, flip, "`" + name + "`")) return false;
@@ -92,13 +92,30 @@ class Absorber {
                  "the result");
   }
 
-  // A call whose layout changes, this one or another that shares something with it.
-  bool changes(ValueId call) {
-    if (calls_.contains(call)) return true;
-    const Layout* layout = context_.fellow ? context_.fellow(call) : nullptr;
-    if (layout == nullptr) return false;
+  // The computation that a value belongs to, where one that becomes a call does.
+  const LayoutRegion* region_of(ValueId id) const {
+    return context_.region ? context_.region(id) : nullptr;
+  }
+
+  ValueId operand_of(ValueId call, const std::string& name) const {
+    const LayoutRegion* region = region_of(call);
+    if (region == nullptr) return g_.argument(call, name);
+    auto found = region->operands.find(name);
+    return found == region->operands.end() ? kNone : found->second;
+  }
+
+  // The call whose layout changes, this one or another that shares something with it, that a value
+  // is, or is a part of; kNone where it is none.
+  ValueId changes(ValueId value) {
+    const LayoutRegion* region = region_of(value);
+    const ValueId call = region != nullptr ? region->root : value;
+    if (calls_.contains(call)) return call;
+    const Layout* layout = region != nullptr ? region->layout
+                           : context_.fellow ? context_.fellow(call)
+                                             : nullptr;
+    if (layout == nullptr) return kNone;
     calls_[call] = layout;
-    return join(call, *layout);
+    return join(call, *layout) ? call : kNone;
   }
 
   bool spread() {
@@ -109,7 +126,7 @@ class Absorber {
         reached(Bound::layout_region, g_[call_].range.begin);
         return no("too much code depends on the layout");
       }
-      if (!changes(id) && !made(id)) return false;
+      if (changes(id) == kNone && !made(id)) return false;
       if (!readers(id)) return false;
     }
     if (foreign_) return no("part of the way stands in a helper's own text");
@@ -117,6 +134,15 @@ class Absorber {
     for (ValueId id : gone_) {
       if (region_.contains(id) && region_.contains(g_[id].operands[0])) {
         return no("a transposition stands between two values that change");
+      }
+    }
+    for (const auto& [call, layout] : calls_) {
+      const LayoutRegion* region = region_of(call);
+      if (region == nullptr) continue;
+      for (ValueId part : region->interior) {
+        if (part != call && (region_.contains(part) || gone_.contains(part))) {
+          return no("a part of the computation would have to change by itself");
+        }
       }
     }
     return transposes_ > 0 || no("nothing around it is transposed");
@@ -354,8 +380,8 @@ class Absorber {
     std::vector<ValueId> readers = g_.users(id);
     for (ValueId user : readers) {
       if (unwritten(user) || gone_.contains(user) || store_target(user, readers)) continue;
-      if (changes(user)) {
-        if (!as_operand(id, user)) return no(name + " is passed twice");
+      if (ValueId call = changes(user); call != kNone) {
+        if (!as_operand(id, call)) return no(name + " is passed twice");
         continue;
       }
       if (why_.empty() && reads(user, id, flip, name)) continue;
@@ -369,6 +395,10 @@ class Absorber {
   }
 
   bool as_operand(ValueId id, ValueId call) const {
+    if (const LayoutRegion* region = region_of(call)) {
+      return std::any_of(region->operands.begin(), region->operands.end(),
+                         [&](const auto& operand) { return operand.second == id; });
+    }
     size_t times = 0, places = 0;
     for (ValueId operand : g_[call].operands) times += operand == id ? 1 : 0;
     for (const auto& [name, letters] : calls_.at(call)->operands)

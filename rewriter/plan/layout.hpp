@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,14 @@
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {
+
+// A computation that becomes a call and whose layout can change as a call's can.
+struct LayoutRegion {
+  graph::ValueId root = graph::kNone;
+  const Layout* layout = nullptr;
+  std::map<std::string, graph::ValueId> operands;  // by the layout's names
+  std::set<graph::ValueId> interior;               // what goes with it, the root among them
+};
 
 struct Absorption {
   bool absorbed = false;
@@ -31,17 +41,22 @@ struct LayoutContext {
   // The layout of another call that is to be rewritten as well and can change its layout with this
   // one; null where there is none.
   std::function<const Layout*(graph::ValueId call)> fellow;
+  // The computation that a value is a part of; null where it is part of none.
+  std::function<const LayoutRegion*(graph::ValueId value)> region{};
 };
 
 // Tries to bring `call` from the layout that its operands have to `layout.target`. Every value that
 // changes its layout with it is found, through branches, casts, norms, slices, concatenations and
 // slice stores; the search ends at transpositions, which go or change. One reader that cannot
-// follow, and nothing is absorbed. Another such call among the readers changes with it.
+// follow, and nothing is absorbed. Another such call among the readers changes with it. `call` may
+// be the root of a region.
 Absorption absorb(const graph::Graph& graph, graph::ValueId call, const Layout& layout,
                   const LayoutContext& context);
 
 // How many transpositions near the call change the order of the axes in which its layout and the
-// target's differ: what there is to absorb. 0 where an operand is shown to have another rank.
-uint32_t transposes_nearby(const graph::Graph& graph, graph::ValueId call, const Layout& layout);
+// target's differ: what there is to absorb. 0 where an operand is shown to have another rank. Of a
+// region the operands are its own.
+uint32_t transposes_nearby(const graph::Graph& graph, graph::ValueId call, const Layout& layout,
+                           const LayoutRegion* region = nullptr);
 
 }  // namespace refit

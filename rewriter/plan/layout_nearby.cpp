@@ -55,12 +55,12 @@ std::vector<int> order_of(const Graph& g, ValueId id, int rank) {
 
 class Nearby {
  public:
-  Nearby(const Graph& g, ValueId call, const Layout& layout)
-      : g_(g), call_(call), layout_(layout) {}
+  Nearby(const Graph& g, ValueId call, const Layout& layout, const LayoutRegion* region)
+      : g_(g), call_(call), layout_(layout), region_(region) {}
 
   uint32_t count() {
     for (const auto& [name, letters] : layout_.operands) {
-      ValueId operand = g_.argument(call_, name);
+      ValueId operand = region_ != nullptr ? region_->operands.at(name) : g_.argument(call_, name);
       auto axes = swap_of(letters, layout_.target);
       auto rank = rank_of(g_, operand);
       const auto letters_count = static_cast<int>(letters.size());
@@ -175,13 +175,15 @@ class Nearby {
   const Graph& g_;
   ValueId call_;
   const Layout& layout_;
+  const LayoutRegion* region_;
   std::set<ValueId> found_, seen_;
 };
 
 }  // namespace
 
-uint32_t transposes_nearby(const Graph& graph, ValueId call, const Layout& layout) {
-  return Nearby(graph, call, layout).count();
+uint32_t transposes_nearby(const Graph& graph, ValueId call, const Layout& layout,
+                           const LayoutRegion* region) {
+  return Nearby(graph, call, layout, region).count();
 }
 
 }  // namespace refit

@@ -26,6 +26,18 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   std::vector<PlannedSite> regions;
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     const Value& v = g_[id];
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
+    for (size_t rule : planner_.rules_.pattern_rules) {
+      if (!enabled[rule]) continue;
+      auto site = region_site(planner_.rules_.rules[rule], id);
+      if (site) regions.push_back(std::move(*site));
+    }
+  }
+  std::set<ValueId> taken;
+  regions = largest(std::move(regions), taken);
+  note_regions(regions);
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    const Value& v = g_[id];
     if (v.kind == Kind::op || v.kind == Kind::call) {
       auto found =
           v.op == nullptr ? planner_.rules_.by_callee.end() : planner_.rules_.by_callee.find(v.op);
@@ -40,33 +52,34 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
     if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
     if (!v.inlined && (v.kind == Kind::symbol || v.kind == Kind::call)) handed_on(id, enabled, out);
-    for (size_t rule : planner_.rules_.pattern_rules) {
-      if (!enabled[rule]) continue;
-      auto site = region_site(planner_.rules_.rules[rule], id);
-      if (site) regions.push_back(std::move(*site));
-    }
   }
-  // The largest explanation of a value wins.
+  std::set<ValueId> gone;
+  for (const PlannedSite& site : regions) {
+    if (site.rewritten) gone.insert(site.interior.begin(), site.interior.end());
+  }
+  // A call that is part of what is rewritten goes with it.
+  std::erase_if(out, [&](const PlannedSite& other) {
+    return other.interior.size() == 1 && gone.contains(*other.interior.begin());
+  });
+  for (PlannedSite& site : regions) {
+    if (site.rewritten) set_region_layout(site);
+    out.push_back(std::move(site));
+  }
+  keep_together(out);
+  anchors(enabled, taken, out);
+}
+
+// The largest explanation of a value wins; `taken` gets what the winners explain.
+std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
+                                              std::set<ValueId>& taken) {
   std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
     if (a.rewritten != b.rewritten) return a.rewritten;
     return a.interior.size() > b.interior.size();
   });
-  std::set<ValueId> taken;
   std::map<ValueId, std::string> owner;
-  const size_t calls = out.size();
-  bool rewriting = true;  // those that are come first
-  auto calls_stand = [&] {
-    if (!std::exchange(rewriting, false)) return;
-    // A call that is part of what is rewritten goes with it.
-    auto part = [&](const PlannedSite& other) {
-      return other.interior.size() == 1 && taken.contains(*other.interior.begin());
-    };
-    auto end = out.begin() + static_cast<std::ptrdiff_t>(calls);
-    out.erase(std::remove_if(out.begin(), end, part), end);
-  };
   std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
+  std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
-    if (!site.rewritten) calls_stand();
     bool free = std::none_of(site.interior.begin(), site.interior.end(),
                              [&](ValueId v) { return taken.contains(v); });
     if (!free) {
@@ -87,9 +100,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     taken.insert(site.interior.begin(), site.interior.end());
     out.push_back(std::move(site));
   }
-  calls_stand();
-  keep_together(out);
-  anchors(enabled, taken, out);
+  return out;
 }
 
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {

@@ -17,11 +17,12 @@ struct PlannedSite {
   Finding finding;
   ByteRange range;
   bool rewritten = false;
-  Change change;                      // when rewritten
-  std::set<graph::ValueId> interior;  // values that the site accounts for
-  bool definition = false;            // the site is what its function computes
-  std::string function;               // qualified name of that function
-  uint32_t site_function = 0;         // its number in the unit
+  Change change;                                   // when rewritten
+  std::set<graph::ValueId> interior;               // values that the site accounts for
+  std::map<std::string, graph::ValueId> operands;  // of a computation: what its pattern's holes are
+  bool definition = false;                         // the site is what its function computes
+  std::string function;                            // qualified name of that function
+  uint32_t site_function = 0;                      // its number in the unit
 };
 
 struct UnitPlan {

@@ -268,6 +268,15 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     }
     change.arguments.push_back(std::move(argument));
   }
+  if (rule.rule->layout) {
+    site.operands = {bindings.holes.begin(), bindings.holes.end()};
+    for (const auto& [keyword, literal] : rule.rule->layout->otherwise) {
+      NewArgument argument;
+      argument.keyword = keyword;
+      argument.text = spell_scalar(literal);
+      change.arguments.push_back(std::move(argument));
+    }
+  }
   site.definition = is_result(g_, change.root);
   site.change = change;
   site.rewritten = true;

@@ -37,6 +37,8 @@ class SitePlanner {
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
  private:
+  static std::vector<PlannedSite> largest(std::vector<PlannedSite> regions,
+                                          std::set<ValueId>& taken);
   PlannedSite new_site(const CompiledRule& rule, ValueId id);
   // A call by a rule's name whose callee the code does not show.
   void unresolved(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
@@ -90,7 +92,15 @@ class SitePlanner {
   PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
   // The operand of a call that is not shown to have the rank of its layout; "" for none.
   std::string rank_not_shown(ValueId call, const Layout& layout) const;
+  const LayoutRegion* region_at(ValueId value) const;
   LayoutContext layout_context() const;
+  // What an attention call or computation keeps or loses around it. The keywords of the fallback
+  // go into `otherwise`.
+  void set_layout(PlannedSite& site, Change& change, const Layout& layout,
+                  const std::string& keep_layout, std::map<std::string, std::string>& otherwise);
+  // Recognised computations whose calls take a layout; known before their layouts are settled.
+  void note_regions(const std::vector<PlannedSite>& regions);
+  void set_region_layout(PlannedSite& site, const std::string& keep_layout = "");
   void keep_together(std::vector<PlannedSite>& out);
   std::string place_of(ValueId id) const;  // "line 12", for messages
   // Whether the site stands inside `with NAME(…):` or a function that NAME decorates.
@@ -170,7 +180,10 @@ class SitePlanner {
   const Unit& unit_;
   const Frontend& frontend_;
   uint32_t function_;
-  const std::vector<bool>* enabled_ = nullptr;  // rules, while sites are planned
+  const std::vector<bool>* enabled_ = nullptr;      // rules, while sites are planned
+  std::map<ValueId, LayoutRegion> layout_regions_;  // by root
+  std::map<ValueId, ValueId> layout_parts_;         // of which root a value is a part
+  std::set<ValueId> rank_unknown_;                  // roots whose operands may have other axes
   const Graph& g_;
   mutable std::unique_ptr<Reads> reads_;  // made for the first recognised computation
 };

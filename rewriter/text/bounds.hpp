@@ -30,6 +30,7 @@ enum class Bound : uint8_t {
   same_values,     // pairs of values that are compared
   spelling,        // nesting of an expression that is written out again
   storage_roots,   // values that one may share storage with
+  size_parts,      // parts that the sizes of one view are put together from
   store_chain,     // stores into one tensor, one after the other
   value_kind,      // values that one is made of, asked for what it is
 };

@@ -235,6 +235,8 @@ def test_score_and_page_are_current(migrated):
         f"{len(problems)} sites differ from tests/score; if that is meant, run "
         "scripts/update_diffusers.py:\n" + "\n".join(problems[:60])
     )
+    _, unread = record.readings(migrated.report)
+    assert not unread, f"{record.KEPT.name} is not current:\n" + "\n".join(unread)
     assert record.PAGE.read_text(encoding="utf-8") == record.page(migrated.report), (
         "docs/diffusers.md is not what the report says; run scripts/update_diffusers.py"
     )

@@ -15,18 +15,12 @@ class Attention(nn.Module):
 
     def forward(self, x):
         B, N, C = x.shape
-        qkv = self.qkv(x).reshape(B, N, 3, self.num_heads, C // self.num_heads).permute(2, 0, 3, 1, 4)
+        qkv = self.qkv(x).reshape(B, N, 3, self.num_heads, C // self.num_heads).permute(2, 0, 1, 3, 4)
         q, k, v = qkv[0], qkv[1], qkv[2]
 
         # [B, heads, N, N]
 
-        x = mindiesd.attention_forward(
-            q,
-            k,
-            v,
-            scale=self.scale,
-            head_first=True,
-        ).transpose(1, 2).reshape(B, N, C)
+        x = mindiesd.attention_forward(q, k, v, scale=self.scale).reshape(B, N, C)
         x = self.proj(x)
         x = self.proj_drop(x)
         return x

@@ -4,6 +4,7 @@
 
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/only_reads.hpp"
+#include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/text/bounds.hpp"
@@ -117,6 +118,22 @@ const std::string* FunctionLowering::own_attribute(ValueId id) const {
     owner = &annotated->second;
   }
   return owner != nullptr && unit_.classes->stores(*owner, v.text) ? owner : nullptr;
+}
+
+// What `attn.to_q` is made of where another file defines the class that annotates `attn`.
+std::vector<const Operation*> FunctionLowering::declared_layers(ValueId callee, size_t operands) {
+  const Value& v = g()[callee];
+  if (context_.others == nullptr || operands != 2 || v.kind != Kind::attribute) return {};
+  const Value& object = g()[v.operands[0]];
+  bool declared = object.kind == Kind::parameter && object.text != "self" &&
+                  object.literal.kind == Literal::Kind::symbol &&
+                  !object.literal.text.starts_with(unit_.module + ".");
+  if (!declared) return {};
+  if (!moves_axes_) {
+    moves_axes_ = context_.others->moves_axes(unit_.source().slice(unit_.functions[index_].range));
+  }
+  if (!*moves_axes_) return {};
+  return context_.others->layers(object.literal.text, v.text);
 }
 
 void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
@@ -290,8 +307,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
                         unit_.arguments.lower_bound({index_ + 1, 0}));
   if (!ok) {
     take_back(values, marks);
-    g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
-                        g().instances.end());
+    g().forget_layers(static_cast<ValueId>(values));
     g().sinks.resize(sinks);
     if (current_ != kNone) g().statements[current_].uses.resize(uses);
     return std::nullopt;
@@ -496,13 +512,14 @@ ValueId FunctionLowering::call(TSNode node) {
     v.keywords.push_back(a.keyword);
   }
   if (op == nullptr) {
-    if (const std::string* owner = own_attribute(callee)) {
-      const auto& made_of = unit_.classes->instances(*owner, g()[callee].text);
-      if (!made_of.empty()) {  // a layer: at inference it only computes
-        ValueId id = add(std::move(v), node);
-        g().instances.emplace(id, made_of);
-        return id;
-      }
+    const std::string* owner = own_attribute(callee);
+    auto made_of = owner != nullptr ? unit_.classes->instances(*owner, g()[callee].text)
+                                    : declared_layers(callee, v.operands.size());
+    if (!made_of.empty()) {  // a layer: at inference it only computes
+      ValueId id = add(std::move(v), node);
+      g().instances.emplace(id, std::move(made_of));
+      if (owner == nullptr) g().elsewhere.insert(id);
+      return id;
     }
   }
   impure_ = true;

@@ -18,7 +18,10 @@ using graph::kNone;
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                                const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
-    : project_(root, files, module_roots), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
+    : project_(root, files, module_roots),
+      catalogue_(catalogue),
+      isomorphisms_(isomorphisms),
+      others_(project_, catalogue) {}
 
 namespace {
 
@@ -38,54 +41,6 @@ void find_errors(TSNode root, std::vector<ByteRange>& out) {
   }
   std::sort(out.begin(), out.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-}
-
-// A function that says `global NAME` may bind the module's name again.
-void add_globals(PythonUnit& unit) {
-  if (unit.text().find("global ") == std::string_view::npos) return;
-  std::vector<TSNode> work{unit.tree.root()};
-  while (!work.empty()) {
-    TSNode node = work.back();
-    work.pop_back();
-    if (is(node, "global_statement")) {
-      for (TSNode name : children_of(node)) {
-        unit.names.names.bindings[std::string(text_of(unit.text(), name))].push_back(
-            {Binding::Kind::other, "", range_of(node), true});
-      }
-      continue;
-    }
-    for (TSNode child : children_of(node)) work.push_back(child);
-  }
-}
-
-// `globals()["NAME"] = …` and its kin bind a name of the module by text: the name that stands
-// there, or, where it is computed, any whose text stands in quotes in the file.
-void add_bound_by_text(PythonUnit& unit) {
-  std::string_view text = unit.text();
-  auto bind = [&](std::string_view named, std::string_view words) {
-    for (auto& [name, bindings] : unit.names.names.bindings) {
-      bool bound = named.find('"' + name + '"') != std::string_view::npos ||
-                   named.find('\'' + name + '\'') != std::string_view::npos ||
-                   words.find(name) != std::string_view::npos;
-      if (bound) bindings.push_back({Binding::Kind::other, "", {}, true});
-    }
-  };
-  for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
-    for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
-      std::string_view rest = text.substr(at + way.size());
-      if (way == "exec(" || rest.starts_with(".update(")) {
-        bind(text, rest.substr(0, rest.find(')')));
-        continue;
-      }
-      size_t close = rest.starts_with("[") ? rest.find(']') : std::string_view::npos;
-      if (close == std::string_view::npos) continue;
-      std::string_view key = rest.substr(1, close - 1), behind = trimmed(rest.substr(close + 1, 8));
-      bool stored = behind.starts_with("=") && !behind.starts_with("==");
-      if (stored || text.substr(0, at).ends_with("del ")) {
-        bind(key.find_first_of("\"'") == std::string_view::npos ? text : key, "");
-      }
-    }
-  }
 }
 
 std::string with_holes(std::string_view code) {
@@ -137,10 +92,10 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
-  const LoweringContext context{project_, catalogue_, isomorphisms_, false};
+  const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_};
   find_own_libraries(unit->names.names, unit->module, context);
-  add_globals(*unit);
-  add_bound_by_text(*unit);
+  add_globals(unit->tree.root(), unit->text(), unit->names);
+  add_bound_by_text(unit->text(), unit->names);
   lower_unit(*unit, context);
   return unit;
 }
@@ -248,6 +203,11 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   auto annotated = unit.annotated.find({function, v.operands[0]});
   if (self ? method == unit.methods.end() : annotated == unit.annotated.end()) return out;
   const std::string& owner = self ? method->second : annotated->second;
+  if (!self && object.literal.kind == Literal::Kind::symbol &&
+      !object.literal.text.starts_with(unit.module + ".")) {
+    out.over_last_axis = others_.over_last_axis(object.literal.text, v.text);
+    return out;
+  }
   out.elsewhere = project_.heir_stores(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
   if (out.elsewhere) return out;
   out.text = unit.classes->text(owner, v.text);

@@ -3,6 +3,7 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/lower.hpp"
+#include "rewriter/frontend/python/other_classes.hpp"
 
 namespace refit::python {
 
@@ -62,6 +63,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   mutable Project project_;
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;
+  mutable OtherClasses others_;
 };
 
 // Internal to the folder -------------------------------------------------------------------------

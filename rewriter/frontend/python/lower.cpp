@@ -508,17 +508,7 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   UnitLowering shared{unit, context, {}, {}, {}};
   unit.functions.emplace_back();
   unit.functions.front().range = range_of(unit.tree.root());
-  unit.classes = std::make_unique<ClassFacts>(
-      unit.text(), context.catalogue,
-      [&unit, context](std::string_view dotted) { return class_meaning(unit, context, dotted); },
-      [&unit, context](TSNode statement, std::string_view local) -> std::optional<std::string> {
-        for (const Imported& name :
-             imported_names(statement, unit.text(), unit.names.name, unit.names.package)) {
-          if (name.local != local) continue;
-          return context.project.resolve(own_library(name.qualified, unit.module, context));
-        }
-        return std::nullopt;
-      });
+  unit.classes = class_facts(unit.text(), unit.names, context);
   for (TSNode s : statements_of(unit.tree.root())) {
     if (!is(s, "function_definition")) continue;
     std::string name(text_of(unit.text(), field(s, "name")));

@@ -13,11 +13,14 @@
 
 namespace refit::python {
 
+class OtherClasses;
+
 struct LoweringContext {
   Project& project;
   const Catalogue& catalogue;
   const Isomorphisms* isomorphisms = nullptr;  // null while the isomorphisms themselves load
   bool pattern = false;                        // identifiers with the hole prefix are holes
+  OtherClasses* others = nullptr;              // null for patterns
 };
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";
@@ -31,10 +34,9 @@ void find_own_libraries(Names& names, const std::string& module, const LoweringC
 std::string own_library(const std::string& qualified, const std::string& module,
                         const LoweringContext& context);
 
-// What a dotted name of the module's top level stands for, where it is no other class of a known
-// name.
-std::optional<std::string> class_meaning(const PythonUnit& unit, const LoweringContext& context,
-                                         std::string_view dotted);
+// The facts of a file's classes, none of them added yet; names resolve as they do in that file.
+std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& module,
+                                        const LoweringContext& context);
 
 // Fills unit.functions, project_calls and unresolved.
 void lower_unit(PythonUnit& unit, const LoweringContext& context);

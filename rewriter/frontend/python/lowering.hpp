@@ -139,6 +139,7 @@ class FunctionLowering {
   void mark_seen(ValueId id);
   void take_back(size_t values, size_t marks);
   std::vector<std::string> candidates(std::string_view name);
+  std::vector<const Operation*> declared_layers(ValueId callee, size_t operands);
   void note_project_call(ValueId value, ValueId callee);
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;
@@ -173,6 +174,7 @@ class FunctionLowering {
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
   std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
+  std::optional<bool> moves_axes_;       // whether its text names an operation that moves axes
   bool impure_ = false;                  // the statement being lowered has an effect
   int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name

@@ -1,8 +1,9 @@
 // What a name means where a function of Python reads it: the module's bindings, those of functions
-// around, star imports, Python's own. Entry
-// points: FunctionLowering::symbol_of and candidates, find_own_libraries.
+// around, star imports, Python's own, and what binds names of a module from inside functions. Entry
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts, add_globals.
 #include <algorithm>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 
 namespace refit::python {
@@ -22,18 +23,41 @@ void find_own_libraries(Names& names, const std::string& module, const LoweringC
   }
 }
 
-std::optional<std::string> class_meaning(const PythonUnit& unit, const LoweringContext& context,
+namespace {
+
+// What a dotted name of a module's top level stands for, where it is no other class of a known
+// name.
+std::optional<std::string> class_meaning(const Module& module, const LoweringContext& context,
                                          std::string_view dotted) {
   Project& project = context.project;
   std::string_view first = dotted.substr(0, dotted.find('.'));
-  auto bound = unit.names.names.bindings.find(first);
-  if (bound == unit.names.names.bindings.end()) return std::nullopt;
+  auto bound = module.names.bindings.find(first);
+  if (bound == module.names.bindings.end()) return std::nullopt;
   auto meaning = project.meaning(bound->second, nullptr);
   bool imported = bound->second.front().kind == Binding::Kind::import;
-  if (!meaning || !project.replaced(unit.module, first, imported).empty()) return std::nullopt;
+  if (!meaning || !project.replaced(module.name, first, imported).empty()) return std::nullopt;
   auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
   const Operation* op = out ? context.catalogue.find(*out) : nullptr;
   return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
+}
+
+}  // namespace
+
+std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& module,
+                                        const LoweringContext& context) {
+  return std::make_unique<ClassFacts>(
+      text, context.catalogue,
+      [&module, context](std::string_view dotted) {
+        return class_meaning(module, context, dotted);
+      },
+      [text, &module, context](TSNode statement,
+                               std::string_view local) -> std::optional<std::string> {
+        for (const Imported& name : imported_names(statement, text, module.name, module.package)) {
+          if (name.local != local) continue;
+          return context.project.resolve(own_library(name.qualified, module.name, context));
+        }
+        return std::nullopt;
+      });
 }
 
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
@@ -121,6 +145,50 @@ std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
     if (one) out.push_back(std::move(*one));
   }
   return out;
+}
+
+void add_globals(TSNode root, std::string_view source, Module& module) {
+  if (source.find("global ") == std::string_view::npos) return;
+  std::vector<TSNode> work{root};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    if (is(node, "global_statement")) {
+      for (TSNode name : children_of(node)) {
+        module.names.bindings[std::string(text_of(source, name))].push_back(
+            {Binding::Kind::other, "", range_of(node), true});
+      }
+      continue;
+    }
+    for (TSNode child : children_of(node)) work.push_back(child);
+  }
+}
+
+void add_bound_by_text(std::string_view text, Module& module) {
+  auto bind = [&](std::string_view named, std::string_view words) {
+    for (auto& [name, bindings] : module.names.bindings) {
+      bool bound = named.find('"' + name + '"') != std::string_view::npos ||
+                   named.find('\'' + name + '\'') != std::string_view::npos ||
+                   words.find(name) != std::string_view::npos;
+      if (bound) bindings.push_back({Binding::Kind::other, "", {}, true});
+    }
+  };
+  for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
+    for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
+      std::string_view rest = text.substr(at + way.size());
+      if (way == "exec(" || rest.starts_with(".update(")) {
+        bind(text, rest.substr(0, rest.find(')')));
+        continue;
+      }
+      size_t close = rest.starts_with("[") ? rest.find(']') : std::string_view::npos;
+      if (close == std::string_view::npos) continue;
+      std::string_view key = rest.substr(1, close - 1), behind = trimmed(rest.substr(close + 1, 8));
+      bool stored = behind.starts_with("=") && !behind.starts_with("==");
+      if (stored || text.substr(0, at).ends_with("del ")) {
+        bind(key.find_first_of("\"'") == std::string_view::npos ? text : key, "");
+      }
+    }
+  }
 }
 
 }  // namespace refit::python

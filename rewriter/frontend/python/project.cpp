@@ -302,21 +302,28 @@ const Module* Project::module(const std::string& name) {
   return modules_.emplace(name, std::move(made)).first->second.get();
 }
 
-std::unique_ptr<Module> Project::read_module(const std::string& name) const {
-  auto found = files_.find(name);
-  if (found == files_.end()) return nullptr;
+std::optional<Source> Project::source_of(const std::string& module, bool* package) const {
+  auto found = files_.find(module);
+  if (found == files_.end()) return std::nullopt;
   const File& file = all_[found->second];
   auto bytes = real_disk().read(file.path, kReadLimit);
-  if (!bytes) return nullptr;
+  if (!bytes) return std::nullopt;
   auto source = Source::decode(file.relative, std::move(*bytes));
+  if (!source) return std::nullopt;
+  *package = packages_.at(module);
+  return std::move(*source);
+}
+
+std::unique_ptr<Module> Project::read_module(const std::string& name) const {
+  bool package = false;
+  auto source = source_of(name, &package);
   if (!source) return nullptr;
-  if (auto outlined = outline(source->text(), name, packages_.at(name))) {
+  if (auto outlined = outline(source->text(), name, package)) {
     return std::make_unique<Module>(std::move(outlined->module));
   }
   // What the scan of lines cannot make sense of, the parser may.
   Tree tree(source->text());
-  auto out =
-      std::make_unique<Module>(index_module(tree.root(), source->text(), name, packages_.at(name)));
+  auto out = std::make_unique<Module>(index_module(tree.root(), source->text(), name, package));
   std::vector<TSNode> work{tree.root()};
   while (!work.empty()) {
     TSNode node = work.back();
@@ -390,6 +397,20 @@ bool Project::subclassed(const std::string& module_name, const std::string& name
   return !heirs_of(module_name, name).empty();
 }
 
+std::vector<std::string> Project::heirs_storing(const std::string& module_name,
+                                                const std::string& name,
+                                                const std::string& attribute) {
+  std::vector<std::string> out;
+  for (const Heir& heir : heirs_of(module_name, name)) {
+    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
+    if (!bytes) continue;
+    auto body = std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin);
+    if (!stores_attribute(body, attribute)) continue;
+    out.push_back(module_of(all_[heir.file].relative, nullptr) + "." + heir.name);
+  }
+  return out;
+}
+
 bool Project::heir_stores(const std::string& module_name, const std::string& name,
                           const std::string& attribute) {
   std::string key = module_name + "." + name + "." + attribute;
@@ -398,15 +419,10 @@ bool Project::heir_stores(const std::string& module_name, const std::string& nam
     auto known = heir_stores_.find(key);
     if (known != heir_stores_.end()) return known->second;
   }
-  std::vector<Heir> heirs = heirs_of(module_name, name);
-  bool found = std::any_of(heirs.begin(), heirs.end(), [&](const Heir& heir) {
-    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
-    return bytes &&
-           stores_attribute(std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin),
-                            attribute);
-  });
+  bool found = !heirs_storing(module_name, name, attribute).empty();
   std::unique_lock lock(mutex_);
-  return heir_stores_.emplace(std::move(key), found).first->second;
+  heir_stores_[key] = found;
+  return found;
 }
 
 std::string Project::stored_at(const ReplacedNames::Place* place) const {

@@ -57,6 +57,11 @@ std::vector<Imported> imported_names(TSNode statement, std::string_view source,
 // Module of `from … import *`, else empty.
 std::string star_module(TSNode statement, std::string_view source, std::string_view module,
                         bool package);
+// Adds what functions bind in their module by `global NAME`.
+void add_globals(TSNode root, std::string_view source, Module& module);
+// Adds what `globals()["NAME"] = …` and its kin bind by text: the name that stands there, or, where
+// it is computed, any whose text stands in quotes in the file.
+void add_bound_by_text(std::string_view text, Module& module);
 // The bindings of a module's top level (conditional ones too, function bodies not).
 Module index_module(TSNode root, std::string_view source, std::string name, bool package);
 
@@ -74,6 +79,8 @@ class Project {
   bool has_module(std::string_view name) const { return files_.contains(std::string(name)); }
   // The file of a module, empty if it is not one of the project's.
   std::string file_of(std::string_view module) const;
+  // The text of a module of the project; nullopt when it is not one, or cannot be read.
+  std::optional<Source> source_of(const std::string& module, bool* package) const;
   // Names of a module of the project; nullptr when it is not one, or cannot be read.
   const Module* module(const std::string& name);
   // What a qualified name finally stands for. Names outside the project stand for themselves;
@@ -101,7 +108,11 @@ class Project {
                           const std::string& except);
   // Whether a class of another file inherits from this one.
   bool subclassed(const std::string& module, const std::string& name);
-  // Whether such a class gives its objects an attribute or a method of that name.
+  // Those of them that give their objects an attribute or a method of that name, as their files
+  // name them.
+  std::vector<std::string> heirs_storing(const std::string& module, const std::string& name,
+                                         const std::string& attribute);
+  // Whether there is one.
   bool heir_stores(const std::string& module, const std::string& name,
                    const std::string& attribute);
   // Whether some file stores an attribute of that name in an object other than its own `self`.

@@ -178,8 +178,7 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
     unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                           unit_.arguments.lower_bound({index_ + 1, 0}));
     take_back(values, marks);
-    g().instances.erase(g().instances.lower_bound(static_cast<ValueId>(values)),
-                        g().instances.end());
+    g().forget_layers(static_cast<ValueId>(values));
     g().methods_seen.erase(g().methods_seen.lower_bound(static_cast<ValueId>(values)),
                            g().methods_seen.end());
     g().sinks.resize(sinks);

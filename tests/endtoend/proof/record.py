@@ -12,6 +12,13 @@ from proof import migration
 
 SCORE = migration.REPOSITORY / "tests" / "score" / f"{migration.PACKAGE}-{migration.VERSION}.json"
 PAGE = migration.REPOSITORY / "docs" / "diffusers.md"
+# Sites that keep their transposes, each read by hand: how many, which kind of reason, and why.
+KEPT = migration.REPOSITORY / "tests" / "score" / "transposes_kept.json"
+KINDS = {
+    "contract": "the contract keeps them",
+    "evidence": "the code does not show the rank",
+    "tool": "`refit` does not follow it",
+}
 
 # What the score keeps of a site: what identifies it, and what became of it.
 IDENTITY = ("file", "line", "column", "rule", "callee")
@@ -77,6 +84,7 @@ def page(report: migration.Report) -> str:
                 *_rules(report),
                 *_refusals(report),
                 *_layouts(report),
+                *_readings(report),
                 *_assumptions(report),
             ])
         + "\n"
@@ -152,6 +160,46 @@ def _layouts(report: migration.Report) -> list[str]:
     for why, sites in sorted(kept.items(), key=lambda item: (-len(item[1]), item[0])):
         places = ", ".join(f"`{site['file']}:{site['line']}`" for site in sites)
         rows.append(f"| {why} | {len(sites)} | {places} |")
+    return rows
+
+
+def readings(report: migration.Report) -> tuple[dict, list[str]]:
+    """What was read of the sites that keep transposes, and what does not fit this report."""
+    known = json.loads(KEPT.read_text(encoding="utf-8"))
+    found = {f"{s['file']}:{s['line']}" for s in _rewritten(report.sites) if s["layout_kept"]}
+    problems = [f"nobody read {place}" for place in sorted(found - known.keys())]
+    problems += [f"{place} keeps nothing now" for place in sorted(known.keys() - found)]
+    kept = report.content["summary"]["total"]["transposes_kept"]
+    counted = sum(entry["transposes"] for entry in known.values())
+    if kept != counted:
+        problems.append(f"{KEPT.name} counts {counted} transposes, the report {kept}")
+    return known, problems
+
+
+def _readings(report: migration.Report) -> list[str]:
+    known, _ = readings(report)
+    gone = report.content["summary"]["total"]["transposes_absorbed"]
+    share = {
+        kind: sum(e["transposes"] for e in known.values() if e["kind"] == kind) for kind in KINDS
+    }
+    kept = sum(share.values())
+    allowed = gone + kept - share["contract"]
+    rows = [
+        "",
+        f"Each was read by hand ([{KEPT.name}](../tests/score/{KEPT.name})). Of the {kept}",
+        f"transposes {share['contract']} are such as the contract itself keeps: another reader takes",
+        "the same tensors as they are, or a function that others call makes or reads heads before",
+        f"tokens. Of the other {allowed} {gone} are absorbed ({gone / allowed:.0%}); for "
+        f"{share['evidence']} the code does not show that there",
+        f"are four dimensions, {share['tool']} stand in code that `refit` does not follow.",
+        "",
+        "| site | transposes | | why |",
+        "|---|--:|---|---|",
+    ]
+    for place, entry in sorted(known.items(), key=lambda item: (item[1]["kind"], item[0])):
+        rows.append(
+            f"| `{place}` | {entry['transposes']} | {KINDS[entry['kind']]} | {entry['why']} |"
+        )
     return rows
 
 
