@@ -14,7 +14,7 @@ using graph::StatementKind;
 using graph::Value;
 using graph::ValueId;
 
-std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<ValueId>& kept,
+std::vector<bool> live_after(const Graph& g, const Replaced& replaced,
                              const std::set<ValueId>& gone, const std::set<StatementId>& dead,
                              const std::set<ValueId>& accounted) {
   std::vector<bool> live(g.values.size(), false);
@@ -43,8 +43,8 @@ std::vector<bool> live_after(const Graph& g, ValueId root, const std::vector<Val
     ValueId id = work.back();
     work.pop_back();
     if (gone.contains(id)) continue;
-    if (id == root) {
-      for (ValueId k : kept) reach(k);
+    if (auto made = replaced.find(id); made != replaced.end()) {
+      for (ValueId k : made->second) reach(k);
       continue;
     }
     for (ValueId operand : g[id].operands) reach(operand);
@@ -59,8 +59,7 @@ bool has_effect(const Graph& g, ValueId id) {
   return v.kind == Kind::opaque && v.range.size() != 0 && v.text != "string";
 }
 
-std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
-                                         const std::vector<ValueId>& kept,
+std::vector<StatementId> dead_statements(const Graph& g, ValueId root, const Replaced& replaced,
                                          const std::set<ValueId>& gone,
                                          const std::set<ValueId>& accounted) {
   std::vector<bool> before = g.live();
@@ -78,7 +77,7 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
   std::set<StatementId> dead;
   StatementId home = g[root].statement;
   while (true) {
-    std::vector<bool> after = live_after(g, root, kept, gone, dead, accounted);
+    std::vector<bool> after = live_after(g, replaced, gone, dead, accounted);
     std::set<StatementId> next = dead;
     for (StatementId s = 0; s < g.statements.size(); ++s) {
       const Statement& statement = g.statements[s];
@@ -95,12 +94,12 @@ std::vector<StatementId> dead_statements(const Graph& g, ValueId root,
         if (defines && was_live && !is_live) next.insert(s);
       } else if (statement.kind == StatementKind::branch) {
         // An `if` goes when nothing in it is left and nothing that it joins is read.
-        bool replaced = s == home && g[root].range.size() == 0;
+        bool rewritten = s == home && g[root].range.size() == 0;
         bool all = !statement.children.empty();
         for (StatementId child : statement.children) {
           all = all && (next.contains(child));
         }
-        if (all && (replaced || !is_live)) next.insert(s);
+        if (all && (rewritten || !is_live)) next.insert(s);
       }
     }
     if (next == dead) break;

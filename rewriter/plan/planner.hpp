@@ -20,8 +20,11 @@ struct PlannedSite {
   Change change;                      // when rewritten
   std::set<graph::ValueId> interior;  // values that the site accounts for
   bool definition = false;            // the site is what its function computes
-  std::string function;               // qualified name of that function
-  uint32_t site_function = 0;         // its number in the unit
+  graph::ValueId root = graph::kNone;
+  bool shares = false;               // refused because a part of it is read elsewhere
+  std::vector<graph::ValueId> kept;  // of a recognised computation: what the new text reads
+  std::string function;              // qualified name of that function
+  uint32_t site_function = 0;        // its number in the unit
 };
 
 struct UnitPlan {
@@ -55,11 +58,14 @@ class Planner {
   const EngineOptions& options_;
 };
 
-// The statements that only serve values which a change no longer needs.
-// `root` is replaced and reads only `kept`; `gone` values are replaced by text and read nothing;
-// the effects of `accounted` values are part of what the change replaces.
+// Values that changes replace, and what the new text of each reads.
+using Replaced = std::map<graph::ValueId, std::vector<graph::ValueId>>;
+
+// The statements that only serve values which the change of `root`, and those made with it, no
+// longer need. `gone` values are replaced by text and read nothing; the effects of `accounted`
+// values are part of what the change replaces.
 std::vector<graph::StatementId> dead_statements(const graph::Graph& graph, graph::ValueId root,
-                                                const std::vector<graph::ValueId>& kept,
+                                                const Replaced& replaced,
                                                 const std::set<graph::ValueId>& gone,
                                                 const std::set<graph::ValueId>& accounted = {});
 
@@ -69,9 +75,8 @@ bool has_effect(const graph::Graph& graph, graph::ValueId id);
 // Whether the function gives this value, possibly through joins, casts and concatenations.
 bool is_result(const graph::Graph& graph, graph::ValueId id);
 
-// Which values are still needed once the change is made and `dead` statements are gone.
-std::vector<bool> live_after(const graph::Graph& graph, graph::ValueId root,
-                             const std::vector<graph::ValueId>& kept,
+// Which values are still needed once the changes are made and `dead` statements are gone.
+std::vector<bool> live_after(const graph::Graph& graph, const Replaced& replaced,
                              const std::set<graph::ValueId>& gone,
                              const std::set<graph::StatementId>& dead,
                              const std::set<graph::ValueId>& accounted = {});

@@ -55,6 +55,9 @@ class SitePlanner {
   };
   friend class Planner;
   std::optional<Near> nearest(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
+  std::optional<Near> nearer(const std::optional<Near>& so_far, const CompiledRule& rule,
+                             const CompiledPattern& pattern, ValueId root, int least,
+                             std::vector<Near>& open) const;
   std::string difference(const Near& near) const;
   // A value and what is computed from it within a few steps.
   std::vector<ValueId> readers(ValueId id) const;
@@ -133,7 +136,7 @@ class SitePlanner {
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
   // Whether a part that costs something is needed beside the rewritten value.
-  bool still_read(const PlannedSite& site, const Change& change, const std::vector<ValueId>& kept,
+  bool still_read(const PlannedSite& site, const Replaced& replaced, ValueId root,
                   const std::set<ValueId>& gone, const std::set<StatementId>& dead) const;
 
   // The text of an argument of the new call, holes filled; `missing` is set where this alternative
@@ -149,8 +152,14 @@ class SitePlanner {
   // An `if` stays when a statement inside it was restated.
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
 
-  // Something between the parts of the computation that may change what they read.
-  std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
+  // Refuses a site between whose parts something may change what they read, or reads a part.
+  bool disturbed(const CompiledRule& rule, PlannedSite& site,
+                 const std::vector<ValueId>& kept) const;
+
+  void join_sharing(std::vector<PlannedSite>& regions);
+  void join(const std::vector<PlannedSite*>& group);
+  static bool overlap(const PlannedSite& a, const PlannedSite& b);
+  const CompiledRule& rule_named(const std::string& id) const;
 
   SiteView region_view(ValueId root, const Bindings& bindings) const;
   // Whether a value meets an anchor by parts that nothing else explains; `interior` is set to them.
@@ -169,6 +178,8 @@ class SitePlanner {
   const Frontend& frontend_;
   uint32_t function_;
   const std::vector<bool>* enabled_ = nullptr;  // rules, while sites are planned
+  Replaced
+      along_;  // what is replaced along with the site in hand, by sites that share a part of it
   const Graph& g_;
 };
 

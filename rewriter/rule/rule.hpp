@@ -119,6 +119,8 @@ struct Rule {
   std::vector<Anchor> anchors;
   // Code of the refusal of a computation some part of which is read elsewhere too.
   std::string shared = "shared-value";
+  // Sites that share a part are made together, where nothing else reads it.
+  bool joint = false;
   std::vector<Where> where;
   std::optional<Layout> layout;
   std::vector<Rewrite> rewrites;

@@ -9,9 +9,9 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 14> kRuleKeys{
-    "id",    "summary", "subject", "attention", "match",    "anchor",   "anchors",
-    "where", "shared",  "layout",  "rewrite",   "rewrites", "triggers", "tests"};
+inline constexpr std::array<std::string_view, 15> kRuleKeys{
+    "id",     "summary", "subject", "attention", "match",    "anchor",   "anchors", "where",
+    "shared", "joint",   "layout",  "rewrite",   "rewrites", "triggers", "tests"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};
