@@ -65,11 +65,14 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
         return by != owner.end() && by->second.rule == site.finding.rule &&
                (v == site.root || site.interior.contains(by->second.root));
       });
-      if (!site.rewritten && !own) out.push_back(std::move(site));
-      continue;
+      if (site.rewritten || own) continue;
     }
     for (ValueId v : site.interior) {
       owner.emplace(v, Owner{site.finding.rule, site.root, site.change.together});
+    }
+    if (!free) {
+      out.push_back(std::move(site));
+      continue;
     }
     taken.insert(site.interior.begin(), site.interior.end());
     if (site.rewritten) {

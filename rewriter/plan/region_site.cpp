@@ -416,10 +416,9 @@ void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
       auto joins = [&](PlannedSite* other) {
         return other->finding.rule == group[i]->finding.rule && overlap(*other, *group[i]);
       };
-      auto rest = std::stable_partition(waiting.begin(), waiting.end(),
-                                        [&](PlannedSite* other) { return !joins(other); });
-      group.insert(group.end(), rest, waiting.end());
-      waiting.erase(rest, waiting.end());
+      std::vector<PlannedSite*> apart;
+      for (PlannedSite* other : waiting) (joins(other) ? group : apart).push_back(other);
+      waiting = std::move(apart);
     }
     if (group.size() > 1) join(group);
   }
