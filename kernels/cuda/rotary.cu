@@ -10,6 +10,7 @@
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/rotary_heads.cuh"
+#include "kernels/cuda/rotary_packed.cuh"
 
 namespace mindiesd::kernels::cuda {
 namespace {
@@ -200,6 +201,7 @@ struct Form {
   int bytes;  // of a vector
   bool neighbours;
   Table table;
+  bool packed = false;  // rotary_packed_kernel: pairs in vectors of 8 bytes, results in ones of 16
 };
 
 DataType table_type(const Rotary& rotary) {
@@ -272,12 +274,44 @@ std::int64_t units_of(std::int64_t width, const Form& form) {
   return width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
 }
 
-RotaryKernel kernel_of(DataType type, const RotaryChoice& choice) {
-  switch (type) {
+// Threads of a row that is summed: the next power of two, or, where more than an eighth of those
+// would idle, one for each unit, which sum through shared memory.
+unsigned threads_of(std::int64_t units) {
+  unsigned lanes = 1;
+  while (lanes < units) lanes *= 2;
+  const bool idle = units * 8 < lanes * std::int64_t{7};
+  return idle && units <= 32 ? static_cast<unsigned>(units) : lanes;
+}
+
+bool power_of_two(unsigned value) { return (value & (value - 1)) == 0; }
+
+// Whether rotary_packed_kernel is the one, and then how the operands are read.
+bool packed(const RotaryQk& problem, Form* form) {
+  if (problem.norm != NormSpan::kNone || !form_of(problem, 8, form)) return false;
+  const std::int64_t units = units_of(problem.operands[0].width, *form);
+  if (units % 2 == 0 || units > 32) return false;
+  for (int i = 0; i < problem.count; ++i) {
+    const Rotary& rotary = problem.operands[i];
+    if (rotary.output.type != form->type) return false;
+    if (!aligned(rotary.input, rotary.rows, 8) || !aligned(rotary.output, rotary.rows, 8)) {
+      return false;
+    }
+  }
+  form->packed = true;
+  return true;
+}
+
+template <typename T>
+RotaryKernel kernel_of(const Form& form, const RotaryChoice& choice) {
+  return form.packed ? rotary_packed_kernel_for<T>(choice.apart) : rotary_kernel_for<T>(choice);
+}
+
+RotaryKernel kernel_of(const Form& form, const RotaryChoice& choice) {
+  switch (form.type) {
     case DataType::kFloat16:
-      return rotary_kernel_for<__half>(choice);
+      return kernel_of<__half>(form, choice);
     case DataType::kBFloat16:
-      return rotary_kernel_for<__nv_bfloat16>(choice);
+      return kernel_of<__nv_bfloat16>(form, choice);
     default:
       return rotary_kernel_for<float>(choice);
   }
@@ -320,7 +354,7 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   }
   const RotaryChoice choice{form.bytes, form.neighbours, apart(form.table), shared, norm};
   const int thread_rows = shared ? shared_rows(form.neighbours, form.bytes) : 1;
-  const RotaryKernel kernel = kernel_of(form.type, choice);
+  const RotaryKernel kernel = kernel_of(form, choice);
 
   RotaryParameters p;
   p.units = divisor_of(static_cast<std::uint32_t>(units));
@@ -329,12 +363,19 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   p.output_type = first.output.type;
   p.eps = problem.eps;
   p.per_width = 1.0F / static_cast<float>(first.width);
-  unsigned lanes = 1;
-  while (lanes < units) lanes *= 2;
-  const std::int64_t per_task = norm ? lanes : units;
+  const unsigned threads = threads_of(units);
+  p.dense = !power_of_two(threads);
+  p.pair = false;
+  p.warp_rows = form.packed ? 32 / static_cast<std::uint32_t>(units) : 0;
+  const dim3 block = norm ? dim3(threads, kRotaryThreads / threads) : dim3(kRotaryThreads);
+  // A row has threads of its own, lanes of its own, or a part of one sequence of threads.
+  const bool by_unit = !norm && !form.packed;
+  const std::int64_t per_task = by_unit ? units : norm ? threads : 1;
+  const std::int64_t per_block = by_unit ? kRotaryThreads
+                                 : norm  ? std::int64_t{block.y} * threads
+                                         : kRotaryThreads / 32 * std::int64_t{p.warp_rows};
   const auto start = [&](std::int64_t tasks, unsigned items) {
-    const dim3 block = norm ? dim3(lanes, 256 / lanes) : dim3(256);
-    const dim3 grid(static_cast<unsigned>(ceil_div(tasks * per_task, 256)), items);
+    const dim3 grid(static_cast<unsigned>(ceil_div(tasks * per_task, per_block)), items);
     return launch(kernel, grid, block, 0, device, stream, p);
   };
 
@@ -346,6 +387,12 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   if (fits) {
     for (int i = 0; i < problem.count; ++i) {
       p.items[i] = item_of(splits[i], rows[i], {}, thread_rows);
+    }
+    // Half a block for each operand, so that it reads the tables once for both.
+    p.pair = norm && !p.dense && tasks[0] == tasks[1] && block.y >= 2;
+    if (p.pair) {
+      const dim3 grid(static_cast<unsigned>(ceil_div(tasks[0], block.y / 2)));
+      return launch(kernel, grid, block, 0, device, stream, p);
     }
     return start(std::max(tasks[0], tasks[1]), static_cast<unsigned>(problem.count));
   }
@@ -464,6 +511,7 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
 
   Form form;
   LaunchStatus status = LaunchStatus::kOk;
+  if (packed(present, &form)) return run_rows(present, form, *device, stream);
   // Rotations of halves after a norm of their row: see rotary_kernel_of.
   const bool short_vectors = present.norm == NormSpan::kRow && !present.operands[0].interleaved &&
                              !present.operands[0].has_matrix &&

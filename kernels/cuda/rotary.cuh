@@ -48,6 +48,10 @@ struct RotaryParameters {
   DataType table_type;
   DataType output_type;
   float eps, per_width;
+  // After a norm: a row has as many threads as units, else the next power of two.
+  bool dense;
+  bool pair;                // a block has rows of both items, which read the same tables
+  std::uint32_t warp_rows;  // rotary_packed_kernel: of a warp at once
 };
 
 // Whether each element of a pair has coefficients of its own: what the kernels are compiled for.
@@ -191,21 +195,57 @@ __device__ __forceinline__ float inverse_root(float x) {
   return sizeof(T) == 4 ? 1.0F / sqrtf(x) : rsqrtf(x);
 }
 
-// kBytes in a vector. With kNorm the blockDim.x threads of a row are a power of two, and each row
-// is normalised before it turns; else threads and units are one sequence.
-template <typename T, int kBytes, bool kNeighbours, bool kApart, int kRows, bool kNorm>
-__global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ RotaryParameters p) {
-  using U = Unit<T, kBytes, kNeighbours>;
-  __shared__ float memory[kNorm ? 8 * kRows : 1];
-  const RotaryItem& item = p.items[blockIdx.y];
-  wait_for_previous_kernel();
-  allow_next_kernel();
+// The most threads of a block.
+constexpr int kRotaryThreads = 256;
 
-  std::uint32_t place, task;
+// A thread's part of a sum for each of its rows.
+template <int kRows>
+struct alignas(4 * kRows) RowSums {
+  float of[kRows];
+};
+
+// Sums over the blockDim.x threads that share threadIdx.y, any number of them, for every one. A
+// barrier for the whole block. `memory`: of each thread.
+template <int kRows>
+__device__ __forceinline__ void sum_over_threads(float (&values)[kRows], RowSums<kRows>* memory) {
+  RowSums<kRows>* row = memory + threadIdx.y * blockDim.x;
+  RowSums<kRows> part;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) part.of[r] = values[r];
+  row[threadIdx.x] = part;
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) values[r] = 0.0F;
+#pragma unroll 4
+  for (unsigned i = 0; i < blockDim.x; ++i) {
+    part = row[i];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) values[r] += part.of[r];
+  }
+}
+
+// kBytes in a vector. With kNorm blockDim.x threads have a row, which is normalised before it
+// turns; else threads and units are one sequence.
+template <typename T, int kBytes, bool kNeighbours, bool kApart, int kRows, bool kNorm>
+__global__ void __launch_bounds__(kRotaryThreads, kNorm && !kNeighbours && sizeof(T) == 2 ? 4 : 0)
+    rotary_kernel(const __grid_constant__ RotaryParameters p) {
+  using U = Unit<T, kBytes, kNeighbours>;
+  __shared__ RowSums<kRows> memory[kNorm ? kRotaryThreads : 1];
+  std::uint32_t place, task, which = blockIdx.y;
   if constexpr (kNorm) {
     place = threadIdx.x;
     task = blockIdx.x * blockDim.y + threadIdx.y;
-  } else {
+    if (p.pair) {
+      const std::uint32_t each = blockDim.y / 2;
+      which = threadIdx.y < each ? 0 : 1;
+      task = blockIdx.x * each + threadIdx.y - which * each;
+    }
+  }
+  const RotaryItem& item = p.items[which];
+  wait_for_previous_kernel();
+  allow_next_kernel();
+
+  if constexpr (!kNorm) {
     const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
     task = p.units.quotient(index);
     place = index - task * p.units.value;
@@ -246,7 +286,11 @@ __global__ void __launch_bounds__(256) rotary_kernel(const __grid_constant__ Rot
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) factor[r] = units[r].squares();
-    reduce_row<Sum>(factor, memory);
+    if (p.dense) {
+      sum_over_threads(factor, memory);
+    } else {
+      reduce_row<Sum>(factor, memory[0].of);
+    }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       factor[r] = inverse_root<T>(factor[r] * p.per_width + p.eps);

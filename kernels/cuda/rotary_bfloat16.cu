@@ -1,11 +1,13 @@
-// Instances of rotary.cuh and rotary_heads.cuh for __nv_bfloat16.
+// Instances of rotary.cuh, rotary_heads.cuh and rotary_packed.cuh for __nv_bfloat16.
 
 #include "kernels/cuda/rotary.cuh"
 #include "kernels/cuda/rotary_heads.cuh"
+#include "kernels/cuda/rotary_packed.cuh"
 
 namespace mindiesd::kernels::cuda {
 
 MINDIESD_ROTARY_INSTANCES(__nv_bfloat16)
 MINDIESD_ROTARY_HEADS_INSTANCES(__nv_bfloat16)
+MINDIESD_ROTARY_PACKED_INSTANCES(__nv_bfloat16)
 
 }  // namespace mindiesd::kernels::cuda

@@ -250,20 +250,26 @@ class Run {
     if (!same) return GuardForm::kAny;
     const bool guarded = present(bias) || present(mask) || guards_.clamps || guards_.subtract_row ||
                          guards_.global_maximum != nullptr;
+    if (present(mask) && mask.type == DataType::kBool) return GuardForm::kKept;
     return guarded ? GuardForm::kSame : GuardForm::kNone;
   }
 
   SoftmaxRows merged() const {
     SoftmaxRows rows = merge_rows<kSoftmaxOperands>(
         problem_.rows, {&operands_.of[0], &operands_.of[1], &operands_.of[2], &operands_.of[3]});
-    // Rows that share a mask (the heads of a sample) follow each other, or it is read from memory
-    // once for each of them.
-    if (present(operands_.of[kSoftmaxMask])) {
-      for (int d = rows.rank - 2; d >= 0; --d) {
-        if (rows.strides[kSoftmaxMask][d] != 0) continue;
-        for (int to = d; to + 1 < rows.rank; ++to) rows.swap(to, to + 1);
-        break;
+    // Rows that share a mask (the heads of a sample) follow each other where else so much lies
+    // between two uses of a row of it that it has left the second-level cache.
+    const RowOperand& mask = operands_.of[kSoftmaxMask];
+    if (!present(mask)) return rows;
+    std::int64_t between = problem_.width * bytes_of(mask.type);
+    for (int d = rows.rank - 1; d >= 0; --d) {
+      if (rows.strides[kSoftmaxMask][d] != 0) {
+        between *= rows.sizes[d];
+        continue;
       }
+      if (between <= (std::int64_t{2} << 20)) continue;
+      for (int to = d; to + 1 < rows.rank; ++to) rows.swap(to, to + 1);
+      break;
     }
     return rows;
   }
@@ -295,6 +301,7 @@ class Run {
     p.mask = modulation(operands_.of[kSoftmaxMask], offsets[kSoftmaxMask]);
     p.guards = guards_;
     p.rows = static_cast<std::uint32_t>(rows.count());
+    p.turns = 1;
     p.vectors = static_cast<int>(problem_.width * bytes_of(input.type) / 16);
     return p;
   }
@@ -308,6 +315,14 @@ class Run {
     return for_each_piece<kSoftmaxOperands>(merged(), 1, std::cref(body));
   }
 
+  // Two rows that share a row of a boolean mask, one after the other in the threads that read it.
+  static std::uint32_t turns_of(const SoftmaxRows& rows, GuardForm form, int block_rows) {
+    const int inner = rows.rank - 1;
+    const bool shared = rows.strides[kSoftmaxMask][inner] == 0;
+    const bool even = rows.sizes[inner] % (std::int64_t{2} * block_rows) == 0;
+    return form == GuardForm::kKept && shared && even ? 2 : 1;
+  }
+
   LaunchStatus rows() const {
     if (!vectorised()) return plain_rows();
     const DataType type = operands_.of[kSoftmaxInput].type;
@@ -316,16 +331,19 @@ class Run {
     const RowShape shape = row_shape(vectors, row_count, device_, {4, 8, 1}, 256,
                                      [](int per_thread) { return softmax_threads(per_thread); });
     if (shape.threads * shape.per_thread < vectors) return plain_rows();
+    const GuardForm guard_form = form();
     const SoftmaxKernel kernel =
-        type == DataType::kFloat16    ? softmax_kernel_for<__half>(shape.per_thread, form())
-        : type == DataType::kBFloat16 ? softmax_kernel_for<__nv_bfloat16>(shape.per_thread, form())
-                                      : softmax_kernel_for<float>(shape.per_thread, form());
+        type == DataType::kFloat16 ? softmax_kernel_for<__half>(shape.per_thread, guard_form)
+        : type == DataType::kBFloat16
+            ? softmax_kernel_for<__nv_bfloat16>(shape.per_thread, guard_form)
+            : softmax_kernel_for<float>(shape.per_thread, guard_form);
     if (kernel == nullptr) return plain_rows();
     const auto body = [&](const SoftmaxRows& rows, const Offsets& offsets) {
       const dim3 block(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
-      const std::int64_t grid = ceil_div(rows.count(), shape.rows);
-      return launch(kernel, static_cast<unsigned>(grid), block, 0, device_, stream_,
-                    parameters(rows, offsets));
+      SoftmaxParameters p = parameters(rows, offsets);
+      p.turns = turns_of(rows, guard_form, shape.rows);
+      const std::int64_t grid = ceil_div(rows.count(), std::int64_t{shape.rows} * p.turns);
+      return launch(kernel, static_cast<unsigned>(grid), block, 0, device_, stream_, p);
     };
     return for_each_piece<kSoftmaxOperands>(merged(), 1, std::cref(body));
   }

@@ -83,7 +83,7 @@ std::vector<Replacement> replacements_in(std::string_view text,
       size_t line = text.rfind('\n', at);
       std::string_view head = text.substr(line + 1, at - line - 1);
       if (before == behind && head.find("setattr(") != std::string_view::npos) {
-        add(callee, at, true);
+        add(callee, at, head.find("monkeypatch.") == std::string_view::npos);
       } else if (head.find("patch(") != std::string_view::npos ||
                  head.find("patch.object(") != std::string_view::npos) {
         add(callee, at, false);

@@ -172,7 +172,7 @@ void Run::note_other_meanings(size_t i, const std::string& bytes) {
   }
   for (const Replacement& r : replacements) {
     std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
-    if (r.lasting) {
+    if (r.lasting || !python::test_file(input_.files[i].relative)) {
       state.patched.emplace(r.callee, place);
     } else {
       state.replaced.push_back(fmt::format(

@@ -138,7 +138,10 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
   if (callee.kind == Kind::attribute) {
     Kind base = g_[callee.operands[0]].kind;
     if (base == Kind::parameter || base == Kind::op || base == Kind::call) return;
-    why = "what stands before the dot is not shown to be a module";
+    const std::string& known = g_[callee.operands[0]].literal.text;
+    why = base == Kind::unknown && !known.empty()
+              ? known
+              : "what stands before the dot is not shown to be a module";
   } else if (callee.kind == Kind::unknown && !callee.literal.text.empty()) {
     why = callee.literal.text;
     for (const std::string& name : callee.keywords) {
@@ -147,10 +150,12 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
         for (const std::string& other : callee.keywords) {
           choice += (choice.empty() ? "" : " or ") + other;
         }
-        unresolved_at(id, *rule, name,
-                      "it may be " + choice +
-                          ", which one is decided at run time; call each where " + "it is chosen",
-                      out);
+        if (callee.keywords.size() == 1) {
+          choice += " or another: " + why;
+        } else {
+          choice += ", which one is decided at run time; call each where it is chosen";
+        }
+        unresolved_at(id, *rule, name, "it may be " + choice, out);
         return;
       }
     }

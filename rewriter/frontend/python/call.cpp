@@ -367,6 +367,10 @@ ValueId FunctionLowering::call(TSNode node) {
       if (base.kind != Kind::literal && own_attribute(callee) == nullptr) {
         op = context_.catalogue.method(c.text);
       }
+      if (op != nullptr && !context_.pattern &&
+          !context_.project.replaced_outside("Tensor." + c.text).empty()) {
+        op = nullptr;
+      }
       if (op != nullptr) receiver = c.operands[0];
     }
   } else {
@@ -374,6 +378,14 @@ ValueId FunctionLowering::call(TSNode node) {
   }
   if (op == nullptr && g()[callee].kind == Kind::symbol) {
     op = context_.catalogue.find(g()[callee].text);
+    std::string other = op == nullptr ? "" : context_.project.differs(g()[callee].text, *op);
+    if (!other.empty()) {  // the tree's own function of that name
+      Value& named = g()[callee];
+      named.kind = Kind::unknown;
+      named.text = named.text.substr(named.text.rfind('.') + 1);
+      named.literal.text = std::move(other);
+      op = nullptr;
+    }
   }
   Value v;
   v.op = op;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/project.hpp"
 #include "rewriter/text/disk.hpp"
 
@@ -11,11 +12,6 @@ namespace refit::python {
 namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
-
-bool name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 std::string_view last_component(std::string_view dotted) {
   return dotted.substr(dotted.rfind('.') + 1);

@@ -296,87 +296,6 @@ void FunctionLowering::capture(std::string_view name) {
   }
 }
 
-std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
-  for (auto s = scope_->parent; s; s = s->parent) {
-    if (!s->locals.contains(name)) continue;
-    auto found = s->names.bindings.find(name);
-    if (found == s->names.bindings.end()) return std::nullopt;
-    for (const Binding& b : found->second) {
-      if (b.kind != Binding::Kind::import) return std::nullopt;
-    }
-    auto one = context_.project.meaning(found->second, why);
-    return one ? context_.project.resolve(*one) : std::nullopt;
-  }
-  auto found = unit_.names.names.bindings.find(name);
-  if (found != unit_.names.names.bindings.end()) {
-    const auto& list = found->second;
-    for (const std::string& star : unit_.names.names.stars) {
-      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
-      if (m != nullptr && m->names.bindings.contains(name)) {
-        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
-        return std::nullopt;
-      }
-    }
-    // An alias at module level, bound once to a dotted name, means what that name means.
-    if (list.size() == 1 && list[0].kind == Binding::Kind::assignment &&
-        !list[0].qualified.empty() && !list[0].guarded) {
-      std::string head = list[0].qualified.substr(0, list[0].qualified.find('.'));
-      std::string tail = list[0].qualified.substr(head.size());
-      auto base = unit_.names.names.bindings.find(head);
-      if (head != name && base != unit_.names.names.bindings.end()) {
-        auto one = context_.project.meaning(base->second, why);
-        if (one) return context_.project.resolve(*one + tail);
-      }
-      return std::nullopt;
-    }
-    auto one = context_.project.meaning(list, why);
-    if (!one) return std::nullopt;
-    auto final_name = context_.project.resolve(*one);
-    if (!final_name && why != nullptr) *why = *one + " may be bound in more than one way";
-    return final_name;
-  }
-  for (const std::string& star : unit_.names.names.stars) {
-    std::string candidate = star + "." + std::string(name);
-    if (context_.catalogue.find(candidate) != nullptr) return candidate;
-    if (context_.project.has_module(star)) {
-      const Module* m = context_.project.module(star);
-      if (m != nullptr && m->names.bindings.contains(name)) {
-        return context_.project.resolve(candidate);
-      }
-    } else if (why != nullptr) {
-      *why = "it may come from `from " + star + " import *`";
-    }
-  }
-  // Python's own, unless a module that is not read may bind it, too.
-  bool all_read = std::ranges::all_of(unit_.names.names.stars, [&](const std::string& star) {
-    return context_.project.has_module(star);
-  });
-  std::string own = "builtins." + std::string(name);
-  if (all_read && context_.catalogue.find(own) != nullptr) return own;
-  return std::nullopt;
-}
-
-// What a name of the module may mean where it does not mean one thing.
-std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
-  std::vector<std::string> out;
-  const auto& module_names = unit_.names.names.bindings;
-  auto found = module_names.find(name);
-  if (found == module_names.end()) return out;
-  for (const Binding& b : found->second) {
-    std::optional<std::string> one;
-    if (b.kind == Binding::Kind::import) one = context_.project.resolve(b.qualified);
-    if (b.kind == Binding::Kind::assignment && !b.qualified.empty()) {
-      std::string head = b.qualified.substr(0, b.qualified.find('.'));
-      auto base = head == name ? module_names.end() : module_names.find(head);
-      if (base == module_names.end()) continue;
-      one = context_.project.meaning(base->second, nullptr);
-      if (one) one = context_.project.resolve(*one + b.qualified.substr(head.size()));
-    }
-    if (one) out.push_back(std::move(*one));
-  }
-  return out;
-}
-
 ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
   for (const auto& overlay : std::views::reverse(overlays_)) {
     auto found = overlay.find(name);
@@ -436,8 +355,8 @@ ValueId FunctionLowering::attribute(TSNode node) {
   std::string name(text(field(node, "attribute")));
   const Value& b = g()[base];
   if (b.kind == Kind::symbol) {
-    auto meaning = context_.project.resolve(b.text + "." + name);
     Value v;
+    auto meaning = context_.project.resolve(b.text + "." + name, &v.literal.text);
     v.kind = meaning ? Kind::symbol : Kind::unknown;
     v.text = meaning ? *meaning : name;
     return add(std::move(v), node);

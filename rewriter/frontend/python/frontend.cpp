@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 
 #include "rewriter/frontend/python/choose.hpp"
@@ -57,6 +58,36 @@ void add_globals(PythonUnit& unit) {
   }
 }
 
+// `globals()["NAME"] = …` and its kin bind a name of the module by text: the name that stands
+// there, or, where it is computed, any whose text stands in quotes in the file.
+void add_bound_by_text(PythonUnit& unit) {
+  std::string_view text = unit.text();
+  auto bind = [&](std::string_view named, std::string_view words) {
+    for (auto& [name, bindings] : unit.names.names.bindings) {
+      bool bound = named.find('"' + name + '"') != std::string_view::npos ||
+                   named.find('\'' + name + '\'') != std::string_view::npos ||
+                   words.find(name) != std::string_view::npos;
+      if (bound) bindings.push_back({Binding::Kind::other, "", {}, true});
+    }
+  };
+  for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
+    for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
+      std::string_view rest = text.substr(at + way.size());
+      if (way == "exec(" || rest.starts_with(".update(")) {
+        bind(text, rest.substr(0, rest.find(')')));
+        continue;
+      }
+      size_t close = rest.starts_with("[") ? rest.find(']') : std::string_view::npos;
+      if (close == std::string_view::npos) continue;
+      std::string_view key = rest.substr(1, close - 1), behind = trimmed(rest.substr(close + 1, 8));
+      bool stored = behind.starts_with("=") && !behind.starts_with("==");
+      if (stored || text.substr(0, at).ends_with("del ")) {
+        bind(key.find_first_of("\"'") == std::string_view::npos ? text : key, "");
+      }
+    }
+  }
+}
+
 std::string with_holes(std::string_view code) {
   std::string out;
   for (char c : code) {
@@ -105,8 +136,11 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
+  const LoweringContext context{project_, catalogue_, isomorphisms_, false};
+  find_own_libraries(unit->names.names, unit->module, context);
   add_globals(*unit);
-  lower_unit(*unit, {project_, catalogue_, isomorphisms_, false});
+  add_bound_by_text(*unit);
+  lower_unit(*unit, context);
   return unit;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/renamed.hpp"
 
 namespace refit::python {
 
@@ -105,27 +106,6 @@ std::vector<Header> headers(std::string_view text) {
   }
   return out;
 }
-
-// What `import NAME as ALIAS` calls by another name, for every alias of a text.
-class Renamed {
- public:
-  explicit Renamed(std::string_view text) {
-    constexpr std::string_view kAs = " as ";
-    for (size_t at = text.find(kAs); at != std::string_view::npos; at = text.find(kAs, at + 1)) {
-      size_t begin = at;
-      while (begin > 0 && name_char(text[begin - 1])) --begin;
-      std::string_view alias = word_at(text, at + kAs.size());
-      if (begin < at && !alias.empty()) names_.emplace(alias, text.substr(begin, at - begin));
-    }
-  }
-  std::string_view of(std::string_view name) const {
-    auto known = names_.find(name);
-    return known == names_.end() ? name : known->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, std::string_view> names_;
-};
 
 // "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
 // classes that something is done to.

@@ -41,6 +41,7 @@ void FunctionLowering::run(TSNode definition) {
   collect_locals(body, unit_.text(), *scope_);
   Module inner = index_module(body, unit_.text(), unit_.names.name, unit_.names.package);
   scope_->names = std::move(inner.names);
+  find_own_libraries(scope_->names, unit_.module, context_);
   auto function = open(definition, StatementKind::other);
   for (TSNode node : children_of(field(definition, "parameters"))) parameter(node);
   current_ = kNone;
@@ -341,7 +342,7 @@ void FunctionLowering::import(TSNode node) {
        imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
     Value v;
     v.kind = Kind::symbol;
-    v.text = i.qualified;
+    v.text = own_library(i.qualified, unit_.module, context_);
     v.statement = id;
     ValueId made = g().add(std::move(v));
     unsettled_.insert(made);
@@ -353,10 +354,11 @@ void FunctionLowering::import(TSNode node) {
 void FunctionLowering::settle(ValueId id) {
   if (unsettled_.erase(id) == 0) return;
   Value& v = g()[id];
-  if (auto meaning = context_.project.resolve(v.text)) {
+  if (auto meaning = context_.project.resolve(v.text, &v.literal.text)) {
     v.text = *meaning;
   } else {
     v.kind = Kind::unknown;
+    v.text = v.text.substr(v.text.rfind('.') + 1);
   }
 }
 
@@ -508,20 +510,12 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   unit.functions.front().range = range_of(unit.tree.root());
   unit.classes = std::make_unique<ClassFacts>(
       unit.text(), context.catalogue,
-      [&unit, &project = context.project](std::string_view dotted) -> std::optional<std::string> {
-        auto bound = unit.names.names.bindings.find(dotted.substr(0, dotted.find('.')));
-        if (bound == unit.names.names.bindings.end()) return std::nullopt;
-        auto meaning = project.meaning(bound->second, nullptr);
-        if (!meaning) return std::nullopt;
-        size_t dot = dotted.find('.');
-        return project.resolve(
-            dot == std::string_view::npos ? *meaning : *meaning + std::string(dotted.substr(dot)));
-      },
-      [&unit, &project = context.project](TSNode statement,
-                                          std::string_view local) -> std::optional<std::string> {
+      [&unit, context](std::string_view dotted) { return class_meaning(unit, context, dotted); },
+      [&unit, context](TSNode statement, std::string_view local) -> std::optional<std::string> {
         for (const Imported& name :
              imported_names(statement, unit.text(), unit.names.name, unit.names.package)) {
-          if (name.local == local) return project.resolve(name.qualified);
+          if (name.local != local) continue;
+          return context.project.resolve(own_library(name.qualified, unit.module, context));
         }
         return std::nullopt;
       });

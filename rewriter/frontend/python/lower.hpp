@@ -26,6 +26,16 @@ inline constexpr std::string_view kHolePrefix = "refit_hole_";
 // operation is no operator or has none.
 std::optional<std::vector<std::string>> operator_spellings(std::string_view operation);
 
+// What imports of libraries mean in a module, whose folder may have its own under that name.
+void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context);
+std::string own_library(const std::string& qualified, const std::string& module,
+                        const LoweringContext& context);
+
+// What a dotted name of the module's top level stands for, where it is no other class of a known
+// name.
+std::optional<std::string> class_meaning(const PythonUnit& unit, const LoweringContext& context,
+                                         std::string_view dotted);
+
 // Fills unit.functions, project_calls and unresolved.
 void lower_unit(PythonUnit& unit, const LoweringContext& context);
 

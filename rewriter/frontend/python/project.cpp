@@ -370,7 +370,7 @@ const Project::Classes& Project::classes() {
       auto bytes = real_disk().read(all_[i].path, kReadLimit);
       if (!bytes) continue;
       classes_.heirs.add(i, *bytes);
-      classes_.stores.add(*bytes);
+      classes_.stores.add(*bytes, i, test_file(all_[i].relative));
     }
   });
   return classes_;
@@ -409,40 +409,69 @@ bool Project::heir_stores(const std::string& module_name, const std::string& nam
   return heir_stores_.emplace(std::move(key), found).first->second;
 }
 
-std::optional<std::string> Project::resolve(const std::string& qualified) {
+std::string Project::stored_at(const ReplacedNames::Place* place) const {
+  if (place == nullptr) return "";
+  const File& file = all_[place->file];
+  auto bytes = real_disk().read(file.path, kReadLimit);
+  size_t line = 1;
+  if (bytes) {
+    auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
+    line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
+  }
+  return file.relative + ":" + std::to_string(line);
+}
+
+std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
+  std::string place = stored_at(classes().stores.replaced().of_module(module, name, imported));
+  if (place.empty()) return "";
+  return place + " may give `" + std::string(name) + "` of this module another meaning";
+}
+
+std::string Project::replaced_outside(std::string_view qualified) {
+  std::string place = stored_at(classes().stores.replaced().of_library(qualified));
+  return place.empty() ? "" : place + " gives `" + std::string(qualified) + "` another meaning";
+}
+
+std::optional<std::string> Project::resolve(const std::string& qualified, std::string* why) {
+  auto told = [&](const Meaning& meaning) {
+    if (!meaning.name && why != nullptr) *why = meaning.why;
+    return meaning.name;
+  };
   {
     std::shared_lock lock(mutex_);
     auto known = resolved_.find(qualified);
-    if (known != resolved_.end()) return known->second;
+    if (known != resolved_.end()) return told(known->second);
   }
-  auto out = resolve(qualified, 0);
+  Meaning out = resolve(qualified, 0);
   std::unique_lock lock(mutex_);
-  return resolved_.emplace(qualified, std::move(out)).first->second;
+  return told(resolved_.emplace(qualified, std::move(out)).first->second);
 }
 
-std::optional<std::string> Project::resolve(const std::string& qualified, int depth) {
-  if (depth > 16) return std::nullopt;
+Project::Meaning Project::resolve(const std::string& qualified, int depth) {
+  if (depth > 16) return {};
   // The longest prefix that is a module of the project, short of the whole name.
   for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
        dot = qualified.rfind('.', dot - 1)) {
     std::string prefix = qualified.substr(0, dot);
     if (!has_module(prefix)) continue;
-    if (has_module(qualified)) return qualified;
+    if (has_module(qualified)) return {qualified, ""};
     const Module* m = module(prefix);
-    if (m == nullptr) return std::nullopt;
+    if (m == nullptr) return {};
     std::string rest = qualified.substr(dot + 1);
     std::string head = rest.substr(0, rest.find('.'));
     std::string tail = rest.size() > head.size() ? rest.substr(head.size()) : "";
     auto found = m->names.bindings.find(head);
     if (found == m->names.bindings.end()) {
       for (const std::string& star : m->names.stars) {
-        auto through = resolve(star + "." + rest, depth + 1);
-        if (through && *through != star + "." + rest) return through;
+        Meaning through = resolve(star + "." + rest, depth + 1);
+        if (through.name && *through.name != star + "." + rest) return through;
       }
-      return qualified;  // a lazily made attribute: the name stands for itself
+      return {qualified, ""};  // a lazily made attribute: the name stands for itself
     }
-    auto one = meaning(found->second, nullptr);
     const Binding& only = found->second.front();
+    std::string elsewhere = replaced(prefix, head, only.kind == Binding::Kind::import);
+    if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
+    auto one = meaning(found->second, nullptr);
     if (!one && found->second.size() == 1 && only.kind == Binding::Kind::assignment &&
         !only.guarded && !only.qualified.empty()) {
       // An alias, bound once to a dotted name of that module.
@@ -453,12 +482,14 @@ std::optional<std::string> Project::resolve(const std::string& qualified, int de
         if (one) one = *one + only.qualified.substr(first.size());
       }
     }
-    if (!one) return std::nullopt;
+    if (!one) return {std::nullopt, qualified + " may be bound in more than one way"};
     std::string next = *one + tail;
-    if (next == qualified) return next;
+    if (next == qualified) return {next, ""};
     return resolve(next, depth + 1);
   }
-  return qualified;
+  std::string elsewhere = replaced_outside(qualified);
+  if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
+  return {qualified, ""};
 }
 
 }  // namespace refit::python

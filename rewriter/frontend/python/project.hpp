@@ -77,8 +77,19 @@ class Project {
   // Names of a module of the project; nullptr when it is not one, or cannot be read.
   const Module* module(const std::string& name);
   // What a qualified name finally stands for. Names outside the project stand for themselves;
-  // nullopt where it is ambiguous.
-  std::optional<std::string> resolve(const std::string& qualified);
+  // nullopt where that is not shown, and `why` says what stands in the way, where it is known.
+  std::optional<std::string> resolve(const std::string& qualified, std::string* why = nullptr);
+  // Where some file gives a name of a module another meaning, as a sentence's beginning; "" where
+  // none does. `imported`: the module imports the name.
+  std::string replaced(const std::string& module, std::string_view name, bool imported);
+  // The same for a name outside the project.
+  std::string replaced_outside(std::string_view qualified);
+  // Where the project defines a library's function or class by that name itself, and in what way
+  // that is not the known one; "" where it does not, or its signature is the known one.
+  std::string differs(const std::string& qualified, const Operation& operation);
+  // What an absolute import in a module means where the folder that the module's package lies in
+  // holds that package or module, too; else `qualified`.
+  std::string beside(const std::string& module, const std::string& qualified) const;
   // Notes what one file imports from modules of the project, in passing, while its bytes are at
   // hand. Files may be noted by any number of threads at once; whoever is asked for importers first
   // reads the files that were not noted.
@@ -103,7 +114,12 @@ class Project {
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
  private:
-  std::optional<std::string> resolve(const std::string& qualified, int depth);
+  struct Meaning {
+    std::optional<std::string> name;
+    std::string why;  // there is none
+  };
+  Meaning resolve(const std::string& qualified, int depth);
+  std::string stored_at(const ReplacedNames::Place* place) const;
   std::unique_ptr<Module> read_module(const std::string& name) const;
   void read_unnoted();
   void index_importers();
@@ -146,7 +162,8 @@ class Project {
   std::unordered_map<std::string, bool> heir_stores_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
-  std::unordered_map<std::string, std::optional<std::string>> resolved_;
+  std::unordered_map<std::string, Meaning> resolved_;
+  std::unordered_map<std::string, std::string> differs_;
 };
 
 }  // namespace refit::python

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 
 namespace refit::python {
 
@@ -31,7 +32,6 @@ std::string python_literal(const Literal& literal) {
   }
 }
 
-bool name_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
 class Speller {

@@ -27,6 +27,19 @@ std::string_view attribute_of_other(std::string_view target) {
   return own ? std::string_view{} : name;
 }
 
+// Whether a line goes on inside the brackets of the one before: `f(g.h,` or `f(`.
+bool goes_on(std::string_view text, size_t line) {
+  size_t last = line == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", line - 1);
+  return last != std::string_view::npos &&
+         std::string_view("([{,").find(text[last]) != std::string_view::npos;
+}
+
+// Whether what stands before a colon is what the annotation behind it is about.
+bool is_target(std::string_view text) {
+  return !text.empty() && text != "else" && text != "try" && text != "finally" &&
+         text.find_first_of(" \t(") == std::string_view::npos;
+}
+
 // What stands in the quotes at `at`; nothing where a text does not begin there or is made up.
 std::string_view quoted(std::string_view text, size_t at) {
   if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return {};
@@ -36,7 +49,9 @@ std::string_view quoted(std::string_view text, size_t at) {
 
 }  // namespace
 
-void OutsideStores::add(std::string_view text) {
+void OutsideStores::add(std::string_view text, uint32_t file, bool test) {
+  replaced_.begin(file, text, test);
+  replaced_.note_text();
   note_assignments(text);
   note_hooks(text);
   if (note_calls(text)) note_classes(text);
@@ -55,6 +70,7 @@ void OutsideStores::note_assignments(std::string_view text) {
     begin = begin == std::string_view::npos ? 0 : begin + 1;
     std::string_view head = text.substr(begin, at - begin);
     if (head.find('.') == std::string_view::npos) continue;
+    const bool argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
     int depth = 0;
     size_t piece = 0;
     for (size_t i = 0; i <= head.size(); ++i) {
@@ -67,8 +83,13 @@ void OutsideStores::note_assignments(std::string_view text) {
       } else if ((c == ')' || c == ']' || c == '}') && depth > 0) {
         --depth;
       } else if (depth == 0 && (c == ',' || c == ':' || c == ')' || c == ']')) {
-        std::string_view name = attribute_of_other(trimmed(head.substr(piece, i - piece)));
-        if (!name.empty()) stored_.emplace(name);
+        std::string_view whole = trimmed(head.substr(piece, i - piece));
+        std::string_view name = attribute_of_other(whole);
+        if (!name.empty()) {
+          stored_.emplace(name);
+          if (!argument) replaced_.store(whole.substr(0, whole.size() - name.size() - 1), name);
+        }
+        if (c == ':' && piece == 0 && is_target(whole)) break;  // an annotation follows
         piece = i + 1;
       }
     }
@@ -95,7 +116,13 @@ bool OutsideStores::note_calls(std::string_view text) {
     if (open == std::string_view::npos || text[open] != '(') continue;
     size_t comma = text.find(',', open);
     if (comma == std::string_view::npos) break;
-    if (trimmed(text.substr(open + 1, comma - open - 1)) != "self") note(comma + 1);
+    std::string_view object = trimmed(text.substr(open + 1, comma - open - 1));
+    if (object == "self") continue;
+    note(comma + 1);
+    std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", comma + 1));
+    if (!name.empty() && !text.substr(0, at).ends_with("monkeypatch.")) {
+      replaced_.store(object, name);
+    }
   }
   for (std::string_view call : {".add_module(", ".register_module(", "._modules["}) {
     for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {

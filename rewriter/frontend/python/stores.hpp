@@ -9,16 +9,21 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "rewriter/frontend/python/replaced.hpp"
+
 namespace refit::python {
 
 class OutsideStores {
  public:
-  void add(std::string_view text);
+  // `file` is the number by which replaced() names it.
+  void add(std::string_view text, uint32_t file = 0, bool test = false);
   // Whether some file gives an object other than its own `self` this attribute.
   bool stored(const std::string& attribute) const { return stored_.contains(attribute); }
   // Whether a file that stores attributes by names that it computes asks about objects of a class
   // of that name (its last component).
   bool exchanged(const std::string& class_name) const { return exchanged_.contains(class_name); }
+  // The names of modules among what is stored.
+  const ReplacedNames& replaced() const { return replaced_; }
 
  private:
   void note_assignments(std::string_view text);
@@ -27,6 +32,7 @@ class OutsideStores {
   void note_classes(std::string_view text);
 
   std::unordered_set<std::string> stored_, exchanged_;
+  ReplacedNames replaced_;
 };
 
 }  // namespace refit::python

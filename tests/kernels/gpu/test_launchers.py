@@ -258,6 +258,27 @@ def test_rotary(form, interleaved, width, dtype):
         check(result, *rotated(x, matrix, interleaved))
 
 
+@pytest.mark.parametrize("form", ("full-halves", "half-width"))
+@pytest.mark.parametrize("width", (8, 24, 40, 56, 72, 88, 104, 120, 184, 248, 264))
+@pytest.mark.parametrize("dtype", HALVES)
+def test_rotation_of_halves_that_end_inside_a_vector(form, width, dtype):
+    for heads, lengths, like in (((16, 16), (37, 37), None), ((5, 3), (300, 7), "padded")):
+        for table_type in (torch.float32, dtype):
+            q, k = (
+                normal(2, length, n, width, dtype=dtype, like=like)
+                for n, length in zip(heads, lengths, strict=True)
+            )
+            for part in ((q, k), (k,)) if lengths[0] == lengths[1] else ((q,), (k,)):
+                table, matrix = tables(form, (part[0].shape[1], 1), width, table_type)
+                expected = [rotated(x, matrix, False) for x in part]
+                apart = launchers.rotary(part, [poisoned(x) for x in part], *table)
+                wide = launchers.rotary(part, [poisoned(x, torch.float32) for x in part], *table)
+                within = launchers.rotary(part, part, *table)
+                for results in (apart, wide, within):
+                    for result, want in zip(results, expected, strict=True):
+                        check(result, *want)
+
+
 @pytest.mark.parametrize("form,interleaved", FORMS)
 def test_rotary_of_query_and_key_in_one_launch(form, interleaved):
     for heads, lengths in (((24, 24), (129, 129)), ((32, 8), (65, 65)), ((4, 4), (40, 0))):
@@ -273,7 +294,7 @@ def test_rotary_of_query_and_key_in_one_launch(form, interleaved):
 
 
 @pytest.mark.parametrize("form,interleaved", FORMS)
-@pytest.mark.parametrize("width", (16, 40, 64, 96, 128, 256, 1024))
+@pytest.mark.parametrize("width", (16, 40, 64, 72, 80, 96, 128, 160, 256, 1024))
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("span", ("row", "heads"))
 def test_norm_then_rotary(form, interleaved, width, dtype, span):
@@ -369,6 +390,26 @@ def test_softmax_of_many_rows(width):
         launchers.softmax(x, poisoned(x), mask=mask, mask_value=-4.0, clamp_max=1.0),
         softmax_of(x, 1.0, None, mask, -4.0, None, None, 1.0),
     )
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("lead,mask_lead,width", (
+    ((2, 8, 600), (2, 1, 600), 4096),  # heads share a mask row: two rows take turns
+    ((2, 7, 600), (2, 1, 600), 4096),  # a number of heads that turns do not divide
+    ((3, 4, 64), (3, 1, 1), 1024),  # keys of a sample
+    ((3, 4, 61), (3, 1, 1), 512),
+    ((2, 4, 100), (1, 1, 100), 256),
+))  # fmt: skip
+def test_softmax_of_rows_that_share_a_boolean_mask(dtype, lead, mask_lead, width):
+    x = normal(*lead, width, dtype=dtype) * 3
+    mask = torch.rand(*mask_lead, width, device="cuda") < 0.7
+    guards = {"scale": 0.125, "mask_value": -10000.0}
+    result = launchers.softmax(x, poisoned(x), mask=mask, **guards)
+    check(result, softmax_of(x, 0.125, None, mask, -10000.0, None, None, None))
+    # Any byte but 0 keeps a score.
+    mask = (mask.view(torch.uint8) * torch.randint_like(mask, 1, 256, dtype=torch.uint8)).view(torch.bool)
+    again = launchers.softmax(x, poisoned(x), mask=mask, **guards)
+    assert torch.equal(again, result)
 
 
 @pytest.mark.parametrize("width", (8, 100, 4096))

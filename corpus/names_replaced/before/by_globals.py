@@ -1,0 +1,9 @@
+import torch.nn.functional as F
+
+
+def install(functions):
+    globals()["F"] = functions
+
+
+def attend(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)

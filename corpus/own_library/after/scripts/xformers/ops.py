@@ -1,0 +1,2 @@
+def memory_efficient_attention(query, key, value):
+    return query + key + value

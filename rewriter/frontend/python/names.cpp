@@ -1,0 +1,126 @@
+// What a name means where a function of Python reads it: the module's bindings, those of functions
+// around, star imports, Python's own. Entry
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries.
+#include <algorithm>
+
+#include "rewriter/frontend/python/lowering.hpp"
+
+namespace refit::python {
+
+std::string own_library(const std::string& qualified, const std::string& module,
+                        const LoweringContext& context) {
+  std::string head = qualified.substr(0, qualified.find('.'));
+  bool library = !context.pattern && context.catalogue.describes(head);
+  return library ? context.project.beside(module, qualified) : qualified;
+}
+
+void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context) {
+  for (auto& [name, bindings] : names.bindings) {
+    for (Binding& b : bindings) {
+      if (b.kind == Binding::Kind::import) b.qualified = own_library(b.qualified, module, context);
+    }
+  }
+}
+
+std::optional<std::string> class_meaning(const PythonUnit& unit, const LoweringContext& context,
+                                         std::string_view dotted) {
+  Project& project = context.project;
+  std::string_view first = dotted.substr(0, dotted.find('.'));
+  auto bound = unit.names.names.bindings.find(first);
+  if (bound == unit.names.names.bindings.end()) return std::nullopt;
+  auto meaning = project.meaning(bound->second, nullptr);
+  bool imported = bound->second.front().kind == Binding::Kind::import;
+  if (!meaning || !project.replaced(unit.module, first, imported).empty()) return std::nullopt;
+  auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
+  const Operation* op = out ? context.catalogue.find(*out) : nullptr;
+  return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
+}
+
+std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
+  for (auto s = scope_->parent; s; s = s->parent) {
+    if (!s->locals.contains(name)) continue;
+    auto found = s->names.bindings.find(name);
+    if (found == s->names.bindings.end()) return std::nullopt;
+    for (const Binding& b : found->second) {
+      if (b.kind != Binding::Kind::import) return std::nullopt;
+    }
+    auto one = context_.project.meaning(found->second, why);
+    return one ? context_.project.resolve(*one, why) : std::nullopt;
+  }
+  auto found = unit_.names.names.bindings.find(name);
+  if (found != unit_.names.names.bindings.end()) {
+    const auto& list = found->second;
+    for (const std::string& star : unit_.names.names.stars) {
+      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
+      if (m != nullptr && m->names.bindings.contains(name)) {
+        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
+        return std::nullopt;
+      }
+    }
+    bool imported =
+        std::ranges::any_of(list, [](const Binding& b) { return b.kind == Binding::Kind::import; });
+    std::string elsewhere =
+        context_.pattern ? "" : context_.project.replaced(unit_.module, name, imported);
+    if (!elsewhere.empty()) {
+      if (why != nullptr) *why = std::move(elsewhere);
+      return std::nullopt;
+    }
+    // An alias at module level, bound once to a dotted name, means what that name means.
+    if (list.size() == 1 && list[0].kind == Binding::Kind::assignment &&
+        !list[0].qualified.empty() && !list[0].guarded) {
+      std::string head = list[0].qualified.substr(0, list[0].qualified.find('.'));
+      std::string tail = list[0].qualified.substr(head.size());
+      auto base = unit_.names.names.bindings.find(head);
+      if (head != name && base != unit_.names.names.bindings.end()) {
+        auto one = context_.project.meaning(base->second, why);
+        if (one) return context_.project.resolve(*one + tail, why);
+      }
+      return std::nullopt;
+    }
+    auto one = context_.project.meaning(list, why);
+    if (!one) return std::nullopt;
+    return context_.project.resolve(*one, why);
+  }
+  for (const std::string& star : unit_.names.names.stars) {
+    std::string candidate = star + "." + std::string(name);
+    if (context_.catalogue.find(candidate) != nullptr) return candidate;
+    if (context_.project.has_module(star)) {
+      const Module* m = context_.project.module(star);
+      if (m != nullptr && m->names.bindings.contains(name)) {
+        return context_.project.resolve(candidate);
+      }
+    } else if (why != nullptr) {
+      *why = "it may come from `from " + star + " import *`";
+    }
+  }
+  // Python's own, unless a module that is not read may bind it, too.
+  bool all_read = std::ranges::all_of(unit_.names.names.stars, [&](const std::string& star) {
+    return context_.project.has_module(star);
+  });
+  std::string own = "builtins." + std::string(name);
+  if (all_read && context_.catalogue.find(own) != nullptr) return own;
+  return std::nullopt;
+}
+
+// What a name of the module may mean where it does not mean one thing.
+std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
+  std::vector<std::string> out;
+  const auto& module_names = unit_.names.names.bindings;
+  auto found = module_names.find(name);
+  if (found == module_names.end()) return out;
+  for (const Binding& b : found->second) {
+    std::optional<std::string> one;
+    if (b.kind == Binding::Kind::import) one = context_.project.resolve(b.qualified);
+    if (b.kind == Binding::Kind::assignment && !b.qualified.empty()) {
+      std::string head = b.qualified.substr(0, b.qualified.find('.'));
+      auto base = head == name ? module_names.end() : module_names.find(head);
+      if (base == module_names.end()) continue;
+      one = context_.project.meaning(base->second, nullptr);
+      if (one) one = context_.project.resolve(*one + b.qualified.substr(head.size()));
+    }
+    if (one) out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,79 @@
+// Names of modules that files give another meaning from outside, read from their text.
+#include "rewriter/frontend/python/replaced.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rewriter/frontend/python/stores.hpp"
+#include "tests/frontend/row_name.hpp"
+
+namespace refit::python {
+namespace {
+
+struct Row {
+  const char* name;
+  std::string text;
+  bool imported, defined;  // whether `F` of the module pkg.attention may be another, both ways
+  bool test = false;
+};
+
+class Replaced : public testing::TestWithParam<Row> {};
+
+TEST_P(Replaced, NameOfAModule) {
+  OutsideStores stores;
+  stores.add(GetParam().text, 0, GetParam().test);
+  const ReplacedNames& replaced = stores.replaced();
+  EXPECT_EQ(replaced.of_module("pkg.attention", "F", true) != nullptr, GetParam().imported);
+  EXPECT_EQ(replaced.of_module("pkg.attention", "F", false) != nullptr, GetParam().defined);
+}
+
+const Row kRows[] = {
+    {"assigned", "import attention\nattention.F = x\n", true, true},
+    {"under_an_alias", "from pkg import attention as a\na.F = x\n", true, true},
+    {"in_a_package", "import pkg\npkg.attention.F = x\n", true, true},
+    {"in_a_tuple", "import attention\nattention.F, b = x\n", true, true},
+    {"of_another_module", "import rotary\nrotary.F = x\n", false, false},
+    {"of_what_is_not_known", "def f(m):\n    m.F = x\n", true, false},
+    {"of_some_module", "for module in modules:\n    module.F = x\n", true, true},
+    {"own", "self.F = x\nself.attention.F = x\n", false, false},
+    {"read", "import attention\nif attention.F == x: pass\n", false, false},
+    {"an_argument", "import attention\nf(\n    attention.F, b=x)\n", false, false},
+    {"an_annotation", "import attention\ny: attention.F = x\n", false, false},
+    {"by_text", "setattr(attention, 'F', x)\n", true, true},
+    {"by_name_of_module", "import sys\nsys.modules['attention'].F = x\n", true, true},
+    {"by_its_table", "import attention\nattention.__dict__['F'] = x\n", true, true},
+    {"by_vars", "import attention\nvars(attention)['F'] = x\n", true, true},
+    {"patched", "with patch('pkg.attention.F', x): pass\n", true, true},
+    {"patched_object", "import attention\nwith patch.object(attention, 'F'): pass\n", true, true},
+    {"patched_in_a_test", "with patch('pkg.attention.F', x): pass\n", false, false, true},
+    {"in_a_test", "import attention\nmonkeypatch.setattr(attention, 'F', x)\n", false, false, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Frontend, Replaced, testing::ValuesIn(kRows), RowName());
+
+TEST(ReplacedLibrary, OperationsAndTheModulesThatTheyAreIn) {
+  OutsideStores stores;
+  stores.add(
+      "import torch\nimport torch.nn.functional as F\nF.gelu = mine\ntorch.Tensor.chunk = x\n");
+  stores.add("import sys\nsys.modules['flash_attn'] = mine\n");
+  const ReplacedNames& replaced = stores.replaced();
+  EXPECT_NE(replaced.of_library("torch.nn.functional.gelu"), nullptr);
+  EXPECT_NE(replaced.of_library("Tensor.chunk"), nullptr);
+  EXPECT_NE(replaced.of_library("flash_attn.flash_attn_func"), nullptr);
+  EXPECT_EQ(replaced.of_library("torch.nn.functional.silu"), nullptr);
+  EXPECT_EQ(replaced.of_library("torch.chunk"), nullptr);
+}
+
+TEST(TestFile, ByItsNameOrItsFolder) {
+  for (const char* file :
+       {"test_a.py", "a/b_test.py", "conftest.py", "tests/a.py", "a/test/b.py"}) {
+    EXPECT_TRUE(test_file(file)) << file;
+  }
+  for (const char* file : {"a.py", "contest.py", "latest.py", "tested/a.py"}) {
+    EXPECT_FALSE(test_file(file)) << file;
+  }
+}
+
+}  // namespace
+}  // namespace refit::python
