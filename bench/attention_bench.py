@@ -52,8 +52,8 @@ TORCH = {
     "cuDNN": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
-OURS = {"ours": "mma", "our cuDNN": "cudnn", "plain": "plain"}
-COLUMNS = ("ours", "our cuDNN", *TORCH, "torch")
+OURS = {"tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
+COLUMNS = ("tensor_core", "cudnn", *TORCH, "torch")
 
 
 def mask_of(kind, batch, queries, keys):
@@ -120,7 +120,7 @@ def measure(case, columns, dtype):
         chosen = sdpa_kernel(TORCH[name]) if name in TORCH else contextlib.nullcontext()
         launch = torchs
         if name in OURS:
-            launch = functools.partial(ours, "plain" if dtype == torch.float32 else OURS[name])
+            launch = functools.partial(ours, OURS[name])
         with chosen, contextlib.suppress(RuntimeError):  # it does not compute this problem
             found[name] = seconds(launch)
     return {name: work / s / 1e12 for name, s in found.items()}
@@ -138,6 +138,9 @@ def main():
         f"cuDNN {torch.backends.cudnn.version()}, {arguments.type}, TFLOP/s"
     )
     rows, columns = {}, arguments.columns.split(",")
+    unknown = set(columns) - {*OURS, *TORCH, "torch"}
+    if unknown:
+        parser.error(f"no column {', '.join(sorted(unknown))}; there are {', '.join(COLUMNS)}, multiply_add")
     print("| case | " + " | ".join(columns) + " |")
     print("|---|" + "---|" * len(columns))
     for name, case in CASES.items():

@@ -35,6 +35,16 @@ def best(call, calls, device):
     return found
 
 
+def torchs_attention(q, k, v):
+    """What code with operands in B S N D writes."""
+    operands = (t.transpose(1, 2) for t in (q, k, v))
+    return F.scaled_dot_product_attention(*operands).transpose(1, 2)
+
+
+def attend(q, k, v, **options):
+    return ext.attention_forward(q, k, v, **options)
+
+
 def cases(device):
     """(what is measured, call); the torch function that it replaces follows it."""
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
@@ -50,6 +60,11 @@ def cases(device):
     norm = torch.nn.LayerNorm(64, elementwise_affine=False)
     branch, gate, scale, shift = make(1, shape[1], 64), make(1, 64), make(1, 64), make(1, 64)
     layout = [t.transpose(1, 2) for t in (q, k, v)]
+    scores = make(1, 1, shape[1], shape[1])
+    masks = {
+        "causal": dict(is_causal=True), "boolean mask": dict(attn_mask=scores > 0),
+        "added mask": dict(attn_mask=scores),
+    }  # fmt: skip
     named = [
         (
             f"attention_forward by {name}",
@@ -64,6 +79,18 @@ def cases(device):
         ("attention_forward", lambda: mindiesd.attention_forward(q, k, v)),
         *named,
         ("F.scaled_dot_product_attention", lambda: F.scaled_dot_product_attention(*layout)),
+        ("the same with its transposes", lambda: torchs_attention(q, k, v)),
+        *(
+            case
+            for kind, options in masks.items()
+            for case in (
+                (f"attention_forward, {kind}", functools.partial(attend, q, k, v, **options)),
+                (
+                    f"F.scaled_dot_product_attention, {kind}",
+                    functools.partial(F.scaled_dot_product_attention, *layout, **options),
+                ),
+            )
+        ),
         (
             "ext.rotary_position_embedding",
             lambda: ext.rotary_position_embedding(q, cos, sin, "rotated_interleaved"),

@@ -1,154 +1,85 @@
-// Attention by cuDNN, where a process has it: the library is looked for at run time, and only the
-// C backend interface is used (docs.nvidia.com/deeplearning/cudnn, "Backend API"), with the few
-// declarations of it that are needed here. Entry points: attention_cudnn_supports, attention_cudnn.
+// Attention by cuDNN, where a process has it. Entry points: attention_cudnn_supports,
+// attention_cudnn.
 //
-// The graph is the one operation for scaled dot-product attention that cuDNN has since 9.13.1. A
-// plan for it takes up to seconds to make, so plans are kept for as long as the process lives,
-// refusals too; a handle belongs to one thread.
+// A plan (cudnn_graph.h) takes up to seconds to make, so plans are kept for as long as the process
+// lives, refusals too; a handle belongs to one thread. Masks are handed over as what is added to
+// the scores: one that cuDNN cannot read where it lies, boolean ones above all, is copied first.
+// What cuDNN gives for a query that sees no key is no zero, so such rows are cleared afterwards.
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "kernels/cuda/cudnn_graph.h"
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/mask_rows.h"
 
 namespace mindiesd::kernels::cuda {
 namespace {
 
-// --- the interface, as cudnn_graph_v9.h numbers it
-// ------------------------------------------------
+using cudnn::api;
+using cudnn::Bias;
+using cudnn::Four;
+using cudnn::Handle;
+using cudnn::Plan;
 
-using Handle = void*;
-using Descriptor = void*;
+// --- masks ---------------------------------------------------------------------------------------
 
-enum class DescriptorType : int {
-  kEngineConfig = 3,
-  kEngineHeuristics = 4,
-  kExecutionPlan = 5,
-  kOperationGraph = 15,
-  kVariantPack = 16,
-  kTensor = 17,
-  kAttention = 41,
+// The bias that cuDNN gets for a mask.
+struct BiasPlace {
+  Bias bias;
+  bool copied = false;
+  std::int64_t bytes = 0;  // of the copy
 };
-enum class Attribute : int {
-  kHeuristicsMode = 200,
-  kHeuristicsGraph = 201,
-  kHeuristicsResults = 202,
-  kPlanHandle = 400,
-  kPlanEngineConfig = 401,
-  kPlanWorkspaceSize = 402,
-  kGraphHandle = 800,
-  kGraphOperations = 801,
-  kTensorAlignment = 900,
-  kTensorType = 901,
-  kTensorDimensions = 902,
-  kTensorStrides = 903,
-  kTensorId = 906,
-  kTensorIsVirtual = 907,
-  kTensorIsByValue = 908,
-  kPackIds = 1000,
-  kPackPointers = 1001,
-  kPackWorkspace = 1003,
-  kAttentionQuery = 2800,
-  kAttentionKey = 2801,
-  kAttentionValue = 2802,
-  kAttentionOutput = 2803,
-  kAttentionScale = 2805,
-};
-enum class AttributeType : int {
-  kHandle = 0,
-  kDataType = 1,
-  kBoolean = 2,
-  kInt64 = 3,
-  kPointer = 6,
-  kHeuristicsMode = 8,
-  kDescriptor = 15,
-};
-constexpr int kFloatData = 0, kHalfData = 2, kBFloat16Data = 9;
-constexpr int kHeuristicsA = 3;
-constexpr std::size_t kOldestVersion = 91301;
 
-struct Api {
-  int (*create_handle)(Handle*) = nullptr;
-  int (*set_stream)(Handle, cudaStream_t) = nullptr;
-  int (*create)(DescriptorType, Descriptor*) = nullptr;
-  int (*destroy)(Descriptor) = nullptr;
-  int (*set)(Descriptor, Attribute, AttributeType, std::int64_t, const void*) = nullptr;
-  int (*get)(Descriptor, Attribute, AttributeType, std::int64_t, std::int64_t*, void*) = nullptr;
-  int (*finalize)(Descriptor) = nullptr;
-  int (*execute)(Handle, Descriptor, Descriptor) = nullptr;
-  bool usable = false;
-
-  Api() {
-    // A program that has loaded cuDNN from elsewhere (torch's wheels) is given that one.
-    void* library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    std::size_t (*version)() = nullptr;
-    bool found = true;
-    const auto bind = [&](auto* function, const char* name) {
-      *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, name));
-      found = found && *function != nullptr;
-    };
-    bind(&version, "cudnnGetVersion");
-    bind(&create_handle, "cudnnCreate");
-    bind(&set_stream, "cudnnSetStream");
-    bind(&create, "cudnnBackendCreateDescriptor");
-    bind(&destroy, "cudnnBackendDestroyDescriptor");
-    bind(&set, "cudnnBackendSetAttribute");
-    bind(&get, "cudnnBackendGetAttribute");
-    bind(&finalize, "cudnnBackendFinalize");
-    bind(&execute, "cudnnBackendExecute");
-    usable = found && version() >= kOldestVersion;
+BiasPlace bias_of(const Attention& p) {
+  BiasPlace place;
+  if (p.mask == nullptr) return place;
+  Bias& bias = place.bias;
+  bias.present = true;
+  bias.type = p.mask_type == DataType::kBool ? p.type : p.mask_type;
+  const Four full = {p.batch, p.query_heads, p.query_length, p.key_length};
+  const std::int64_t vector = 16 / bytes_of(bias.type);
+  bool readable = p.mask_type != DataType::kBool && p.mask_strides[3] == 1 &&
+                  reinterpret_cast<std::uintptr_t>(p.mask) % 16 == 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    bias.sizes[d] = d < 3 && p.mask_strides[d] == 0 ? 1 : full[d];
+    bias.strides[d] = p.mask_strides[d];
+    if (d < 3 && bias.sizes[d] > 1) {
+      readable = readable && bias.strides[d] > 0 && bias.strides[d] % vector == 0;
+    }
   }
-};
-
-const Api& api() {
-  static const Api loaded;
-  return loaded;
+  const std::int64_t row = ceil_div(p.key_length, vector) * vector;
+  place.copied = !readable;
+  if (place.copied) {
+    bias.strides = {bias.sizes[1] * bias.sizes[2] * row, bias.sizes[2] * row, row, 1};
+    place.bytes = bias.sizes[0] * bias.strides[0] * bytes_of(bias.type);
+  } else {
+    // A dimension of one element has no step; cuDNN wants a number all the same.
+    for (int d = 2; d >= 0; --d) {
+      const auto at = static_cast<std::size_t>(d);
+      if (bias.sizes[at] == 1) {
+        bias.strides[at] = std::max(row, bias.strides[at + 1] * bias.sizes[at + 1]);
+      }
+    }
+  }
+  return place;
 }
-
-// A descriptor, filled step by step; whether everything went well is asked once.
-class Described {
- public:
-  explicit Described(DescriptorType type) { good_ = api().create(type, &descriptor_) == 0; }
-  Described(const Described&) = delete;
-  Described& operator=(const Described&) = delete;
-  ~Described() {
-    if (descriptor_ != nullptr) api().destroy(descriptor_);
-  }
-
-  template <typename T>
-  void set(Attribute attribute, AttributeType type, const T* values, std::int64_t count = 1) {
-    good_ = good_ && api().set(descriptor_, attribute, type, count, values) == 0;
-  }
-  void set(Attribute attribute, const Described& other) {
-    good_ = good_ && other.good_;
-    set(attribute, AttributeType::kDescriptor, &other.descriptor_);
-  }
-  bool finalize() {
-    good_ = good_ && api().finalize(descriptor_) == 0;
-    return good_;
-  }
-  Descriptor get() const { return descriptor_; }
-
- private:
-  Descriptor descriptor_ = nullptr;
-  bool good_ = false;
-};
 
 // --- plans ---------------------------------------------------------------------------------------
 
-// What a plan depends on: device, type, sizes, strides.
-using Key = std::array<std::int64_t, 21>;
+// What a plan depends on: device, type, sizes, strides, causality, bias.
+using Key = std::array<std::int64_t, 32>;
 
-Key key_of(const Attention& p, int device) {
+Key key_of(const Attention& p, const Bias& bias, int device) {
   Key key = {device,       static_cast<std::int64_t>(p.type),
              p.batch,      p.query_heads,
              p.key_heads,  p.query_length,
@@ -160,92 +91,14 @@ Key key_of(const Attention& p, int device) {
     key[15 + d] = p.value_strides[d];
     key[18 + d] = p.output_strides[d];
   }
+  key[21] = static_cast<std::int64_t>(p.causal);
+  key[22] = bias.present ? 1 : 0;
+  key[23] = bias.present ? static_cast<std::int64_t>(bias.type) : 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    key[24 + d] = bias.sizes[d];
+    key[28 + d] = bias.strides[d];
+  }
   return key;
-}
-
-enum Id : std::int64_t { kQuery = 1, kKey, kValue, kOutput, kScale };
-
-void describe(Described* tensor, Id id, int type, const std::int64_t (&sizes)[4],
-              const std::int64_t (&strides)[4]) {
-  const std::int64_t number = id, alignment = id == kScale ? 4 : 16;
-  const bool by_value = id == kScale, no = false;
-  tensor->set(Attribute::kTensorType, AttributeType::kDataType, &type);
-  tensor->set(Attribute::kTensorDimensions, AttributeType::kInt64, sizes, 4);
-  tensor->set(Attribute::kTensorStrides, AttributeType::kInt64, strides, 4);
-  tensor->set(Attribute::kTensorId, AttributeType::kInt64, &number);
-  tensor->set(Attribute::kTensorAlignment, AttributeType::kInt64, &alignment);
-  tensor->set(Attribute::kTensorIsVirtual, AttributeType::kBoolean, &no);
-  tensor->set(Attribute::kTensorIsByValue, AttributeType::kBoolean, &by_value);
-  tensor->finalize();
-}
-
-struct Plan {
-  Described described{DescriptorType::kExecutionPlan};
-  std::int64_t workspace = 0;
-};
-
-// Null where cuDNN has no engine for the problem.
-std::shared_ptr<const Plan> make_plan(const Attention& p, Handle handle) {
-  const int type = p.type == DataType::kFloat16 ? kHalfData : kBFloat16Data;
-  Described query(DescriptorType::kTensor), key(DescriptorType::kTensor),
-      value(DescriptorType::kTensor), output(DescriptorType::kTensor),
-      scale(DescriptorType::kTensor);
-  const auto operand = [&](Described* tensor, Id id, std::int64_t heads, std::int64_t length,
-                           std::int64_t width, const std::int64_t(&strides)[3]) {
-    describe(tensor, id, type, {p.batch, heads, length, width},
-             {strides[0], strides[1], strides[2], 1});
-  };
-  operand(&query, kQuery, p.query_heads, p.query_length, p.head_dim, p.query_strides);
-  operand(&key, kKey, p.key_heads, p.key_length, p.head_dim, p.key_strides);
-  operand(&value, kValue, p.key_heads, p.key_length, p.value_dim, p.value_strides);
-  operand(&output, kOutput, p.query_heads, p.query_length, p.value_dim, p.output_strides);
-  describe(&scale, kScale, kFloatData, {1, 1, 1, 1}, {1, 1, 1, 1});
-
-  Described attention(DescriptorType::kAttention);
-  attention.set(Attribute::kAttentionQuery, query);
-  attention.set(Attribute::kAttentionKey, key);
-  attention.set(Attribute::kAttentionValue, value);
-  attention.set(Attribute::kAttentionOutput, output);
-  attention.set(Attribute::kAttentionScale, scale);
-  if (!attention.finalize()) return nullptr;
-
-  Described graph(DescriptorType::kOperationGraph);
-  graph.set(Attribute::kGraphHandle, AttributeType::kHandle, &handle);
-  graph.set(Attribute::kGraphOperations, attention);
-  if (!graph.finalize()) return nullptr;
-
-  Described heuristics(DescriptorType::kEngineHeuristics);
-  heuristics.set(Attribute::kHeuristicsGraph, graph);
-  heuristics.set(Attribute::kHeuristicsMode, AttributeType::kHeuristicsMode, &kHeuristicsA);
-  if (!heuristics.finalize()) return nullptr;
-  std::int64_t count = 0;
-  if (api().get(heuristics.get(), Attribute::kHeuristicsResults, AttributeType::kDescriptor, 0,
-                &count, nullptr) != 0) {
-    return nullptr;
-  }
-  std::vector<std::unique_ptr<Described>> configs;
-  std::vector<Descriptor> raw;
-  for (std::int64_t i = 0; i < count; ++i) {
-    configs.push_back(std::make_unique<Described>(DescriptorType::kEngineConfig));
-    raw.push_back(configs.back()->get());
-  }
-  if (api().get(heuristics.get(), Attribute::kHeuristicsResults, AttributeType::kDescriptor, count,
-                &count, raw.data()) != 0) {
-    return nullptr;
-  }
-  // The best first; what cannot be built is passed over.
-  for (std::int64_t i = 0; i < count; ++i) {
-    auto plan = std::make_shared<Plan>();
-    plan->described.set(Attribute::kPlanHandle, AttributeType::kHandle, &handle);
-    plan->described.set(Attribute::kPlanEngineConfig, *configs[static_cast<std::size_t>(i)]);
-    if (!plan->described.finalize()) continue;
-    std::int64_t one = 0;
-    if (api().get(plan->described.get(), Attribute::kPlanWorkspaceSize, AttributeType::kInt64, 1,
-                  &one, &plan->workspace) == 0) {
-      return plan;
-    }
-  }
-  return nullptr;
 }
 
 // While a graph is captured nothing is made that a capture may not see.
@@ -260,16 +113,16 @@ bool capturing(cudaStream_t stream) {
 
 // Plans of this process; they are never destroyed, for cuDNN may be gone when statics are. Null:
 // cuDNN has no engine, or none was asked for yet and `make` forbids it.
-std::shared_ptr<const Plan> plan_for(const Attention& problem, int device, Handle handle,
-                                     bool make) {
+std::shared_ptr<const Plan> plan_for(const Attention& problem, const Bias& bias, int device,
+                                     Handle handle, bool make) {
   static std::mutex& mutex = *new std::mutex;
   static auto& plans = *new std::map<Key, std::shared_ptr<const Plan>>;
-  const Key key = key_of(problem, device);
+  const Key key = key_of(problem, bias, device);
   const std::lock_guard<std::mutex> lock(mutex);
   const auto known = plans.find(key);
   if (known != plans.end()) return known->second;
   if (!make) return nullptr;
-  return plans.emplace(key, make_plan(problem, handle)).first->second;
+  return plans.emplace(key, cudnn::make_plan(problem, bias, handle)).first->second;
 }
 
 // Null: there is none for this thread, and `make` forbids to make one or cuDNN refuses.
@@ -322,12 +175,82 @@ bool newer_than_ampere(int device_id) {
   return major * 10 + minor >= 89;
 }
 
+// Memory for one launch, given back behind it on the stream.
+class Workspace {
+ public:
+  Workspace(int device, std::int64_t bytes, cudaStream_t stream) : stream_(stream) {
+    if (bytes == 0) return;
+    cudaMemPool_t pool = nullptr;
+    error_ = pool_of(device, &pool);
+    if (error_ == cudaSuccess) {
+      error_ = cudaMallocFromPoolAsync(&memory_, static_cast<std::size_t>(bytes), pool, stream);
+    }
+    if (error_ != cudaSuccess) memory_ = nullptr;
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace() {
+    if (memory_ != nullptr) cudaFreeAsync(memory_, stream_);
+  }
+  cudaError_t error() const { return error_; }
+  char* get() const { return static_cast<char*>(memory_); }
+
+ private:
+  cudaStream_t stream_;
+  void* memory_ = nullptr;
+  cudaError_t error_ = cudaSuccess;
+};
+
+bool execute(const Attention& p, const Plan& plan, Handle handle, void* bias, void* workspace,
+             cudaStream_t stream) {
+  float scale = p.scale, minus_infinity = -std::numeric_limits<float>::infinity();
+  auto query_length = static_cast<std::int32_t>(p.query_length);
+  auto key_length = static_cast<std::int32_t>(p.key_length);
+  const auto pointer = [&](std::int64_t id) -> void* {
+    switch (id) {
+      case cudnn::kQuery:
+        return const_cast<void*>(p.query);
+      case cudnn::kKey:
+        return const_cast<void*>(p.key);
+      case cudnn::kValue:
+        return const_cast<void*>(p.value);
+      case cudnn::kOutput:
+        return p.output;
+      case cudnn::kScale:
+        return &scale;
+      case cudnn::kBias:
+        return bias;
+      case cudnn::kMinusInfinity:
+        return &minus_infinity;
+      case cudnn::kQueryLength:
+        return &query_length;
+      default:
+        return &key_length;
+    }
+  };
+  std::array<void*, cudnn::kKeyLength> pointers;
+  std::transform(plan.ids.begin(), plan.ids.end(), pointers.begin(), pointer);
+  const auto count = static_cast<std::int64_t>(plan.ids.size());
+  cudnn::Described pack(cudnn::DescriptorType::kVariantPack);
+  pack.set(cudnn::Attribute::kPackIds, cudnn::AttributeType::kInt64, plan.ids.data(), count);
+  pack.set(cudnn::Attribute::kPackPointers, cudnn::AttributeType::kPointer, pointers.data(), count);
+  pack.set(cudnn::Attribute::kPackWorkspace, cudnn::AttributeType::kPointer, &workspace);
+  return pack.finalize() && api().set_stream(handle, stream) == 0 &&
+         api().execute(handle, plan.described.get(), pack.get()) == 0;
+}
+
 }  // namespace
 
 bool attention_cudnn_supports(const Attention& p, std::int32_t device_id) {
-  if (p.type == DataType::kFloat32 || p.mask != nullptr || p.alibi_slopes != nullptr) return false;
-  if (p.softcap > 0.0F || p.causal != CausalAlignment::kNone) return false;
-  if (p.window_left >= 0 || p.window_right >= 0) return false;
+  if (p.type == DataType::kFloat32 || p.alibi_slopes != nullptr) return false;
+  if (p.softcap > 0.0F || p.window_left >= 0 || p.window_right >= 0) return false;
+  if (p.mask != nullptr) {
+    // A type of its own would be rounded; with causality rows without a key depend on both.
+    if (p.mask_type != DataType::kBool && p.mask_type != p.type) return false;
+    if (p.causal != CausalAlignment::kNone) return false;
+    if (p.mask_strides[3] == 0 && p.key_length > 1) return false;
+  }
+  if (p.causal == CausalAlignment::kBottomRight && p.query_length > p.key_length) return false;
   constexpr std::int64_t kLongest = std::int64_t{1} << 30;
   if (p.key_length < 1 || p.query_length > kLongest || p.key_length > kLongest) return false;
   if (p.head_dim % 8 != 0 || p.value_dim % 8 != 0) return false;
@@ -349,31 +272,23 @@ LaunchStatus attention_cudnn(const Attention& p, void* stream) {
   const bool make = !capturing(on);
   const Handle handle = handle_of(device, make);
   if (handle == nullptr) return LaunchStatus::kUnsupported;
-  const std::shared_ptr<const Plan> plan = plan_for(p, device, handle, make);
+  const BiasPlace place = bias_of(p);
+  const std::shared_ptr<const Plan> plan = plan_for(p, place.bias, device, handle, make);
   if (plan == nullptr) return LaunchStatus::kUnsupported;
 
-  void* workspace = nullptr;
-  if (plan->workspace > 0) {
-    cudaMemPool_t pool = nullptr;
-    cudaError_t allocated = pool_of(device, &pool);
-    if (allocated == cudaSuccess) {
-      allocated =
-          cudaMallocFromPoolAsync(&workspace, static_cast<std::size_t>(plan->workspace), pool, on);
-    }
-    if (allocated != cudaSuccess) return failed(allocated);
+  const std::int64_t bias_bytes = ceil_div(place.bytes, 256) * 256;
+  const Workspace memory(device, bias_bytes + plan->workspace, on);
+  if (memory.error() != cudaSuccess) return failed(memory.error());
+  void* bias = const_cast<void*>(p.mask);
+  if (place.copied) {
+    bias = memory.get();
+    const LaunchStatus status =
+        mask_as_bias(p, bias, place.bias.type, place.bias.sizes, place.bias.strides, stream);
+    if (status != LaunchStatus::kOk) return status;
   }
-  const std::int64_t ids[] = {kQuery, kKey, kValue, kOutput, kScale};
-  float scale = p.scale;
-  void* pointers[] = {const_cast<void*>(p.query), const_cast<void*>(p.key),
-                      const_cast<void*>(p.value), p.output, &scale};
-  Described pack(DescriptorType::kVariantPack);
-  pack.set(Attribute::kPackIds, AttributeType::kInt64, ids, 5);
-  pack.set(Attribute::kPackPointers, AttributeType::kPointer, pointers, 5);
-  pack.set(Attribute::kPackWorkspace, AttributeType::kPointer, &workspace);
-  const bool done = pack.finalize() && api().set_stream(handle, on) == 0 &&
-                    api().execute(handle, plan->described.get(), pack.get()) == 0;
-  if (workspace != nullptr) cudaFreeAsync(workspace, on);
-  return done ? LaunchStatus::kOk : LaunchStatus::kUnsupported;
+  void* workspace = plan->workspace > 0 ? memory.get() + bias_bytes : nullptr;
+  if (!execute(p, *plan, handle, bias, workspace, on)) return LaunchStatus::kUnsupported;
+  return p.mask == nullptr ? LaunchStatus::kOk : clear_blind_rows(p, place.bias.sizes, stream);
 }
 
 }  // namespace mindiesd::kernels::cuda

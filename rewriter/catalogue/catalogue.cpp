@@ -192,6 +192,14 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
     }
     *to = number;
   }
+  if (const YAML::Node* autocast = keys->find("autocast")) {
+    const std::string word = file.text(*autocast, "autocast").value_or("");
+    if (word == "sets") operation->autocast = Autocast::sets;
+    if (word == "follows") operation->autocast = Autocast::follows;
+    if (operation->autocast == Autocast::none) {
+      file.report(*autocast, "expected `sets` or `follows`, found `" + word + "`");
+    }
+  }
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);
   }

@@ -67,6 +67,13 @@ enum class AxisKind {
 
 std::string_view to_string(AxisKind kind);
 
+// What an operation has to do with a region in which tensors are cast by themselves.
+enum class Autocast : uint8_t {
+  none,
+  sets,    // entered by a `with`, it says how operations inside are cast
+  follows  // its result's type depends on the region that it stands in
+};
+
 struct Operation {
   std::string id;  // the canonical qualified name, e.g. "torch.transpose"
   // Other qualified names for the same function ("torch.swapaxes", "torch.Tensor.transpose").
@@ -89,6 +96,7 @@ struct Operation {
   bool is_class = false;     // instantiating it is meant
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
   std::optional<int> result_rank;
+  Autocast autocast = Autocast::none;
   bool one_rank = false;  // its result has as many dimensions as its first operand
   std::string library;    // package that defines it, e.g. "diffusers"
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.

@@ -203,6 +203,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     refuse(site, "effect-between", "a write between its parts changes what they read");
     return;
   }
+  if (cast_elsewhere(change.root, site)) {
+    refuse(site, "autocast",
+           "its parts stand in different regions of autocast, so what is cast there would not be "
+           "cast here; write them in one");
+    return;
+  }
   std::set<ValueId> gone;
   for (const auto& [statement, text] : change.restated) {
     for (graph::DefinitionId d : g_.statements[statement].definitions) {
@@ -358,6 +364,28 @@ void SitePlanner::drop_parents_of_restated(const Change& change,
   }
 }
 
+bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {
+  // The innermost statement around a value that sets how operations in it are cast.
+  auto region = [&](ValueId id) {
+    for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
+      const graph::Statement& statement = g_.statements[s];
+      if (statement.kind != graph::StatementKind::other) continue;
+      bool sets = std::any_of(statement.uses.begin(), statement.uses.end(), [&](ValueId use) {
+        return use != kNone && g_[use].kind == Kind::op && g_[use].op->autocast == Autocast::sets;
+      });
+      if (sets) return s;
+    }
+    return kNone;
+  };
+  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+    if (id == kNone || id == root) return false;
+    const Value& v = g_[id];
+    bool follows =
+        v.kind == Kind::call || (v.kind == Kind::op && v.op->autocast == Autocast::follows);
+    return follows && region(id) != region(root);
+  });
+}
+
 // What stands between the parts of the computation may change what they read. A call that is handed
 // one of them reads it for itself, too.
 bool SitePlanner::disturbed(const CompiledRule& rule, PlannedSite& site,
@@ -371,7 +399,7 @@ bool SitePlanner::disturbed(const CompiledRule& rule, PlannedSite& site,
     const Value& v = g_[id];
     if (site.interior.contains(id)) continue;
     bool writes = v.kind == Kind::update || (v.kind == Kind::op && v.op->in_place);
-    bool calls = v.kind == Kind::call && !g_.instances.contains(id);
+    bool calls = v.kind == Kind::call && !g_.instances.contains(id) && !g_.readers.contains(id);
     if (!writes && !calls) continue;
     std::string what = writes ? "a write" : "a call";
     if (std::string text = text_of_value(id); !text.empty()) what += ", " + text + ",";

@@ -152,6 +152,8 @@ class SitePlanner {
   // An `if` stays when a statement inside it was restated.
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
 
+  // Whether a part whose type depends on autocast stands in another region of it than `root`.
+  bool cast_elsewhere(graph::ValueId root, const PlannedSite& site) const;
   // Refuses a site between whose parts something may change what they read, or reads a part.
   bool disturbed(const CompiledRule& rule, PlannedSite& site,
                  const std::vector<ValueId>& kept) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/only_reads.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/graph/axis_pattern.hpp"
 
@@ -180,30 +181,40 @@ bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
   return false;
 }
 
-std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
-                                                     const std::vector<Argument>& arguments,
-                                                     TSNode node) {
+// The function of this file that a call of `callee` runs; null where that is not shown. `object` is
+// set to the object whose method it is.
+TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
   const Value& c = g()[callee];
-  TSNode definition{};
-  ValueId object = kNone;  // whose method it is
   auto method = unit_.methods.find(index_);
   if (c.kind == Kind::attribute && method != unit_.methods.end() &&
       g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
-    definition = unit_.classes->private_method(method->second, c.text);
-    object = c.operands[0];
+    TSNode definition = unit_.classes->private_method(method->second, c.text);
+    *object = c.operands[0];
     Project& project = context_.project;
     std::string owner = method->second.substr(method->second.rfind('.') + 1);
     if (present(definition) &&
         (project.stored_outside(c.text) || project.heir_stores(unit_.module, owner, c.text))) {
-      return std::nullopt;  // a class of another file has its own
+      return {};  // a class of another file has its own
     }
-  } else if (c.kind == Kind::function) {
-    auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
-    if (found != shared_.definitions.end()) definition = found->second;
-  } else if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
-    auto found = shared_.top_level.find(c.text.substr(unit_.module.size() + 1));
-    if (found != shared_.top_level.end()) definition = found->second;
+    return definition;
   }
+  if (c.kind == Kind::function) {
+    auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
+    return found != shared_.definitions.end() ? found->second : TSNode{};
+  }
+  if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
+    auto found = shared_.top_level.find(c.text.substr(unit_.module.size() + 1));
+    return found != shared_.top_level.end() ? found->second : TSNode{};
+  }
+  return {};
+}
+
+std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
+                                                     const std::vector<Argument>& arguments,
+                                                     TSNode node) {
+  ValueId object = kNone;  // whose method it is
+  auto method = unit_.methods.find(index_);
+  TSNode definition = definition_of(callee, &object);
   if (!present(definition) || overlays_.size() > 2 || depth_ > 60) {
     return std::nullopt;
   }
@@ -287,6 +298,20 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (object != kNone) g().methods_seen.emplace(result, method->second);
   note_project_call(result, callee);
   return result;
+}
+
+// Whether a call runs a function of this file that changes nothing of what it is given.
+bool FunctionLowering::reads_only(ValueId callee) {
+  ValueId object = kNone;
+  TSNode definition = definition_of(callee, &object);
+  const Value& c = g()[callee];
+  if (!present(definition) && c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
+    const size_t dot = c.text.rfind('.');
+    const std::string method = c.text.substr(dot + 1);
+    if (context_.project.stored_outside(method)) return false;
+    definition = unit_.classes->own_method(c.text.substr(0, dot), method);
+  }
+  return present(definition) && only_reads(definition, unit_.text(), context_.catalogue);
 }
 
 size_t FunctionLowering::reads_of(std::string_view name) {
@@ -480,6 +505,7 @@ ValueId FunctionLowering::call(TSNode node) {
   ValueId id = add(std::move(v), node);
   use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);
+  if (reads_only(callee)) g().readers.insert(id);
   const Value& c = g()[callee];
   if (c.kind == Kind::unknown && !c.literal.text.empty()) {
     unit_.unresolved.push_back({range_of(node), c.text, c.literal.text});

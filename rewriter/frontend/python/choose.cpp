@@ -121,6 +121,25 @@ class Chooser {
     }
   }
 
+  // The methods that a definition names by their class, `Class.method`.
+  template <typename Visit>
+  void each_of_a_class(size_t i, Visit visit) const {
+    std::string_view body = text(i);
+    for (size_t dot = body.find('.'); dot != std::string_view::npos;
+         dot = body.find('.', dot + 1)) {
+      size_t begin = dot, end = dot + 1;
+      while (begin > 0 && name_byte(body[begin - 1])) --begin;
+      while (end < body.size() && name_byte(body[end])) ++end;
+      auto owner = named_.find(body.substr(begin, dot - begin));
+      auto member = named_.find(body.substr(dot + 1, end - dot - 1));
+      if (owner == named_.end() || member == named_.end()) continue;
+      for (size_t d : by_name_[member->second]) {
+        size_t type = outline_.definitions[d].owner;
+        if (type != SIZE_MAX && outline_.definitions[type].name == owner->first) visit(d);
+      }
+    }
+  }
+
   // What is kept: what is wanted or was changed, what that calls, and of a class with a kept
   // method, of those that it inherits from and of those that inherit from it, its own statements
   // and the methods that store an attribute that something kept reads. Everything else is unseen.
@@ -161,6 +180,7 @@ class Chooser {
             named[name] = true;
             each_meant(name, keep);
           }
+          each_of_a_class(i, keep);
         }
       }
       for (size_t type : classes) {

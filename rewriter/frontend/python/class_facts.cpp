@@ -428,21 +428,38 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
   return false;
 }
 
+const ClassFacts::Methods& ClassFacts::methods_of(Class& c) const {
+  if (!c.methods) {
+    c.methods.emplace();
+    for (TSNode child : statements_of(field(c.definition, "body"))) {
+      TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
+      if (!is(method, "function_definition")) continue;
+      c.methods->emplace(text_at(field(method, "name")), child);
+    }
+  }
+  return *c.methods;
+}
+
+TSNode ClassFacts::own_method(const std::string& class_name, std::string_view name) {
+  auto found = classes_.find(class_name);
+  if (found == classes_.end() || stores(class_name, name)) return {};
+  auto [first, last] = methods_of(found->second).equal_range(name);
+  if (std::distance(first, last) != 1) return {};
+  TSNode child = first->second;
+  if (!is(child, "decorated_definition")) return child;
+  auto parts = children_of(child);
+  bool only_static = std::all_of(parts.begin(), parts.end(), [&](TSNode part) {
+    return !is(part, "decorator") || text_at(part) == "@staticmethod";
+  });
+  return only_static ? field(child, "definition") : TSNode{};
+}
+
 TSNode ClassFacts::private_method(const std::string& class_name, std::string_view name) {
   if (!name.starts_with("_") || name.starts_with("__") || !classes_.contains(class_name)) return {};
   if (stores(class_name, name)) return {};
   TSNode found{};
   for (const std::string& kin : kin_of(class_name)) {
-    Class& c = classes_.find(kin)->second;
-    if (!c.methods) {
-      c.methods.emplace();
-      for (TSNode child : statements_of(field(c.definition, "body"))) {
-        TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
-        if (!is(method, "function_definition")) continue;
-        c.methods->emplace(text_at(field(method, "name")), child);
-      }
-    }
-    auto [first, last] = c.methods->equal_range(name);
+    auto [first, last] = methods_of(classes_.find(kin)->second).equal_range(name);
     for (; first != last; ++first) {
       TSNode child = first->second;
       TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;

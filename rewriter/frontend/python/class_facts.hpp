@@ -48,10 +48,14 @@ class ClassFacts {
   // The definition of a private method, where no class of this file's kin has another of that name;
   // a null node otherwise.
   TSNode private_method(const std::string& class_name, std::string_view name);
+  // What `Class.name` means where the class defines it once, as a static method or a plain one;
+  // null otherwise, and where something is stored under that name.
+  TSNode own_method(const std::string& class_name, std::string_view name);
   // The string that the class's body gives to NAME, and nothing else changes.
   std::optional<std::string> text(const std::string& class_name, std::string_view attribute);
 
  private:
+  using Methods = std::multimap<std::string_view, TSNode>;
   struct Class {
     TSNode definition{};
     std::vector<std::string> bases;  // last components of their names
@@ -62,7 +66,7 @@ class ClassFacts {
     std::vector<std::string> computed;                // beginnings of names that are put together
     std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
     // Its methods by name, decorated or not; filled when first asked for.
-    std::optional<std::multimap<std::string_view, TSNode>> methods;
+    std::optional<Methods> methods;
   };
   struct Answer {
     bool known = false;
@@ -96,6 +100,7 @@ class ClassFacts {
   const Catalogue& catalogue_;
   Resolve resolve_;
   ResolveImport resolve_import_;
+  const Methods& methods_of(Class& c) const;
   std::map<std::string, Class, std::less<>> classes_;
   // Those that inherit from one another, by the name of each, and how many classes were known.
   std::map<std::string_view, std::shared_ptr<const std::vector<std::string>>> families_;

@@ -141,6 +141,8 @@ class FunctionLowering {
   void note_project_call(ValueId value, ValueId callee);
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;
+  TSNode definition_of(graph::ValueId callee, graph::ValueId* object) const;
+  bool reads_only(graph::ValueId callee);
   // The value that a call of a short pure function of this file gives, seen through.
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
                                      TSNode node);

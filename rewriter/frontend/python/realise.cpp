@@ -6,6 +6,7 @@
 #include <map>
 #include <ranges>
 
+#include "rewriter/frontend/python/alignment.hpp"
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/unroll.hpp"
@@ -451,6 +452,11 @@ class Realiser {
     }
     done = add_arguments(list, slots);
     if (!done) return done;
+    for (const Edit& edit : realigned(text_, list, wider(call, callee_))) {
+      EditSet one;
+      (void)one.add(edit);
+      if (!inner_.conflicts(one)) (void)out_.edits.add(edit);  // else the line has its edit
+    }
     out_.after = edited(root.range);
     bool broken = out_.after.find('\n') != std::string::npos;
     if (broken || out_.after.size() <= root.range.size() || !too_long(root.range, out_.after) ||
@@ -477,17 +483,23 @@ class Realiser {
     for (const Slot& slot : slots) {
       if (slot.target != nullptr) last = slot.node;
     }
-    bool own_line = present(last) && ts_node_end_point(list).row > ts_node_end_point(last).row &&
-                    begins_line(text_, ts_node_start_byte(last)) &&
-                    ts_node_start_point(last).row > ts_node_start_point(list).row &&
-                    one_a_line(slots.size() > 1, list);
+    const bool below = aligned(text_, list);
+    bool own_line = present(last) && begins_line(text_, ts_node_start_byte(last)) &&
+                    (below || ts_node_end_point(list).row > ts_node_end_point(last).row) &&
+                    ts_node_start_point(last).row > ts_node_start_point(list).row;
+    std::string indent;
+    if (own_line) {
+      indent = indentation(text_, ts_node_start_byte(last));
+      const int shift = below ? wider(ts_node_parent(list), callee_) : 0;
+      indent.resize(static_cast<size_t>(std::max(0, static_cast<int>(indent.size()) + shift)), ' ');
+    }
     for (const NewArgument& a : change_.arguments) {
       if (!a.kept.empty()) continue;
       std::string text = named(a.keyword, a.text);
       if (!present(last)) {
         extra += (extra.empty() ? "" : ", ") + text;
       } else if (own_line) {
-        extra += "," + newline() + std::string(indentation(text_, ts_node_start_byte(last))) + text;
+        extra += "," + newline() + indent + text;
       } else {
         extra += ", " + text;
       }
@@ -495,18 +507,6 @@ class Realiser {
     if (extra.empty()) return {};
     uint32_t at = present(last) ? ts_node_end_byte(last) : ts_node_start_byte(list) + 1;
     return out_.edits.add({{at, at}, extra});
-  }
-
-  // Whether every argument stands on a line of its own.
-  static bool one_a_line(bool several, TSNode list) {
-    if (!several) return true;
-    uint32_t row = UINT32_MAX;
-    for (TSNode a : children_of(list)) {
-      uint32_t here = ts_node_start_point(a).row;
-      if (here == row) return false;
-      row = here;
-    }
-    return true;
   }
 
   Expected<void> remove_arguments(TSNode list, TSNode previous, TSNode first, TSNode last,

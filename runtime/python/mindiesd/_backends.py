@@ -32,10 +32,10 @@ TORCH = -1
 """The number of torch's scaled_dot_product_attention, which is no back end of the library."""
 
 _WARM, _TIMED = 2, 5
-# What a steady call takes of the host, in seconds: below it a launch costs that, whatever the device
-# does meanwhile. Measured with bench/host_time.py on the machine of docs/performance.md.
-_HOST = {"torch": 29e-6, "cudnn": 14e-6}
-_HOST_OF_A_KERNEL = 8e-6
+# What a steady call takes of the host, in seconds, without and with a mask: below it a launch costs that,
+# whatever the device does meanwhile. Measured with bench/host_time.py on the machine of docs/performance.md.
+_HOST = {"torch": (22e-6, 70e-6), "cudnn": (12e-6, 18e-6)}
+_HOST_OF_A_KERNEL = (7e-6, 7e-6)
 # What torch's function must win by, so that noise does not choose the one whose calls cost more.
 _TORCH_HANDICAP = 1.03
 _SLEEP = 1_000_000  # cycles: about half a millisecond, in which launches are queued
@@ -50,6 +50,15 @@ def names():
     return (*PUBLISHED, *dict.fromkeys(ours), *torchs, "math")
 
 
+def _forced():
+    return os.environ.get("MINDIE_SD_FA_TYPE")
+
+
+# torch.compile takes the answer and does not trace the question, which 2.4 cannot. The decorator for it,
+# torch.compiler.assume_constant_result, sets this and imports the whole compiler first.
+_forced._dynamo_marked_constant = True
+
+
 def choice_of(opt_mode, op_type):
     """The operator's argument ``choice``: a mode, or the name of a back end.
 
@@ -57,7 +66,7 @@ def choice_of(opt_mode, op_type):
 
     Raises ParametersInvalid for a name that does not exist.
     """
-    forced = os.environ.get("MINDIE_SD_FA_TYPE")
+    forced = _forced()
     if forced:
         if forced not in names():
             raise ParametersInvalid(
@@ -275,12 +284,12 @@ def _time(number, tensors, options):
     return min(times)
 
 
-def best_of(times):
+def best_of(times, masked=False):
     """The back end whose steady calls take least, of {name: seconds on the device}."""
 
     def cost(name):
         seconds = times[name] * (_TORCH_HANDICAP if name == "torch" else 1.0)
-        return max(seconds, _HOST.get(name, _HOST_OF_A_KERNEL)), seconds
+        return max(seconds, _HOST.get(name, _HOST_OF_A_KERNEL)[masked]), seconds
 
     return min(times, key=cost)
 
@@ -310,7 +319,7 @@ def _measure(device, key, candidates, tensors, options):
             _library.recorder.launches = listening
         if not times:
             return 0
-        best = best_of(times)
+        best = best_of(times, tensors.get("mask") is not None)
         _memory.remember(device, key, best, times)
         return candidates[best]
 

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from . import _torch_rms
 from .utils import ParametersInvalid
 
 
@@ -80,8 +81,8 @@ def promoted(dtype, *tensors):
 _CASTS = {
     (operator, device_type): torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
     for operator in (
-        "aten::scaled_dot_product_attention", "aten::rms_norm", "aten::layer_norm",
-        "aten::softmax.int",
+        "aten::scaled_dot_product_attention", _torch_rms.AUTOCAST_RULE,
+        "aten::layer_norm", "aten::softmax.int",
     )
     for device_type, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA"))
 }

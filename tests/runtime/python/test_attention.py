@@ -136,7 +136,10 @@ def test_scale(backend, scale):
 def test_grouped_key_heads(backend, nk):
     q, k, v = operands(n=6, nk=nk)
     result = ext.attention_forward(q, k, v, head_first=True)
-    original = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    heads = q.shape[1] // k.shape[1]
+    original = F.scaled_dot_product_attention(
+        q, *(t.repeat_interleave(heads, 1) for t in (k, v))
+    )
     check(q, k, v, result, original=original)
 
 
@@ -214,15 +217,16 @@ def test_head_first_result_has_the_stride_order_of_the_query(backend, layout, dv
     result = ext.attention_forward(q, k, v, head_first=True)
     expected = torch.empty([(*sizes[:3], dv)[d] for d in order]).permute(*inverse)
     assert result.stride() == expected.stride()
-    if dv == 16 and layout in ("BNSD", "BSND"):
+    # Before 2.5 torch's result on the CPU is dense in B S N D whatever the query is.
+    if dv == 16 and (layout == "BSND" or layout == "BNSD" and torch.__version__ >= (2, 5)):
         assert result.stride() == F.scaled_dot_product_attention(q, k, v).stride()
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 def test_block_masks_go_to_flex_attention():
     """diffusers' flex back end takes them in the place of a mask."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
+    flex = pytest.importorskip("torch.nn.attention.flex_attention", reason="flex_attention: torch 2.5")
+    create_block_mask = flex.create_block_mask
     q, k, v = torch.randn(1, 128, 4, 16), torch.randn(1, 128, 2, 16), torch.randn(1, 128, 2, 16)
 
     def recent(batch, head, i, j):

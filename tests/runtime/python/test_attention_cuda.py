@@ -56,7 +56,7 @@ def test_every_back_end_computes_the_same(name, dtype, head_first, width):
     check(q, k, v, result.transpose(1, 2) if head_first else result)
 
 
-@pytest.mark.parametrize("name", [*OURS, "torch"])
+@pytest.mark.parametrize("name", ["cudnn", *OURS, "torch"])
 @pytest.mark.parametrize("kind", ["boolean", "float", "padding"])
 def test_masks(name, kind):
     q, k, v = operands(2, 70, 3, 64)
@@ -79,6 +79,84 @@ def test_queries_without_a_key_give_zeros(name):
         result = attend(name, q, k, v, mask)
         assert torch.equal(result.flatten(2).any(-1), rows)
         assert result.isfinite().all()
+
+
+def by_cudnn(q, k, v, mask=None, **options):
+    """By the library's own use of cuDNN; None where it does not compute the problem."""
+    output = torch.full_like(q, 123.0)
+    tensors = dict(query=q, key=k, value=v, output=output, mask=mask, alibi_slopes=None)
+    scalars = dict(
+        scale=q.shape[-1] ** -0.5, softcap=0.0, window_left=-1, window_right=-1, layout=0, causal=0
+    ) | options
+    if not _library.attention_supported(tensors, **scalars, backend=1):
+        return None
+    return output if _library.attention(tensors, **scalars, backend=1) else None
+
+
+def cudnn_usable():
+    q, k, v = operands(1, 64, 1, 64)
+    return by_cudnn(q, k, v) is not None
+
+
+needs_cudnn = pytest.mark.skipif(
+    not torch.cuda.is_available() or "cuda" not in _library.DEVICES or not cudnn_usable(),
+    reason="no CUDA device, or none that a cuDNN of 9.13.1 or newer serves",
+)
+
+
+@needs_cudnn
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("lengths", [(130, 200), (200, 77), (1, 77)])
+@pytest.mark.parametrize(
+    "kind", ["two dimensions", "keys", "batches", "heads", "everything", "unaligned", "bias", "blind"]
+)
+def test_cudnn_takes_masks(dtype, lengths, kind):
+    rows, columns = lengths
+    q, k, v = operands(2, rows, 4, 64, dtype=dtype, key=(2, columns, 2, 64))
+    shape = {
+        "two dimensions": (1, 1, rows, columns), "keys": (2, 1, 1, columns),
+        "heads": (1, 4, rows, columns), "everything": (2, 4, rows, columns),
+    }.get(kind, (2, 1, rows, columns))  # fmt: skip
+    mask = torch.rand(shape, device="cuda") > 0.4
+    if kind == "unaligned":
+        mask = torch.randn(2, 1, rows, columns + 3, device="cuda").to(dtype)[..., 3:]
+    elif kind == "bias":
+        mask = torch.randn(shape, device="cuda").to(dtype)
+        mask[:, :, ::3] = float("-inf")
+    elif kind == "blind":
+        mask[:, :, ::2] = False
+    full = mask.expand(2, 4, rows, columns)
+    result = by_cudnn(q, k, v, full)
+    assert result is not None
+    check(q, k, v, result, mask=full)
+    if kind in ("bias", "blind"):
+        assert not result[:, :: 3 if kind == "bias" else 2].any()
+
+
+@needs_cudnn
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("width", [40, 64, 128, 256])
+@pytest.mark.parametrize("lengths", [(130, 130), (130, 200), (200, 77), (1, 77)])
+def test_cudnn_is_causal(dtype, width, lengths):
+    rows, columns = lengths
+    q, k, v = operands(2, rows, 4, width, dtype=dtype, key=(2, columns, 2, width))
+    for causal, alignment in ((1, "top_left"), (2, "bottom_right")):
+        result = by_cudnn(q, k, v, causal=causal)
+        if alignment == "bottom_right" and rows > columns:
+            assert result is None  # its first rows see no key
+            continue
+        assert result is not None
+        check(q, k, v, result, causal=alignment)
+
+
+@needs_cudnn
+def test_what_cudnn_does_not_take():
+    q, k, v = operands(2, 130, 4, 64)
+    keep = torch.rand(2, 4, 130, 130, device="cuda") > 0.4
+    assert by_cudnn(q, k, v, keep, causal=1) is None
+    assert by_cudnn(q, k, v, keep.float()) is None  # would be rounded
+    assert by_cudnn(q, k, v, keep[..., :1].expand(2, 4, 130, 130)) is None
+    assert by_cudnn(q.float(), k.float(), v.float()) is None
 
 
 @pytest.mark.parametrize("name", ["cudnn", *OURS, "torch"])
@@ -164,7 +242,10 @@ def test_static_choices(monkeypatch):
         dict(query=dense[0], key=dense[1], value=dense[2], output=dense[0].clone()), options
     )
     assert chosen(*dense) == (0 if has_cudnn else _backends.TORCH)
-    assert chosen(*dense, causal=1) == _backends.TORCH
+    assert chosen(*dense, causal=1) == (0 if has_cudnn else _backends.TORCH)
+    keep = torch.rand(1, 2, 130, 130, device="cuda") > 0.4
+    assert chosen(*dense, mask=keep) == (0 if has_cudnn else _backends.TORCH)
+    assert chosen(*dense, mask=keep, causal=1) == _backends.TORCH
     assert chosen(*dense, window_left=3) == 0
     assert chosen(*operands(1, 130, 2, 512)) == 0
 

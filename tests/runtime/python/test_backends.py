@@ -114,6 +114,12 @@ def test_what_counts_as_fastest(microseconds, best):
     assert _backends.best_of({n: 1e-6 * t for n, t in microseconds.items()}) == best
 
 
+def test_a_mask_costs_the_host():
+    times = {"torch": 15e-6, "cudnn": 25e-6}
+    assert _backends.best_of({**times, "tensor_core": 40e-6}) == "torch"
+    assert _backends.best_of({**times, "tensor_core": 40e-6}, masked=True) == "cudnn"
+
+
 def test_one_that_does_not_compute_it_is_no_candidate(two):
     two.slow, two.refuses = "cudnn", "first"
     assert two.attend() == (["library"], 0)

@@ -100,7 +100,7 @@ def test_bias_is_rounded_as_diffusers_does(backend, x_type, weight_type):
 def test_default_eps_is_torchs(backend, dtype):
     # Values so small that eps decides.
     x = (torch.randn(4, 64) * 1e-4).to(dtype)
-    result = ext.rms_norm(x, eps=None, result_type="input")
+    result = ext.rms_norm(x, eps=None, result_type="torch")
     original = F.rms_norm(x, (64,))
     assert_accurate(result, original, original.double())
     weight = torch.randn(64).to(dtype)
@@ -108,17 +108,25 @@ def test_default_eps_is_torchs(backend, dtype):
     module.weight.copy_(weight)
     expected = module(x)
     assert_accurate(
-        ext.rms_norm(x, weight, None, result_type="input"), expected, expected.double()
+        ext.rms_norm(x, weight, None, result_type="torch"), expected, expected.double()
     )
 
 
 @pytest.mark.filterwarnings("ignore:Mismatch dtype")
 @pytest.mark.parametrize("x_type, weight_type", [*itertools.product(FLOATS, FLOATS)])
-def test_input_is_torchs_rms_norm(backend, x_type, weight_type):
+def test_torch_is_torchs_rms_norm(backend, x_type, weight_type):
+    """Whose type and strides changed between torch's versions; "input" pins them."""
     x, weight = torch.randn(3, 5, 64).to(x_type), torch.randn(64).to(weight_type)
     reference = F.rms_norm(x.double(), (64,), weight.double(), EPS)
-    result = ext.rms_norm(x, weight, EPS, result_type="input")
-    assert_accurate(result, F.rms_norm(x, (64,), weight, EPS), reference)
+    original = F.rms_norm(x, (64,), weight, EPS)
+    assert_accurate(ext.rms_norm(x, weight, EPS, result_type="torch"), original, reference)
+    pinned = ext.rms_norm(x, weight, EPS, result_type="input")
+    assert_accurate(pinned, original.to(x_type), reference)
+    swapped = x.transpose(0, 1)
+    expected = F.rms_norm(swapped, (64,), weight, EPS)
+    result = ext.rms_norm(swapped, weight, EPS, result_type="torch")
+    assert result.stride() == expected.stride()
+    assert ext.rms_norm(swapped, weight, EPS, result_type="input").is_contiguous()
 
 
 def test_float64_computes_in_float64():
@@ -135,8 +143,9 @@ def test_strides(backend):
     swapped = x.transpose(1, 2).contiguous().transpose(1, 2)
     result = ext.rms_norm(swapped, weight)
     assert torch.equal(result, expected) and result.stride() == swapped.stride()
-    like_torch = ext.rms_norm(swapped, weight, result_type="input")
+    like_torch = ext.rms_norm(swapped, weight, result_type="torch")
     assert like_torch.stride() == F.rms_norm(swapped, (16,), weight).stride()
+    assert ext.rms_norm(swapped, weight, result_type="input").is_contiguous()
     offset = torch.empty(x.numel() + 1)[1:].view_as(x).copy_(x)
     assert torch.equal(ext.rms_norm(offset, weight), expected)
     odd = torch.stack([x, x], -1)[..., 0]

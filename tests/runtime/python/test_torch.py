@@ -8,7 +8,7 @@ import mindiesd
 import pytest
 import torch
 import torch.nn.functional as F
-from mindiesd import _checks, _ops, ext
+from mindiesd import _checks, _ops, _torch_rms, ext
 from mindiesd.utils import ParametersInvalid
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -221,7 +221,7 @@ def test_autocast_rules_that_only_cuda_has(monkeypatch):
     here, it gives float32, except where the replaced code pinned the type."""
     x, norm = torch.randn(2, 5, 16, dtype=torch.bfloat16), torch.nn.LayerNorm(16).bfloat16()
     norm.requires_grad_(requires_grad=False)
-    for operator in ("aten::rms_norm", "aten::layer_norm"):
+    for operator in (_torch_rms.AUTOCAST_RULE, "aten::layer_norm"):
         key = "AutocastCUDA"
         assert _checks._CASTS[operator, "cuda"] == (
             torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)

@@ -217,7 +217,7 @@ def attention_forward(
             "parallel_config must be None: mindiesd has no context parallelism, so this call cannot "
             "stand in for one that is split over devices."
         )
-    if type(attn_mask).__module__ == "torch.nn.attention.flex_attention":
+    if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and _is_block_mask(attn_mask):
         if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
             raise ParametersInvalid(
                 "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
@@ -296,6 +296,11 @@ def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
     """Whether a call asks for what torch's own functions do not take."""
     given = alibi_slopes is not None or key_lengths is not None
     return given or _window(window_size) != _window((-1, -1)) or _softcap(softcap) != 0.0
+
+
+def _is_block_mask(mask):
+    """By its name: torch has the class since 2.5, and importing it costs."""
+    return type(mask).__module__ == "torch.nn.attention.flex_attention"
 
 
 def _flex_attention(query, key, value, block_mask, scale, head_first):

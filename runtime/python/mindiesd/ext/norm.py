@@ -6,7 +6,7 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
-from .. import _math, _ops
+from .. import _math, _ops, _torch_rms
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -32,7 +32,10 @@ def _norm_types(result_type, x, weight, bias):
     unrounded = torch.float64 if x == torch.float64 else torch.float32
     if result_type == "float32":
         return unrounded, unrounded, unrounded
-    if result_type == "input" or weight is None and bias is None:
+    if result_type == "torch" and _torch_rms.PROMOTES:
+        result = x if weight is None else torch.promote_types(x, weight)
+        return result, torch.float32, torch.float32
+    if result_type in ("input", "torch") or weight is None and bias is None:
         return x, torch.float32, torch.float32
     if result_type == "promoted" or weight is None:
         normalized = x
@@ -45,9 +48,10 @@ def _norm_types(result_type, x, weight, bias):
 
 
 def _eps(eps, x):
-    """A checked eps; None is the machine epsilon of the computing type, as in torch."""
+    """A checked eps; None is what torch's rms_norm takes then."""
     if eps is None:
-        return torch.finfo(torch.float64 if x.dtype == torch.float64 else torch.float32).eps
+        wide = x.dtype == torch.float64 or _torch_rms.OWN_EPS
+        return torch.finfo(x.dtype if wide else torch.float32).eps
     eps = finite_number("eps", eps)
     if eps < 0.0:
         raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
@@ -93,23 +97,24 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     Args:
         hidden_states: [..., D].
         weight, bias: None, or [D] of a type of their own.
-        eps: a finite number, or None: the machine epsilon of the computing type (float32 for half
-            precisions), as ``torch.nn.RMSNorm(eps=None)``.
+        eps: a finite number, or None: the machine epsilon that ``torch.nn.RMSNorm(eps=None)`` takes
+            (that of float32 for half precisions; of the operand's own type before torch 2.8).
         result_type: how the steps are rounded and what the result's type is.
             ``"promoted"``: y rounded to x's type, times weight in the promoted type (Llama, Wan).
             ``"input"``: weight * y + bias in float32, rounded once to x's type (F.rms_norm, Mochi).
             ``"weight"``: y rounded to weight's type where that is half precision and kept in float32
             otherwise; the result has weight's type (T5, diffusers' RMSNorm).
             ``"float32"``: never rounded: float32, or float64 where hidden_states is float64.
-            ``"torch"``: as ``"input"``, but under ``torch.autocast`` the type follows torch's rule
-            for rms_norm, which ``"input"`` pins (F.rms_norm, torch.nn.RMSNorm).
+            ``"torch"``: as ``"input"``, but type, strides and what ``torch.autocast`` does are those
+            of the torch in use, which ``"input"`` pins (F.rms_norm, torch.nn.RMSNorm). Before torch
+            2.8 that is the promoted type.
             Without weight the first three give x's type.
             In ``"promoted"`` and ``"weight"`` weight * y is rounded before bias is added, and the sum
             has the type of torch's promotion, as in diffusers.models.normalization.RMSNorm.
 
     Returns:
-        A tensor of x's shape: contiguous for ``"input"`` and ``"torch"``, as torch's rms_norm gives it, else in the
-        stride order of x.
+        A tensor of x's shape: contiguous for ``"input"``, and for ``"torch"`` where the torch in use
+        gives it so, else in the stride order of x.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
@@ -120,9 +125,10 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
     expect_inference(x, weight, bias)
+    contiguous = result_type == "input"
     if result_type == "torch":
-        result_type = "input"
-        if autocast_type(x, "aten::rms_norm") is not None:
+        contiguous = _torch_rms.CONTIGUOUS
+        if autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
             x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
     eps = _eps(eps, x)
     types = _norm_types(
@@ -131,7 +137,7 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     )  # fmt: skip
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.rms_norm(x, weight, bias, eps, *types)
-    return _ops.rms_norm(x, weight, bias, eps, *types, result_type == "input")
+    return _ops.rms_norm(x, weight, bias, eps, *types, contiguous)
 
 
 @eager
@@ -163,10 +169,8 @@ def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
     expect_inference(x, residual, weight)
     sum_dtype = torch.promote_types(x.dtype, residual.dtype)
     normed = sum_dtype
-    if result_type == "torch":
-        result_type = "input"
-        if autocast_type(x, "aten::rms_norm") is not None:
-            normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
+    if result_type == "torch" and autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
+        normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
     dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
     return _ops.residual_norm(
         x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
@@ -209,6 +213,14 @@ def rows_of(name, tensor, x):
     return tensor
 
 
+def _torch_norm_type(x, weight, dtype, kind):
+    """The type of torch's own norm of a ``dtype`` tensor on x's device."""
+    rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else _torch_rms.AUTOCAST_RULE
+    if kind == _ops.RMS_NORM and _torch_rms.PROMOTES:
+        dtype = promoted(dtype, weight)
+    return torch.float32 if dtype != torch.float64 and autocast_type(x, rule) is not None else dtype
+
+
 @eager
 def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
@@ -217,11 +229,7 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind):
     weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     expect_inference(x, weight, bias, scale, shift)
-    rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
-    normed = x.dtype
-    if x.dtype != torch.float64 and autocast_type(x, rule) is not None:
-        normed = torch.float32
-    dtype = promoted(normed, scale, shift)
+    dtype = promoted(_torch_norm_type(x, weight, x.dtype, kind), scale, shift)
     if x.is_nested:
         operands = (x, None, None, weight, bias, scale, shift)
         return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
@@ -289,6 +297,13 @@ def module_norm(norm):
     return norm.weight, bias, eps, kind
 
 
+# torch's own question, _has_any_global_hook, came after 2.4. torch changes these in place.
+_hooks_of_all_modules = tuple(
+    getattr(module_hooks, f"_global_{kind}_hooks")
+    for kind in ("forward", "forward_pre", "backward", "backward_pre")
+)
+
+
 def has_hooks(module):
     """Whether calling the module does more, or other, than its class's ``forward``."""
     return bool(
@@ -297,7 +312,7 @@ def has_hooks(module):
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks
-        or module_hooks._has_any_global_hook()
+        or any(_hooks_of_all_modules)
     )
 
 
@@ -316,10 +331,10 @@ def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promo
     )
     expect_inference(x, branch, gate, weight, bias, scale, shift)
     sum_dtype = promoted(x.dtype, branch, gate)
-    normed = promoted(sum_dtype, weight) if promotes else sum_dtype
-    rule = "aten::layer_norm" if kind == _ops.LAYER_NORM else "aten::rms_norm"
-    if not promotes and normed != torch.float64 and autocast_type(x, rule) is not None:
-        normed = torch.float32
+    if promotes:
+        normed = promoted(sum_dtype, weight)
+    else:
+        normed = _torch_norm_type(x, weight, sum_dtype, kind)
     return _ops.residual_norm(
         x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
         promoted(normed, scale, shift),

@@ -1,0 +1,40 @@
+import torch
+from torch import nn
+
+
+class Modulated(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width, elementwise_affine=False)
+
+    def norm_kept_as_it_is(self, x, scale, shift):
+        with torch.autocast("cuda", enabled=False):
+            x = self.norm(x)
+        return x * (1 + scale) + shift
+
+    def norm_cast(self, x, scale, shift):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            h = self.norm(x)
+        return h * (1 + scale) + shift
+
+    def all_in_one(self, x, scale, shift):
+        with torch.cuda.amp.autocast(enabled=False):
+            h = self.norm(x)
+            return h * (1 + scale) + shift
+
+    def without_gradients(self, x, scale, shift):
+        with torch.no_grad():
+            h = self.norm(x)
+        return h * (1 + scale) + shift
+
+
+def scores_kept_as_they_are(q, k, v, bias):
+    with torch.autocast("cuda", enabled=False):
+        scores = q @ k.transpose(-2, -1) * 0.125
+    return torch.softmax(scores + bias, -1) @ v
+
+
+def halves_kept_as_they_are(x, cos, sin):
+    with torch.autocast("cuda", enabled=False):
+        a, b = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-b, a), dim=-1) * sin

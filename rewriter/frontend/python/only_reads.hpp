@@ -1,0 +1,14 @@
+// Internal: functions that change nothing of what they are given, told from their text.
+#pragma once
+
+#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/frontend/python/syntax.hpp"
+
+namespace refit::python {
+
+// Whether a function only binds names of its own to what it computes from its parameters by
+// arithmetic, pure operations of the catalogue that are written as methods, and Python's functions
+// of numbers and sequences: no store, no call of anything else. `source` is the file's text.
+bool only_reads(TSNode function, std::string_view source, const Catalogue& catalogue);
+
+}  // namespace refit::python
