@@ -183,6 +183,11 @@ bool instance(const Where& clause, const SiteView& site, const Argument& a) {
   return false;
 }
 
+bool over_last_axis(const Where&, const SiteView& site, const Argument& a) {
+  return a.value != graph::kNone && (*site.graph)[a.value].kind == graph::Kind::attribute &&
+         site.attribute(a.value).over_last_axis;
+}
+
 const std::map<std::string_view, Test>& tests() {
   static const std::map<std::string_view, Test> kTests = {{"is", is},
                                                           {"is_not", is_not},
@@ -205,7 +210,8 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"computed_from", computed_from},
                                                           {"training_flag", training_flag},
                                                           {"may_be_floating", may_be_floating},
-                                                          {"instance", instance}};
+                                                          {"instance", instance},
+                                                          {"over_last_axis", over_last_axis}};
   return kTests;
 }
 

@@ -17,7 +17,7 @@ using graph::ValueId;
 namespace {
 
 constexpr int kSizeParts = 256;  // parts that the sizes of one view are put together from
-constexpr int kSlices = 4;  // slices of slices whose readers are asked for a rank
+constexpr int kSlices = 4;       // slices of slices whose readers are asked for a rank
 
 class Ranks {
  public:

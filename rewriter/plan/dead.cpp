@@ -129,7 +129,8 @@ void Reads::Rest::settle() {
     ending_.pop_back();
     just_ended_.push_back(id);
     if (change_->gone.contains(id)) continue;
-    const auto& operands = id == change_->root ? change_->kept : reads_.g_[id].operands;
+    const std::vector<ValueId>* made = change_->new_reads(id);
+    const auto& operands = made != nullptr ? *made : reads_.g_[id].operands;
     for (ValueId operand : operands) take_read(operand);
   }
 }
@@ -137,12 +138,16 @@ void Reads::Rest::settle() {
 void Reads::Rest::make(const Replaced& change) {
   change_ = &change;
   const Graph& g = reads_.g_;
-  const bool read = needs(change.root) && !change.gone.contains(change.root);
-  for (ValueId id : change.kept) {
-    if (read) add_read(id);
-  }
   std::set<ValueId> without_operands = change.gone;
-  without_operands.insert(change.root);
+  auto replace = [&](ValueId root, const std::vector<ValueId>& kept) {
+    without_operands.insert(root);
+    if (!needs(root) || change.gone.contains(root)) return;
+    for (ValueId id : kept) add_read(id);
+  };
+  replace(change.root, change.kept);
+  for (const auto& [root, kept] : change.along) {
+    if (root != change.root) replace(root, kept);
+  }
   for (ValueId id : without_operands) {
     if (!needs(id)) continue;
     for (ValueId operand : g[id].operands) take_read(operand);

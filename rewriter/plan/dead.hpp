@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,6 +22,15 @@ struct Replaced {
   std::vector<graph::ValueId> kept;
   std::set<graph::ValueId> gone;
   std::set<graph::ValueId> accounted;
+  // Other values that are replaced with it, and what the new text of each reads.
+  std::map<graph::ValueId, std::vector<graph::ValueId>> along;
+
+  // What the new text in a value's place reads; null where the value stays.
+  const std::vector<graph::ValueId>* new_reads(graph::ValueId id) const {
+    if (id == root) return &kept;
+    auto found = along.find(id);
+    return found == along.end() ? nullptr : &found->second;
+  }
 };
 
 class Reads {

@@ -24,7 +24,6 @@ using graph::Value;
 using graph::ValueId;
 
 namespace {
-
 constexpr size_t kRegionBound = 256;
 
 class Absorber {

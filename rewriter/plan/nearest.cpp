@@ -13,6 +13,7 @@ namespace refit {
 namespace {
 
 constexpr int kReaders = 6;         // steps from a telltale to what is computed from it
+constexpr size_t kShown = 80;       // bytes of the source's own text
 constexpr size_t kRoots = 64;       // values that are compared with the patterns
 constexpr int kLeastAgreement = 3;  // parts; fewer are no resemblance
 
@@ -20,10 +21,20 @@ constexpr int kLeastAgreement = 3;  // parts; fewer are no resemblance
 
 std::string SitePlanner::text_of_value(ValueId id) const {
   const Value& v = g_[id];
-  if (v.range.size() == 0 || v.range.size() > 80) return "`" + graph_text(id) + "`";
-  std::string text(unit_.source().slice(v.range));
-  if (text.find('\n') != std::string::npos) return "`" + graph_text(id) + "`";
-  return fmt::format("`{}` at line {}", text, unit_.source().position(v.range.begin).line);
+  ByteRange range = v.range;
+  std::string text(unit_.source().slice(range));
+  if (text.empty() || text.size() > kShown || text.find('\n') != std::string::npos) {
+    std::string known = graph_text(id);
+    if (known != "…") return "`" + known + "`";
+    // Nothing that has a name: how the source begins to say it.
+    if (range.size() == 0 && v.statement != kNone) range = g_.statements[v.statement].range;
+    if (range.size() == 0) return "something that the code does not show";
+    text = unit_.source().slice(range);
+    size_t end = std::min({text.find_first_of("\r\n"), text.size(), kShown});
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    text = text.substr(0, end) + (end < text.size() ? " …" : "");
+  }
+  return fmt::format("`{}` at line {}", text, unit_.source().position(range.begin).line);
 }
 
 std::string SitePlanner::graph_text(ValueId id) const { return spelt_out(g_, id); }
@@ -46,20 +57,57 @@ std::vector<ValueId> SitePlanner::readers(ValueId id) const {
 std::optional<SitePlanner::Near> SitePlanner::nearest(const CompiledRule& rule,
                                                       const std::vector<ValueId>& roots) const {
   std::optional<Near> best;
+  auto keep = [&](const std::optional<Near>& near) {
+    if (!near) return;
+    auto order = [](const Comparison& c) { return std::pair(c.parts - c.agreeing, -c.agreeing); };
+    if (!best || order(near->comparison) < order(best->comparison)) best = near;
+  };
   for (ValueId root : roots) {
+    // Where a pattern fits but for what its holes may be, it is there that the value differs.
+    std::vector<Near> open{{&rule, nullptr, root, {}}};
+    std::optional<Near> here;
     for (const CompiledPattern& pattern : rule.patterns) {
-      const Value& want = pattern.graph[pattern.root];
-      if (want.kind != g_[root].kind || want.op != g_[root].op) continue;
-      Comparison c = compare(pattern.graph, pattern.root, g_, root);
-      if (c.wanted == kNone || c.agreeing < kLeastAgreement || 2 * c.agreeing < c.parts) continue;
-      auto better = [](const Comparison& a, const Comparison& b) {
-        int differ_a = a.parts - a.agreeing, differ_b = b.parts - b.agreeing;
-        return differ_a != differ_b ? differ_a < differ_b : a.agreeing > b.agreeing;
-      };
-      if (!best || better(c, best->comparison)) best = Near{&rule, &pattern, root, c};
+      here = nearer(here, rule, pattern, root, kLeastAgreement, open);
     }
+    bool fits = open.size() > 1;
+    for (size_t i = 1; i < open.size(); ++i) {
+      Bindings bindings;
+      const CompiledPattern* outer = open[i].pattern;
+      if (!match_value(outer->graph, outer->root, g_, open[i].root, bindings)) continue;
+      if (i == 1) here.reset();
+      for (const auto& [hole, alternatives] : rule.choices) {
+        auto bound = bindings.holes.find(hole);
+        if (bound == bindings.holes.end() || open.size() > kRoots) continue;
+        for (const CompiledPattern& alternative : alternatives) {
+          here = nearer(here, rule, alternative, bound->second, 2, open);
+        }
+      }
+    }
+    if (here && fits) here->root = root;
+    keep(here);
   }
   return best;
+}
+
+// `so_far`, or how near the value comes to this pattern; one that it fits goes to `open`.
+std::optional<SitePlanner::Near> SitePlanner::nearer(const std::optional<Near>& so_far,
+                                                     const CompiledRule& rule,
+                                                     const CompiledPattern& pattern, ValueId root,
+                                                     int least, std::vector<Near>& open) const {
+  const Value& want = pattern.graph[pattern.root];
+  if (root == kNone || want.kind != g_[root].kind || want.op != g_[root].op) return so_far;
+  Comparison c = compare(pattern.graph, pattern.root, g_, root);
+  Near near{&rule, &pattern, root, c};
+  if (c.wanted == kNone) {
+    open.push_back(near);
+    return so_far;
+  }
+  if (c.agreeing < least || 2 * c.agreeing < c.parts) return so_far;
+  if (!so_far) return near;
+  int before = so_far->comparison.parts - so_far->comparison.agreeing;
+  int now = c.parts - c.agreeing;
+  bool better = now != before ? now < before : c.agreeing > so_far->comparison.agreeing;
+  return better ? near : so_far;
 }
 
 std::string SitePlanner::difference(const Near& near) const {

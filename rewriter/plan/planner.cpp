@@ -34,6 +34,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     }
   }
   std::set<ValueId> taken;
+  join_sharing(regions);
   regions = largest(std::move(regions), taken);
   note_regions(regions);
   for (ValueId id = 0; id < g_.values.size(); ++id) {
@@ -76,27 +77,36 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
     if (a.rewritten != b.rewritten) return a.rewritten;
     return a.interior.size() > b.interior.size();
   });
-  std::map<ValueId, std::string> owner;
-  std::map<std::string, std::set<ValueId>> refused;  // what a refusal of each rule speaks of
+  struct Owner {
+    std::string rule;
+    ValueId root;
+    std::vector<ValueId> together;
+  };
+  std::map<ValueId, Owner> owner;
   std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
-    bool free = std::none_of(site.interior.begin(), site.interior.end(),
-                             [&](ValueId v) { return taken.contains(v); });
+    bool free = std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+      if (!taken.contains(v)) return false;
+      const std::vector<ValueId>& together = owner.at(v).together;
+      return together.empty() || together != site.change.together;
+    });
     if (!free) {
-      // What another rule took a part of is refused all the same, and said.
+      // What another site took a part of is refused all the same, and said, unless one of the two
+      // is a part of the other by the same rule.
       bool own = std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
         auto by = owner.find(v);
-        return by != owner.end() && by->second == site.finding.rule;
+        return by != owner.end() && by->second.rule == site.finding.rule &&
+               (v == site.root || site.interior.contains(by->second.root));
       });
-      std::set<ValueId>& said = refused[site.finding.rule];
-      bool part = !site.interior.empty() && said.contains(*site.interior.rbegin());
-      if (!site.rewritten && !own && !part) {
-        said.insert(site.interior.begin(), site.interior.end());
-        out.push_back(std::move(site));
-      }
+      if (site.rewritten || own) continue;
+    }
+    for (ValueId v : site.interior) {
+      owner.emplace(v, Owner{site.finding.rule, site.root, site.change.together});
+    }
+    if (!free) {
+      out.push_back(std::move(site));
       continue;
     }
-    for (ValueId v : site.interior) owner.emplace(v, site.finding.rule);
     taken.insert(site.interior.begin(), site.interior.end());
     out.push_back(std::move(site));
   }
@@ -107,6 +117,7 @@ PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   PlannedSite site;
   site.site_function = function_;
   site.range = g_.place(id);
+  site.root = id;
   Finding& f = site.finding;
   auto begin = unit_.source().position(site.range.begin);
   f.line = begin.line;
@@ -323,6 +334,10 @@ bool SitePlanner::defined_here(const CompiledRule& rule) const {
 void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                           std::vector<PlannedSite>& out) {
   const auto& live = g_.live();
+  std::set<ValueId> rewritten;
+  for (const PlannedSite& site : out) {
+    if (site.rewritten) rewritten.insert(site.interior.begin(), site.interior.end());
+  }
   for (size_t index : planner_.rules_.pattern_rules) {
     const CompiledRule& rule = planner_.rules_.rules[index];
     if (!enabled[index]) continue;
@@ -332,7 +347,9 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
       for (auto id = static_cast<ValueId>(g_.values.size()); id-- > 0;) {
         if (!live[id] || g_[id].inlined || explained.contains(id)) continue;
         std::set<ValueId> interior{id};
-        if (!meets(anchor, id, explained, interior)) continue;
+        bool met = anchor.operation.empty() ? meets(anchor, id, explained, interior)
+                                            : fed(anchor, id, rewritten);
+        if (!met) continue;
         PlannedSite site = new_site(rule, id);
         if (site.range.size() == 0) continue;
         explained.insert(interior.begin(), interior.end());
@@ -341,7 +358,8 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
         if (auto near = nearest(rule, readers(id))) site.finding.clause = difference(*near);
         bool known = std::any_of(out.begin(), out.end(), [&](const PlannedSite& other) {
           return !other.rewritten && other.range == site.range &&
-                 other.finding.code == site.finding.code;
+                 (other.finding.code == site.finding.code ||
+                  other.finding.rule == site.finding.rule);
         });
         if (!known) out.push_back(std::move(site));
       }
@@ -351,7 +369,6 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
 
 bool SitePlanner::meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken,
                         std::set<ValueId>& interior) const {
-  if (!anchor.operation.empty()) return fed(anchor, id, taken);
   for (const CompiledPattern& pattern : anchor.patterns) {
     const Value& want = pattern.graph[pattern.root];
     if (want.kind != g_[id].kind || want.op != g_[id].op) continue;
@@ -375,7 +392,8 @@ namespace {
 
 constexpr size_t kFeedBound = 48;  // values that are looked at behind an anchor's operand
 
-// What a value has its numbers from where its shape does not change on the way.
+// What a value has its numbers from where its shape does not change on the way; the second operand
+// of two is beside the way.
 std::vector<ValueId> sources(const Graph& g, ValueId id) {
   const Value& v = g[id];
   switch (v.kind) {
@@ -393,9 +411,10 @@ std::vector<ValueId> sources(const Graph& g, ValueId id) {
       return {};
     case Kind::op:
       if (v.operands.empty()) return {};
-      if (v.op->axes == AxisKind::elementwise) return v.operands;
-      if (v.op->axes == AxisKind::cast || v.op->axes == AxisKind::contiguous || v.op->view ||
-          v.op->in_place || v.op->axes == AxisKind::last_dim) {
+      if (v.op->axes == AxisKind::elementwise && v.operands.size() != 2) return v.operands;
+      if (v.op->axes == AxisKind::elementwise || v.op->axes == AxisKind::cast ||
+          v.op->axes == AxisKind::contiguous || v.op->view || v.op->in_place ||
+          v.op->axes == AxisKind::last_dim) {
         return {v.operands[0]};
       }
       return {};
@@ -418,7 +437,7 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
     if (module.kind == Kind::op && anchor.operation.contains(module.op)) first = v.operands[1];
   }
   if (first == kNone) return false;
-  std::vector<ValueId> work{first};
+  std::vector<ValueId> work{first}, beside;
   std::set<ValueId> seen;
   while (!work.empty()) {
     if (seen.size() >= kFeedBound) {
@@ -429,13 +448,33 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
     work.pop_back();
     if (at == kNone || !seen.insert(at).second || taken.contains(at)) continue;
     if (g_[at].kind == Kind::op && anchor.fed_by.contains(g_[at].op)) return true;
+    if (g_[at].kind == Kind::op && g_[at].op->axes == AxisKind::elementwise &&
+        g_[at].operands.size() == 2) {
+      beside.push_back(g_[at].operands[1]);
+    }
     if (g_[at].kind == Kind::opaque && g_[at].text == graph::kStoredElsewhere) {
       for (ValueId user : g_.users(g_[at].operands[0])) {
         const Value& u = g_[user];
         if (u.kind == Kind::op && u.op->in_place && anchor.fed_by.contains(u.op)) return true;
       }
     }
-    for (ValueId source : sources(g_, at)) work.push_back(source);
+    for (ValueId source : sources(g_, at)) {
+      if (source != kNone && !is_boolean(g_, source)) work.push_back(source);  // no mask
+    }
+  }
+  // Beside the way counts what is computed from something on it: `x - x.amax()`, not a scale.
+  for (size_t i = 0; i < beside.size() && i < kFeedBound; ++i) {
+    ValueId at = beside[i];
+    if (at == kNone || taken.contains(at)) continue;
+    if (g_[at].kind == Kind::op && anchor.fed_by.contains(g_[at].op)) {
+      std::vector<ValueId> of = sources(g_, at);
+      if (!g_[at].operands.empty()) of.push_back(g_[at].operands[0]);
+      if (std::any_of(of.begin(), of.end(), [&](ValueId s) { return seen.contains(s); })) {
+        return true;
+      }
+    } else {
+      for (ValueId source : sources(g_, at)) beside.push_back(source);
+    }
   }
   return false;
 }

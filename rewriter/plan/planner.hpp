@@ -21,8 +21,11 @@ struct PlannedSite {
   std::set<graph::ValueId> interior;               // values that the site accounts for
   std::map<std::string, graph::ValueId> operands;  // of a computation: what its pattern's holes are
   bool definition = false;                         // the site is what its function computes
-  std::string function;                            // qualified name of that function
-  uint32_t site_function = 0;                      // its number in the unit
+  graph::ValueId root = graph::kNone;
+  bool shares = false;               // refused because a part of it is read elsewhere
+  std::vector<graph::ValueId> kept;  // of a recognised computation: what the new text reads
+  std::string function;              // qualified name of that function
+  uint32_t site_function = 0;        // its number in the unit
 };
 
 struct UnitPlan {

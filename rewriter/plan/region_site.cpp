@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout.hpp"
@@ -198,10 +200,9 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
         "an argument of the helper has an effect that the new call would lose; compute it first");
     return;
   }
-  std::string why = disturbed(site, kept);
-  if (bindings.stored_between) why = "a write between its parts changes what they read";
-  if (!why.empty()) {
-    refuse(site, "effect-between", why);
+  if (disturbed(rule, site, kept)) return;
+  if (bindings.stored_between) {
+    refuse(site, "effect-between", "a write between its parts changes what they read");
     return;
   }
   if (cast_elsewhere(change.root, site)) {
@@ -216,13 +217,15 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       gone.insert(g_.definitions[d].value);
     }
   }
-  const Replaced replaced{change.root, kept, std::move(gone), accounted(site)};
+  site.kept = kept;
+  const Replaced replaced{change.root, kept, std::move(gone), accounted(site), along_};
   change.dead = reads().dead_statements(replaced);
   std::set<StatementId> dead(change.dead.begin(), change.dead.end());
   for (const auto& [statement, text] : change.restated) dead.erase(statement);
   drop_parents_of_restated(change, dead);
   change.dead.assign(dead.begin(), dead.end());
   if (still_read(site, replaced, dead)) {
+    site.shares = true;
     refuse(site, rule.rule->shared,
            "a part of it is read elsewhere too, so it would be computed twice; let the other "
            "reader compute its own");
@@ -384,9 +387,14 @@ bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {
   });
 }
 
-std::string SitePlanner::disturbed(const PlannedSite& site,
-                                   const std::vector<ValueId>& kept) const {
-  if (site.interior.empty()) return "";
+// What stands between the parts of the computation may change what they read. A call that is handed
+// one of them reads it for itself, too.
+bool SitePlanner::disturbed(const CompiledRule& rule, PlannedSite& site,
+                            const std::vector<ValueId>& kept) const {
+  if (site.interior.empty()) return false;
+  auto among_kept = [&](ValueId id) {
+    return std::find(kept.begin(), kept.end(), id) != kept.end();
+  };
   ValueId first = *site.interior.begin(), last = *site.interior.rbegin();
   for (ValueId id = first; id < last; ++id) {
     const Value& v = g_[id];
@@ -394,21 +402,86 @@ std::string SitePlanner::disturbed(const PlannedSite& site,
     bool writes = v.kind == Kind::update || (v.kind == Kind::op && v.op->in_place);
     bool calls = v.kind == Kind::call && !g_.instances.contains(id) && !g_.readers.contains(id);
     if (!writes && !calls) continue;
+    std::string what = writes ? "a write" : "a call";
+    if (std::string text = text_of_value(id); !text.empty()) what += ", " + text + ",";
     for (ValueId operand : v.operands) {
-      if (std::find(kept.begin(), kept.end(), operand) != kept.end() ||
-          site.interior.contains(operand)) {
-        return "a call between its parts could change what they read";
+      if (operand == kNone) continue;
+      bool part = site.interior.contains(operand);
+      if (!part && !among_kept(operand)) continue;
+      bool own = part && !among_kept(operand) && g_[operand].kind == Kind::op &&
+                 !g_[operand].op->view && g_[operand].op->axes != AxisKind::cast;
+      if (calls && own) {
+        refuse(site, rule.rule->shared, what + " reads a part of it; let it compute its own");
+      } else {
+        refuse(site, "effect-between", what + " between its parts could change what they read");
       }
+      return true;
     }
     // A method of the object whose attributes are read.
     for (ValueId k : kept) {
       if (k == kNone || g_[k].kind != Kind::attribute) continue;
       if (g_.touches(id, g_.owner(k))) {
-        return "a call between its parts could change an attribute that they read";
+        refuse(site, "effect-between",
+               what + " between its parts could change an attribute that they read");
+        return true;
       }
     }
   }
-  return "";
+  return false;
+}
+
+// Sites of one rule that are refused because each reads a part of another: made together, none
+// computes that part any more.
+void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
+  if (!frontend_.keeps_together()) return;
+  // By rule and value: the sites of which the value is a part.
+  std::map<std::pair<std::string_view, ValueId>, std::vector<PlannedSite*>> parts;
+  std::vector<PlannedSite*> waiting;
+  for (PlannedSite& site : regions) {
+    if (!site.shares || !rule_named(site.finding.rule).rule->joint) continue;
+    waiting.push_back(&site);
+    for (ValueId id : site.interior) parts[{site.finding.rule, id}].push_back(&site);
+  }
+  std::set<const PlannedSite*> seen;
+  for (PlannedSite* first : waiting) {
+    if (!seen.insert(first).second) continue;
+    std::vector<PlannedSite*> group{first};
+    for (size_t i = 0; i < group.size(); ++i) {
+      for (ValueId id : group[i]->interior) {
+        auto found = parts.find({group[i]->finding.rule, id});
+        if (found == parts.end()) continue;
+        for (PlannedSite* other : found->second) {
+          if (seen.insert(other).second) group.push_back(other);
+        }
+        parts.erase(found);
+      }
+    }
+    if (group.size() > 1) join(group);
+  }
+}
+
+void SitePlanner::join(const std::vector<PlannedSite*>& group) {
+  std::map<ValueId, std::vector<ValueId>> all;
+  for (const PlannedSite* site : group) all[site->root] = site->kept;
+  std::vector<PlannedSite> made;
+  for (const PlannedSite* site : group) {
+    along_ = all;
+    auto again = region_site(rule_named(site->finding.rule), site->root);
+    along_.clear();
+    if (!again || !again->rewritten || again->interior != site->interior ||
+        again->kept != site->kept) {
+      return;
+    }
+    for (const auto& [root, kept] : all) again->change.together.push_back(root);
+    made.push_back(std::move(*again));
+  }
+  for (size_t i = 0; i < group.size(); ++i) *group[i] = std::move(made[i]);
+}
+
+const CompiledRule& SitePlanner::rule_named(const std::string& id) const {
+  const auto& rules = planner_.rules_.rules;
+  return *std::find_if(rules.begin(), rules.end(),
+                       [&](const CompiledRule& r) { return r.rule->id == id; });
 }
 
 }  // namespace refit

@@ -59,6 +59,9 @@ class SitePlanner {
   };
   friend class Planner;
   std::optional<Near> nearest(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
+  std::optional<Near> nearer(const std::optional<Near>& so_far, const CompiledRule& rule,
+                             const CompiledPattern& pattern, ValueId root, int least,
+                             std::vector<Near>& open) const;
   std::string difference(const Near& near) const;
   // A value and what is computed from it within a few steps.
   std::vector<ValueId> readers(ValueId id) const;
@@ -159,10 +162,15 @@ class SitePlanner {
   // An `if` stays when a statement inside it was restated.
   void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
 
-  // Something between the parts of the computation that may change what they read.
   // Whether a part whose type depends on autocast stands in another region of it than `root`.
   bool cast_elsewhere(graph::ValueId root, const PlannedSite& site) const;
-  std::string disturbed(const PlannedSite& site, const std::vector<ValueId>& kept) const;
+  // Refuses a site between whose parts something may change what they read, or reads a part.
+  bool disturbed(const CompiledRule& rule, PlannedSite& site,
+                 const std::vector<ValueId>& kept) const;
+
+  void join_sharing(std::vector<PlannedSite>& regions);
+  void join(const std::vector<PlannedSite*>& group);
+  const CompiledRule& rule_named(const std::string& id) const;
 
   SiteView region_view(ValueId root, const Bindings& bindings) const;
   // Whether a value meets an anchor by parts that nothing else explains; `interior` is set to them.
@@ -184,6 +192,8 @@ class SitePlanner {
   std::map<ValueId, LayoutRegion> layout_regions_;  // by root
   std::map<ValueId, ValueId> layout_parts_;         // of which root a value is a part
   std::set<ValueId> rank_unknown_;                  // roots whose operands may have other axes
+  // What is replaced along with the site in hand, by sites that share a part of it.
+  std::map<ValueId, std::vector<ValueId>> along_;
   const Graph& g_;
   mutable std::unique_ptr<Reads> reads_;  // made for the first recognised computation
 };

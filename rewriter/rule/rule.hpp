@@ -40,6 +40,7 @@ struct RuleLocation {
 //   no_object    nothing shows that a class or its factory made the argument
 //   not_cast     the argument is not made by a change to a fixed element type
 //   instance     the callee is an attribute whose class makes it an object of one of `values`
+//   over_last_axis  the argument is an attribute, and its class makes it a layer over the last axis
 //   computed_from  an operation of `values` is among those that the argument is computed by
 //   training_flag  the argument is false at inference: `self.training`
 //   may_be_floating  nothing shows the argument to hold booleans or integers
@@ -119,6 +120,8 @@ struct Rule {
   std::vector<Anchor> anchors;
   // Code of the refusal of a computation some part of which is read elsewhere too.
   std::string shared = "shared-value";
+  // Sites that share a part are made together, where nothing else reads it.
+  bool joint = false;
   std::vector<Where> where;
   std::optional<Layout> layout;
   std::vector<Rewrite> rewrites;

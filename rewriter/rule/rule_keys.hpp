@@ -9,9 +9,9 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 14> kRuleKeys{
-    "id",    "summary", "subject", "attention", "match",    "anchor",   "anchors",
-    "where", "shared",  "layout",  "rewrite",   "rewrites", "triggers", "tests"};
+inline constexpr std::array<std::string_view, 15> kRuleKeys{
+    "id",     "summary", "subject", "attention", "match",    "anchor",   "anchors", "where",
+    "shared", "joint",   "layout",  "rewrite",   "rewrites", "triggers", "tests"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};
@@ -49,7 +49,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 27> kWhereKinds{{
+inline constexpr std::array<WhereKind, 28> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -63,6 +63,7 @@ inline constexpr std::array<WhereKind, 27> kWhereKinds{{
     {"attribute", WhereForm::names},
     {"number", WhereForm::names},
     {"scalar", WhereForm::names},
+    {"over_last_axis", WhereForm::names},
     {"one_size", WhereForm::names},
     {"not_sequence", WhereForm::names},
     {"tensor_or_none", WhereForm::names},

@@ -82,6 +82,9 @@ std::optional<Rule> RuleReader::read(const YAML::Node& node) {
     }
   }
   if (const YAML::Node* shared = keys->find("shared")) rule.shared = read_code(*shared, "shared");
+  if (const YAML::Node* joint = keys->find("joint")) {
+    rule.joint = file_.boolean(*joint, "joint").value_or(false);
+  }
   if (const YAML::Node* where = keys->find("where")) rule.where = read_where(*where, true);
   if (const YAML::Node* layout = keys->find("layout")) read_layout(*layout, rule);
   read_rewrites(*keys, rule);

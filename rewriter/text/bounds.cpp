@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, kBounds> kNames = {
     "alias_rounds",  "attribute_text", "helper_calls",  "helper_nesting", "header_rounds",
     "layout_region", "match_steps",    "nearest_steps", "normal_form",    "fed_values",
     "branch_values", "rank_slices",    "retries",       "rounds",         "same_values",
-    "spelling",      "storage_roots",  "size_parts", "store_chain",   "value_kind",
+    "spelling",      "storage_roots",  "size_parts",    "store_chain",    "value_kind",
 };
 
 thread_local BoundsScope* scope = nullptr;

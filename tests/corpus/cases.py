@@ -17,7 +17,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = REPOSITORY / "corpus"
 RULES = REPOSITORY / "rules"
 
-KEYS = {"what", "gap", "options", "unchanged", "exit", "sites", "notes", "problems"}
+KEYS = {"what", "options", "unchanged", "exit", "sites", "notes", "problems"}
 SITE_KEYS = {
     "file", "line", "rule", "refused", "says", "absorbed", "through", "assumes", "calls",
 }  # fmt: skip

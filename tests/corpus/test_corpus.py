@@ -18,19 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cases import CASES, REPOSITORY, RULES, run_refit, site_of_report, tree  # noqa: E402
 
 TOLERANCE = 1e-5  # of the largest element, float32
-WITHOUT_GAPS = [case for case in CASES if "gap" not in case.expect]
-by_name = pytest.mark.parametrize("case", WITHOUT_GAPS, ids=lambda case: case.name)
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 runnable = pytest.mark.parametrize(
-    "case", [case for case in WITHOUT_GAPS if case.run], ids=lambda case: case.name
-)
-# What the tool does not do yet. Strict: the test that mends one fails until its `gap` key goes.
-gaps = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=case.name, marks=pytest.mark.xfail(reason=case.expect["gap"]))
-        for case in CASES
-        if "gap" in case.expect
-    ],
+    "case", [case for case in CASES if case.run], ids=lambda case: case.name
 )
 
 
@@ -92,13 +82,6 @@ def test_findings(case, migrated):
 
 @by_name
 def test_notes_and_problems(case, migrated):
-    check_notes_and_problems(case, migrated(case).report)
-
-
-@gaps
-def test_gap(case, migrated):
-    check_text(case, migrated(case))
-    check_findings(case, migrated(case).report)
     check_notes_and_problems(case, migrated(case).report)
 
 
@@ -217,7 +200,7 @@ def executed(tmp_path_factory, migrated):
     import torch
 
     scratch = tmp_path_factory.mktemp("outputs")
-    cases = [case for case in WITHOUT_GAPS if case.run]
+    cases = [case for case in CASES if case.run]
     sides = {}
     for side in ("before", "after"):
         jobs = [

@@ -34,7 +34,7 @@ TEST_P(Dead, Statements) {
   }
   ASSERT_EQ(kept.size(), GetParam().kept.size());
   std::vector<std::string> dead;
-  for (graph::StatementId s : Reads(g).dead_statements({g.results.back(), kept, {}, {}})) {
+  for (graph::StatementId s : Reads(g).dead_statements({g.results.back(), kept, {}, {}, {}})) {
     dead.emplace_back(lowered.unit->source().slice(g.statements[s].range));
   }
   const std::vector<std::string> want(GetParam().dead.begin(), GetParam().dead.end());

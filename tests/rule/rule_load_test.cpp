@@ -96,6 +96,7 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.anchors[1].operation.at(0), "torch.softmax");
   EXPECT_EQ(pattern.anchors[1].fed_by.at(1), "torch.amax");
   EXPECT_EQ(pattern.shared, "norm-shared");
+  EXPECT_TRUE(pattern.joint);
   EXPECT_EQ(pattern.where[0].kind, "not_in_tree");
   EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast(");
   EXPECT_EQ(pattern.where[1].kind, "unread");

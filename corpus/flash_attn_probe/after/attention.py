@@ -1,5 +1,4 @@
 import mindiesd
-import torch
 
 try:
     from flash_attn import flash_attn_func
@@ -19,8 +18,7 @@ except ImportError:
 def attend(q, k, v):
     if HAS_FLASH and q.is_cuda:
         return mindiesd.attention_forward(q, k, v)
-    weight = torch.softmax(torch.einsum("bnhd,bmhd->bhnm", q, k) * q.shape[-1] ** -0.5, dim=-1)
-    return torch.einsum("bhnm,bmhd->bnhd", weight, v)
+    return mindiesd.attention_forward(q, k, v, scale=q.shape[-1] ** -0.5)
 
 
 def packed(q, k, v, lengths, longest):

@@ -27,7 +27,12 @@ def in_float32(q, k, cos, sin, unsqueeze_dim=1):
         rotated_mode="rotated_interleaved",
         result_type="promoted",
     )
-    return mindiesd.ext.rotary_position_embedding(q, cos, sin, rotated_mode="rotated_interleaved"), k_embed.to(dtype=dtype)
+    return mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_interleaved",
+    ), k_embed.to(dtype=dtype)
 
 
 def first_part(q, k, cos, sin):

@@ -285,7 +285,7 @@ class Assembly {
         const graph::Graph& g = unit_.functions[changes_[c].function].graph;
         refuse(
             c, partner == changes_.end() ? "overlap" : out_.codes[p],
-            fmt::format("it shares transposes with the call at line {}, which stays: {}",
+            fmt::format("it shares what would go with the site at line {}, which stays: {}",
                         unit_.source().position(g[root].range.begin).line,
                         partner == changes_.end() ? "it is not planned" : out_.refused[p].message));
         return true;

@@ -356,7 +356,8 @@ class Realiser {
       if (type == "parenthesized_expression" || type == "await" ||
           (type == "attribute" && part("object")) || (type == "call" && part("function")) ||
           (type == "subscript" && part("value")) || type == "keyword_argument" ||
-          type == "binary_operator") {
+          type == "binary_operator" ||
+          (type == "expression_list" && ts_node_eq(node, unit_.nodes[g_[change_.root].syntax]))) {
         node = parent;
         continue;
       }

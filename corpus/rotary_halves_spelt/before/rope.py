@@ -1,0 +1,58 @@
+"""Halves turned: by an equation that brings them to the front, stacked, joined by an axis's number."""
+
+import torch
+from einops import rearrange
+
+
+def to_the_front(x):
+    a, b = rearrange(x, "... (j d) -> j ... d", j=2)
+    return torch.cat((-b, a), dim=-1)
+
+
+def stacked(x):
+    a, b = x.chunk(2, dim=-1)
+    return torch.stack((-b, a), dim=-2).flatten(-2)
+
+
+def by_number(x):
+    a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+    return torch.cat((-b, a), dim=a.ndim - 1)
+
+
+def neighbours_to_the_front(x):
+    a, b = rearrange(x, "... (d j) -> j ... d", j=2)
+    return torch.cat((-b, a), dim=-1)
+
+
+def stacked_as_pairs(x):
+    a, b = x.chunk(2, dim=-1)
+    return torch.stack((-b, a), dim=-1).flatten(-2)
+
+
+def by_another_number(x):
+    a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+    return torch.cat((-b, a), dim=a.ndim - 2)
+
+
+def rotate_to_the_front(x, cos, sin):
+    return x * cos + to_the_front(x) * sin
+
+
+def rotate_stacked(x, cos, sin):
+    return x * cos + stacked(x) * sin
+
+
+def rotate_by_number(x, cos, sin):
+    return x * cos + by_number(x) * sin
+
+
+def neighbours(x, cos, sin):
+    return x * cos + neighbours_to_the_front(x) * sin
+
+
+def pairs(x, cos, sin):
+    return x * cos + stacked_as_pairs(x) * sin
+
+
+def other_axis(x, cos, sin):
+    return x[..., : x.shape[-1] // 2].repeat(1, 1, 2, 1) * cos + by_another_number(x) * sin
