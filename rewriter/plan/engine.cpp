@@ -270,6 +270,7 @@ void Run::plan(size_t i, const std::string& bytes) {
     leave_broken(i, *unit, plan);
     return;
   }
+  refuse_exported(*unit, plan);
   std::vector<Change> changes;
   std::vector<PlannedSite*> changing;
   for (PlannedSite& site : plan.sites) {
@@ -289,6 +290,23 @@ void Run::plan(size_t i, const std::string& bytes) {
           {site.function, {fmt::format("{}:{}", name, site.finding.line), site.finding.rule}});
     }
     state.findings.push_back(std::move(site.finding));
+  }
+}
+
+// A file that exports by itself is written to be traced, its patches of operators above all.
+void Run::refuse_exported(const Unit& unit, UnitPlan& plan) {
+  size_t at = unit.source().text().find(kExporter);
+  if (at == std::string_view::npos) return;
+  for (PlannedSite& site : plan.sites) {
+    if (!site.rewritten) continue;
+    site.rewritten = false;
+    site.finding.outcome = Outcome::refused;
+    site.finding.code = "export-code";
+    site.finding.message = fmt::format(
+        "line {} of this file exports what it computes, and exporters do not know the runtime's "
+        "operators; export in a file of its own",
+        unit.source().position(static_cast<uint32_t>(at)).line);
+    site.finding.assumes.clear();
   }
 }
 

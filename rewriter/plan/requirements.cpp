@@ -73,8 +73,8 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   const std::vector<std::vector<std::string>> trains = {{".backward("},
                                                         {"optim", "Optimizer", "Trainer"}};
   const std::vector<std::vector<std::string>> exports = {
-      {"torch.onnx.export", "onnx.export(", "tensorrt", "torch.jit.script(", "torch.jit.trace(",
-       "torch.export.export("}};
+      {"torch.onnx.export", std::string(kExporter), "tensorrt", "torch.jit.script(",
+       "torch.jit.trace(", "torch.export.export("}};
   std::vector<Draft> triggers;
   for (const CompiledRule& rule : rules.rules) {
     Draft draft = rule.rule->triggers;

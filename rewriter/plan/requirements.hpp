@@ -17,6 +17,9 @@
 
 namespace refit {
 
+// What a file that exports by itself calls.
+inline constexpr std::string_view kExporter = "onnx.export(";
+
 class Requirements {
  public:
   Requirements(const CompiledRules& rules, const Catalogue& catalogue,

@@ -102,6 +102,7 @@ class Run {
   static void note_migrated(const Unit& unit, FileState& state);
 
   // A file that does not parse is left whole, its sites said.
+  static void refuse_exported(const Unit& unit, UnitPlan& plan);
   void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
 
   void realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,

@@ -131,6 +131,26 @@ void Literals::check(std::string_view text, size_t at, uint32_t bucket, LiteralB
   }
 }
 
+template <typename Visit>
+void Literals::each_bucket(std::string_view text, Visit visit) const {
+  const uint64_t* filter = filter_.data();
+  size_t at = 0;
+  for (; at + 4 <= text.size(); ++at) {
+    uint32_t bytes;
+    std::memcpy(&bytes, text.data() + at, 4);
+    uint32_t bucket = hash3(bytes);
+    if ((filter[bucket / 64] >> (bucket % 64) & 1) == 0) continue;
+    if (!visit(at, bucket)) return;
+  }
+  // The last bytes, with zeroes behind them.
+  for (; at < text.size(); ++at) {
+    std::string tail(text.substr(at));
+    tail.resize(3, '\0');
+    uint32_t bucket = hash3(load3(tail, 0));
+    if ((filter[bucket / 64] >> (bucket % 64) & 1) != 0 && !visit(at, bucket)) return;
+  }
+}
+
 LiteralBits Literals::scan(std::string_view text) const {
   LiteralBits seen = none();
   size_t missing = literals_.size();
@@ -146,24 +166,22 @@ LiteralBits Literals::scan(std::string_view text) const {
     }
   }
   if (missing == 0) return seen;
-  const uint64_t* filter = filter_.data();
-  size_t at = 0;
-  for (; at + 4 <= text.size(); ++at) {
-    uint32_t bytes;
-    std::memcpy(&bytes, text.data() + at, 4);
-    uint32_t bucket = hash3(bytes);
-    if ((filter[bucket / 64] >> (bucket % 64) & 1) == 0) continue;
+  each_bucket(text, [&](size_t at, uint32_t bucket) {
     check(text, at, bucket, seen, missing);
-    if (missing == 0) return seen;
-  }
-  // The last bytes, with zeroes behind them.
-  for (; at < text.size(); ++at) {
-    std::string tail(text.substr(at));
-    tail.resize(3, '\0');
-    uint32_t bucket = hash3(load3(tail, 0));
-    if ((filter[bucket / 64] >> (bucket % 64) & 1) != 0) check(text, at, bucket, seen, missing);
-  }
+    return missing != 0;
+  });
   return seen;
+}
+
+std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
+  std::vector<std::vector<size_t>> out(literals_.size());
+  each_bucket(text, [&](size_t at, uint32_t bucket) {
+    for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
+      if (stands_at(text, at, literals_[bucket_[i]])) out[bucket_[i]].push_back(at);
+    }
+    return true;
+  });
+  return out;
 }
 
 }  // namespace refit

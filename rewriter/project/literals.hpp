@@ -54,6 +54,8 @@ class Literals {
   LiteralBits none() const { return LiteralBits(literals_.size()); }
   // Const and without hidden state: any number of threads may scan at once.
   LiteralBits scan(std::string_view text) const;
+  // Every place in a text where each literal of two bytes or more stands, by number, ascending.
+  std::vector<std::vector<size_t>> places(std::string_view text) const;
 
  private:
   struct Literal {
@@ -67,6 +69,9 @@ class Literals {
   static bool negates(std::string_view text, size_t at);
   void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
              size_t& missing) const;
+  // Calls visit(at, bucket) where literals may begin, until it gives false.
+  template <typename Visit>
+  void each_bucket(std::string_view text, Visit visit) const;
 
   std::vector<Literal> literals_;
   std::map<std::tuple<std::string, std::string, bool>, uint32_t> numbers_;

@@ -181,20 +181,34 @@ Conversion convert(std::string_view bytes, const std::string& from, const std::s
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) {
-  std::size_t skipped = 0;
-  for (; skipped + 8 <= bytes.size(); skipped += 8) {  // most of a source is ASCII
-    uint64_t eight;
-    std::memcpy(&eight, bytes.data() + skipped, 8);
-    if ((eight & 0x8080808080808080u) != 0) break;
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    if (at + 8 <= bytes.size()) {  // most of a source is ASCII
+      uint64_t eight;
+      std::memcpy(&eight, bytes.data() + at, 8);
+      if ((eight & 0x8080808080808080u) == 0) {
+        at += 8;
+        continue;
+      }
+    }
+    const unsigned char first = byte(at);
+    if (first < 0x80) {
+      ++at;
+      continue;
+    }
+    // The Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.
+    const std::size_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (size == 0 || first > 0xF4 || bytes.size() - at < size) return at;
+    const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (byte(at + 1) < least || byte(at + 1) > most) return at;
+    for (std::size_t i = 2; i < size; ++i) {
+      if ((byte(at + i) & 0xC0) != 0x80) return at;
+    }
+    at += size;
   }
-  while (skipped < bytes.size() && static_cast<unsigned char>(bytes[skipped]) < 0x80) ++skipped;
-  if (skipped == bytes.size()) return std::nullopt;
-  // Through UTF-32, which has no room for surrogates or overlong forms.
-  Converter converter("UTF-8", "UTF-32LE");
-  if (!converter.valid()) return skipped;
-  const auto invalid = converter.run(bytes.substr(skipped), [](std::string_view) {});
-  if (!invalid) return std::nullopt;
-  return skipped + *invalid;
+  return std::nullopt;
 }
 
 }  // namespace refit

@@ -96,5 +96,27 @@ TEST(Literals, OneLiteralHasOneNumber) {
   EXPECT_TRUE(bits.intersects(bits));
 }
 
+TEST(Literals, PlacesAreThoseThatASearchFinds) {
+  const std::vector<std::string> wanted{" as ", "aa", "as a", "(", "class "};
+  Literals literals;
+  for (const std::string& w : wanted) literals.add(w, false);
+  literals.build();
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += std::string_view("a sacl(")[random() % 7];
+    if (round % 3 == 0) text += "class ";
+    const auto places = literals.places(text);
+    for (size_t w = 0; w < wanted.size(); ++w) {
+      std::vector<size_t> expected;
+      for (size_t at = text.find(wanted[w]); at != std::string::npos;
+           at = text.find(wanted[w], at + 1)) {
+        if (wanted[w].size() > 1) expected.push_back(at);
+      }
+      EXPECT_EQ(places[w], expected) << text << " / " << wanted[w];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace refit

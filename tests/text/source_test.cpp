@@ -221,5 +221,23 @@ TEST(Source, LongTextCrossesTheConvertersBuffer) {
   EXPECT_EQ(find_invalid_utf8(utf8), std::size_t{200001});
 }
 
+// Sequences of bytes at the borders of table 3-7, judged by iconv through UTF-32, which has no room
+// for surrogates or overlong forms.
+TEST(Source, InvalidUtf8IsWhatIconvRejects) {
+  const std::string bytes =
+      "\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xed\xef\xf0\xf4\xf5\xff";
+  for (char a : bytes) {
+    for (char b : bytes) {
+      for (char c : bytes) {
+        for (char d : std::string_view("\x41\x80\xbf\xc2")) {
+          const std::string text = std::string("ascii, ascii") + a + b + c + d;
+          EXPECT_EQ(find_invalid_utf8(text), convert(text, "UTF-8", "UTF-32LE").invalid_at)
+              << ::testing::PrintToString(text);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace refit

@@ -40,6 +40,15 @@ bool FunctionLowering::sharing(ValueId id, std::vector<ValueId>& out) const {
         out.push_back(v.operands[0]);
         return false;
       }
+      if (ValueId written = written_by(v); written != kNone) {
+        out.push_back(written);
+        return false;
+      }
+      return true;
+    case Kind::attribute:  // `x.data`, `x.T`; the parts of one's own object are apart
+      if (g()[v.operands[0]].kind != Kind::parameter || g()[v.operands[0]].text != "self") {
+        out.push_back(v.operands[0]);
+      }
       return true;
     case Kind::opaque:
     case Kind::call:
@@ -53,6 +62,25 @@ bool FunctionLowering::sharing(ValueId id, std::vector<ValueId>& out) const {
     default:
       return true;
   }
+}
+
+// The operand that a call writes because its arguments say so: `inplace=True`, `out=y`.
+ValueId FunctionLowering::written_by(const Value& v) const {
+  if (v.kind != Kind::op) return kNone;
+  const auto& parameters = graph::parameters_of(v);
+  for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
+    if (v.operands[i] == kNone) continue;
+    const Value& given = g()[v.operands[i]];
+    bool literal = given.kind == Kind::literal;
+    if (parameters[i].name == "inplace" && !v.op->is_class &&
+        !(literal && given.literal.kind == Literal::Kind::boolean && !given.literal.boolean)) {
+      return v.operands[0];
+    }
+    if (parameters[i].name == "out" && !(literal && given.literal.kind == Literal::Kind::none)) {
+      return v.operands[i];
+    }
+  }
+  return kNone;
 }
 
 // The roots of a value, worked out once; an explicit stack, since chains are as long as functions.

@@ -473,8 +473,7 @@ ValueId FunctionLowering::call(TSNode node) {
       v.operands = std::move(*operands);
       if (op->axes == AxisKind::pattern) one_spelling(v, arguments);
       if (!op->pure) impure_ = true;
-      bool in_place = op->in_place;
-      ValueId written = in_place && !v.operands.empty() ? v.operands[0] : kNone;
+      ValueId written = op->in_place && !v.operands.empty() ? v.operands[0] : written_by(v);
       ValueId id = add(std::move(v), node);
       auto& places = unit_.arguments[{index_, id}];
       for (const Argument& a : arguments) {

@@ -22,6 +22,14 @@ bool self_attribute(TSNode node, std::string_view source) {
          text_of(source, field(node, "object")) == "self";
 }
 
+// Whether an expression statement or a `return` can bind an attribute of `self`: by an assignment,
+// or by a call that stores one by its name.
+bool may_store(std::string_view statement) {
+  auto says = [&](std::string_view text) { return statement.find(text) != std::string_view::npos; };
+  return says("setattr") ||
+         (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
+}
+
 // An annotation of a number, or of a number that may be left out.
 bool names_number(std::string_view annotation) {
   static constexpr std::string_view kNumbers[] = {
@@ -82,6 +90,10 @@ void ClassFacts::read(Class& c) {
     work.pop_back();
     std::string_view type = type_of(node);
     if (type == "class_definition") continue;
+    if ((type == "expression_statement" || type == "return_statement") &&
+        !may_store(text_at(node))) {
+      continue;
+    }
     if (type == "augmented_assignment" || type == "for_statement" || type == "named_expression" ||
         type == "as_pattern_target" || type == "delete_statement") {
       unknown(type == "augmented_assignment" || type == "for_statement" ? field(node, "left")
@@ -284,7 +296,19 @@ const Operation* ClassFacts::layer(TSNode call) {
   if (!is(function, "identifier") && !is(function, "attribute")) return nullptr;
   auto qualified = meaning(function, text_at(function));
   const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
-  return op != nullptr && op->is_class ? op : nullptr;
+  if (op == nullptr || !op->is_class) return nullptr;
+  // A layer that writes what it is given does more than compute; one that drops with a probability
+  // `p` does nothing at inference.
+  auto takes = [&](std::string_view name) {
+    return std::ranges::any_of(op->parameters, [&](const Parameter& p) { return p.name == name; });
+  };
+  bool may_write = takes("inplace") && !takes("p");
+  std::string_view given = text_at(field(call, "arguments"));
+  return may_write && given != "()" && given.find("inplace=False") == std::string_view::npos &&
+                 (given.find("True") != std::string_view::npos ||
+                  given.find("inplace") != std::string_view::npos)
+             ? nullptr
+             : op;
 }
 
 bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {

@@ -302,6 +302,11 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
     if (found != overlay.end()) return found->second;
   }
   bool local = scope_->locals.contains(name);
+  // Each read of what another function binds, too, may be of another value.
+  if (scope_->rebound.contains(name) && (local || scope_->nonlocals.contains(name))) {
+    capture(name);
+    return opaque("bound by another function", {}, node);
+  }
   if (local) {
     DefinitionId d = env_[name_id(name)];
     if (d != kNone) {
@@ -344,7 +349,8 @@ ValueId FunctionLowering::name_value(std::string_view name, TSNode node) {
     }
   }
   ValueId id = add(std::move(v), node);
-  outer_[std::string(name)] = id;
+  bool rebound = scope_->globals.contains(name) || scope_->nonlocals.contains(name);
+  if (!rebound) outer_[std::string(name)] = id;
   return id;
 }
 

@@ -2,11 +2,13 @@
 #include "rewriter/frontend/python/heirs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
+#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -58,6 +60,15 @@ std::vector<std::string> entries(std::string_view text, size_t open) {
   return out;
 }
 
+// What add looks for in every file of a project, in one pass.
+struct Words {
+  Literals literals;
+  uint32_t class_header = literals.add("class ", false), as = literals.add(Renamed::kAs, false),
+           isinstance = literals.add("isinstance", false),
+           issubclass = literals.add("issubclass", false);
+  Words() { literals.build(); }
+};
+
 struct Header {
   std::string name;
   std::vector<std::string> bases;
@@ -79,10 +90,9 @@ size_t extent(std::string_view text, size_t begin, size_t depth) {
   return text.size();
 }
 
-std::vector<Header> headers(std::string_view text) {
+std::vector<Header> headers(std::string_view text, const std::vector<size_t>& places) {
   std::vector<Header> out;
-  for (size_t at = text.find("class "); at != std::string_view::npos;
-       at = text.find("class ", at + 1)) {
+  for (size_t at : places) {  // of "class "
     size_t line = line_start(text, at), depth = indentation(text, line);
     if (line + depth != at) continue;
     size_t name_at = text.find_first_not_of(" \t", at + 6);
@@ -111,8 +121,13 @@ std::vector<Header> headers(std::string_view text) {
 // classes that something is done to.
 void note_tables(std::string_view text, const std::set<std::string_view>& local,
                  const Renamed& renamed, std::unordered_set<std::string>& compared) {
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '"' && text[at] != '\'' && text[at] != ':') continue;
+  static constexpr auto kEnds = [] {
+    std::array<bool, 256> out{};
+    out['"'] = out['\''] = out[':'] = true;
+    return out;
+  }();
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (!kEnds[static_cast<unsigned char>(text[at])] || !name_char(text[at - 1])) continue;
     size_t begin = at;
     while (begin > 0 && name_char(text[begin - 1])) --begin;
     std::string_view word = text.substr(begin, at - begin);
@@ -139,8 +154,10 @@ std::string local_key(uint32_t file, std::string_view name) {
 }  // namespace
 
 void Heirs::add(uint32_t file, std::string_view text) {
-  std::vector<Header> found = headers(text);
-  const Renamed renamed(text);
+  static const Words words;
+  const auto places = words.literals.places(text);
+  std::vector<Header> found = headers(text, places[words.class_header]);
+  const Renamed renamed(text, places[words.as]);
   std::set<std::string_view> local;
   for (const Header& h : found) local.insert(h.name);
   for (const Header& h : found) {
@@ -150,10 +167,9 @@ void Heirs::add(uint32_t file, std::string_view text) {
       heirs_[key].push_back({h.name, file, h.begin, h.end});
     }
   }
-  for (std::string_view function : {"isinstance", "issubclass"}) {
-    for (size_t at = text.find(function); at != std::string_view::npos;
-         at = text.find(function, at + 1)) {
-      size_t open = at + function.size();
+  for (uint32_t question : {words.isinstance, words.issubclass}) {
+    for (size_t at : places[question]) {
+      size_t open = at + std::string_view("isinstance").size();
       if (open >= text.size() || text[open] != '(') continue;
       auto arguments = entries(text, open);
       if (arguments.size() < 2) continue;

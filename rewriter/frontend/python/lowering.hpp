@@ -127,6 +127,7 @@ class FunctionLowering {
     bool unbounded = false;  // more than are kept
     std::shared_ptr<const std::vector<ValueId>> ids;  // ascending
   };
+  ValueId written_by(const graph::Value& v) const;
   bool sharing(ValueId id, std::vector<ValueId>& out) const;
   const Roots& roots(ValueId id);
   bool may_alias(ValueId a, ValueId b);

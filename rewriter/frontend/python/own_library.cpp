@@ -90,6 +90,7 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
           if (all[m].owner == i && all[m].name == "__init__") made = m;
         }
       }
+      if (all[i].is_class && made == i) break;  // made as its base is
       std::string_view header =
           source->text().substr(all[made].header, all[made].body - all[made].header);
       auto written = parameters_of(header, all[i].is_class);
@@ -97,7 +98,7 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
                   std::ranges::any_of(operation.overloads, [&](const auto& overload) {
                     return agree(written, overload);
                   });
-      if (same && (made != i || !all[i].is_class)) break;
+      if (same) break;
       out = fmt::format("{}:{} defines it, with another signature than the library's", relative,
                         source->position(all[i].header).line);
       break;

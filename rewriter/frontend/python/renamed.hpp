@@ -3,6 +3,7 @@
 
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "rewriter/frontend/python/lines.hpp"
 
@@ -10,9 +11,9 @@ namespace refit::python {
 
 class Renamed {
  public:
-  explicit Renamed(std::string_view text) {
-    constexpr std::string_view kAs = " as ";
-    for (size_t at = text.find(kAs); at != std::string_view::npos; at = text.find(kAs, at + 1)) {
+  static constexpr std::string_view kAs = " as ";
+  Renamed(std::string_view text, const std::vector<size_t>& places) {
+    for (size_t at : places) {  // of kAs
       size_t begin = at;
       while (begin > 0 && name_char(text[begin - 1])) --begin;
       std::string_view alias = first_word(text.substr(at + kAs.size()));

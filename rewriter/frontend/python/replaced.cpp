@@ -2,6 +2,9 @@
 #include "rewriter/frontend/python/replaced.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -51,12 +54,19 @@ bool imports(std::string_view text, std::string_view name) {
   return false;
 }
 
-// Calls found(place behind it) for each place of a word that begins as one.
-template <typename Found>
-void each(std::string_view text, std::string_view what, Found found) {
-  for (size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
-    if (at == 0 || !name_char(text[at - 1])) found(at + what.size());
-  }
+// What note_text looks for in every file of a project, and where aliases stand, in one pass.
+constexpr std::array<std::string_view, 6> kWords{Renamed::kAs,   "patch(",     "patch.object(",
+                                                 "sys.modules[", ".__dict__[", "vars("};
+enum Word : size_t { kAs, kPatch, kPatchObject, kModules, kDict, kVars };
+
+const Literals& words() {
+  static const Literals made = [] {
+    Literals out;
+    for (std::string_view word : kWords) out.add(word, false);
+    out.build();
+    return out;
+  }();
+  return made;
 }
 
 }  // namespace
@@ -73,6 +83,15 @@ void ReplacedNames::begin(uint32_t file, std::string_view text, bool test) {
   text_ = text;
   test_ = test;
   renamed_.reset();
+  places_ = words().places(text);
+}
+
+// Calls found(place behind it) for each place of a word that begins as one.
+template <typename Found>
+void ReplacedNames::each(size_t word, Found found) const {
+  for (size_t at : places_[word]) {
+    if (at == 0 || !name_char(text_[at - 1])) found(at + kWords[word].size());
+  }
 }
 
 void ReplacedNames::add(std::string key, std::string_view name) {
@@ -91,7 +110,7 @@ void ReplacedNames::store(std::string_view object, std::string_view name) {
     std::string_view root = object.substr(0, object.find('.'));
     certain = imports(text_, root);
     if (root.size() == object.size()) {
-      if (!renamed_) renamed_.emplace(text_);
+      if (!renamed_) renamed_.emplace(text_, places_[kAs]);
       object = renamed_->of(object);
     }
   }
@@ -107,14 +126,14 @@ void ReplacedNames::note_text() {
     std::string_view object = last_component(written.substr(0, dot));
     add(std::string(object) + std::string(written.substr(dot)), written);
   };
-  each(text_, "patch(", [&](size_t at) { dotted(quoted_after(text_, at)); });
-  each(text_, "patch.object(", [&](size_t at) {
+  each(kPatch, [&](size_t at) { dotted(quoted_after(text_, at)); });
+  each(kPatchObject, [&](size_t at) {
     size_t comma = text_.find(',', at);
     if (comma == std::string_view::npos) return;
     std::string_view name = quoted_after(text_, comma + 1);
     if (!name.empty()) store(text_.substr(at, comma - at), name);
   });
-  each(text_, "sys.modules[", [&](size_t at) {
+  each(kModules, [&](size_t at) {
     std::string_view module = quoted_after(text_, at);
     if (module.empty()) return;
     size_t close = text_.find(']', at);
@@ -123,14 +142,13 @@ void ReplacedNames::note_text() {
     if (!behind.starts_with("=") || behind.starts_with("==")) return;
     modules_.emplace(module, Place{file_, static_cast<uint32_t>(at)});
   });
-  for (size_t at = text_.find(".__dict__["); at != std::string_view::npos;
-       at = text_.find(".__dict__[", at + 1)) {
-    std::string_view name = quoted_after(text_, at + 10);
+  for (size_t at : places_[kDict]) {
+    std::string_view name = quoted_after(text_, at + kWords[kDict].size());
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
     if (!name.empty()) store(text_.substr(begin, at - begin), name);
   }
-  each(text_, "vars(", [&](size_t at) {
+  each(kVars, [&](size_t at) {
     size_t close = text_.find(')', at);
     if (close == std::string_view::npos || !text_.substr(close).starts_with(")[")) return;
     std::string_view name = quoted_after(text_, close + 2);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "rewriter/frontend/python/renamed.hpp"
 
@@ -39,11 +40,14 @@ class ReplacedNames {
 
  private:
   void add(std::string key, std::string_view name);
+  template <typename Found>
+  void each(size_t word, Found found) const;
 
   std::string_view text_;
   uint32_t file_ = 0;
   bool test_ = false;
   std::optional<Renamed> renamed_;
+  std::vector<std::vector<size_t>> places_;       // in the file at hand, by word
   std::unordered_map<std::string, Place> names_;  // OBJECT.NAME; NAME of an object not known
   std::unordered_map<std::string, Place> modules_;
 };

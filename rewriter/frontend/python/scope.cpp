@@ -115,6 +115,16 @@ void collect_locals(TSNode body, std::string_view source, Scope& scope) {
       scope.locals.insert(name);
     }
   }
+  if (text_of(source, body).find("nonlocal ") == std::string_view::npos) return;
+  std::vector<TSNode> work{body};
+  while (!work.empty()) {
+    TSNode node = work.back();
+    work.pop_back();
+    for (TSNode child : children_of(node)) {
+      if (is(node, "nonlocal_statement")) scope.rebound.emplace(text_of(source, child));
+      work.push_back(child);
+    }
+  }
 }
 
 NameSet bound_names(TSNode node, std::string_view source) {

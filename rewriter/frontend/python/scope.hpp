@@ -17,6 +17,7 @@ struct Scope {
   std::set<std::string, std::less<>> globals;    // `global x`
   std::set<std::string, std::less<>> nonlocals;  // `nonlocal x`
   std::set<std::string, std::less<>> captured;   // locals that an inner function reads
+  std::set<std::string, std::less<>> rebound;    // locals that an inner function binds
   bool reads_all = false;                        // calls locals(), eval, …: any local may be read
   Names names;  // what binds the locals, where it is an import or definition
 };

@@ -117,6 +117,8 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     g().stored_attributes.emplace_back(text(field(target, "attribute")));
     use(base);
     use(value);
+    // Another storage for a tensor, whatever names it has.
+    if (text(field(target, "attribute")) == "data") forget_aliases(base, "");
     return;
   }
   if (type == "subscript") {

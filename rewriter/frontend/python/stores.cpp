@@ -2,8 +2,10 @@
 #include "rewriter/frontend/python/stores.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -47,14 +49,32 @@ std::string_view quoted(std::string_view text, size_t at) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, end - at - 1);
 }
 
+// What add looks for in every file of a project, in one pass.
+constexpr std::array<std::string_view, 3> kHooks{".register_forward_hook(",
+                                                 ".register_forward_pre_hook(", ".forward ="};
+constexpr std::array<std::string_view, 3> kStores{".add_module(", ".register_module(",
+                                                  "._modules["};
+constexpr uint32_t kSetattr = 0, kFirstHook = 1, kFirstStore = kFirstHook + kHooks.size();
+struct Words {
+  Literals literals;
+  Words() {
+    literals.add("setattr", false);
+    for (std::string_view hook : kHooks) literals.add(hook, false);
+    for (std::string_view store : kStores) literals.add(store, false);
+    literals.build();
+  }
+};
+
 }  // namespace
 
 void OutsideStores::add(std::string_view text, uint32_t file, bool test) {
+  static const Words words;
+  const Places places = words.literals.places(text);
   replaced_.begin(file, text, test);
   replaced_.note_text();
   note_assignments(text);
-  note_hooks(text);
-  if (note_calls(text)) note_classes(text);
+  note_hooks(text, places);
+  if (note_calls(text, places)) note_classes(text);
 }
 
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
@@ -98,7 +118,7 @@ void OutsideStores::note_assignments(std::string_view text) {
 
 // `setattr(attn, "norm", …)`, `attn.add_module("norm", …)`, `attn._modules["norm"] = …`. The result
 // says whether a name is one that the file computes.
-bool OutsideStores::note_calls(std::string_view text) {
+bool OutsideStores::note_calls(std::string_view text, const Places& places) {
   bool computed = false;
   auto note = [&](size_t at) {
     at = text.find_first_not_of(" \t\r\n", at);
@@ -110,8 +130,7 @@ bool OutsideStores::note_calls(std::string_view text) {
       stored_.emplace(name);
     }
   };
-  for (size_t at = text.find("setattr"); at != std::string_view::npos;
-       at = text.find("setattr", at + 1)) {
+  for (size_t at : places[kSetattr]) {
     size_t open = text.find_first_not_of("_", at + 7);
     if (open == std::string_view::npos || text[open] != '(') continue;
     size_t comma = text.find(',', open);
@@ -124,19 +143,18 @@ bool OutsideStores::note_calls(std::string_view text) {
       replaced_.store(object, name);
     }
   }
-  for (std::string_view call : {".add_module(", ".register_module(", "._modules["}) {
-    for (size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
-      if (word_before(text, at) != "self") note(at + call.size());
+  for (uint32_t i = 0; i < kStores.size(); ++i) {
+    for (size_t at : places[kFirstStore + i]) {
+      if (word_before(text, at) != "self") note(at + kStores[i].size());
     }
   }
   return computed;
 }
 
 // `attn.norm.register_forward_hook(…)`: what a call of the layer gives is no longer its own.
-void OutsideStores::note_hooks(std::string_view text) {
-  for (std::string_view hook :
-       {".register_forward_hook(", ".register_forward_pre_hook(", ".forward ="}) {
-    for (size_t at = text.find(hook); at != std::string_view::npos; at = text.find(hook, at + 1)) {
+void OutsideStores::note_hooks(std::string_view text, const Places& places) {
+  for (uint32_t i = 0; i < kHooks.size(); ++i) {
+    for (size_t at : places[kFirstHook + i]) {
       std::string_view name = word_before(text, at);
       bool attribute = at > name.size() && text[at - name.size() - 1] == '.';
       if (attribute) stored_.emplace(name);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "rewriter/frontend/python/replaced.hpp"
 
@@ -27,8 +28,9 @@ class OutsideStores {
 
  private:
   void note_assignments(std::string_view text);
-  bool note_calls(std::string_view text);
-  void note_hooks(std::string_view text);
+  using Places = std::vector<std::vector<size_t>>;  // of what add looks for
+  bool note_calls(std::string_view text, const Places& places);
+  void note_hooks(std::string_view text, const Places& places);
   void note_classes(std::string_view text);
 
   std::unordered_set<std::string> stored_, exchanged_;

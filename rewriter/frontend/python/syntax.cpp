@@ -35,6 +35,7 @@ class Cursor {
 // Calls visit(cursor) at each direct child, linear in their number.
 template <typename Visit>
 void each_child(TSNode node, Visit visit) {
+  if (!present(node) || ts_node_child_count(node) == 0) return;  // as half of the nodes of a tree
   thread_local Cursor reused;
   TSTreeCursor* cursor = reused.at(node);
   if (ts_tree_cursor_goto_first_child(cursor)) {
@@ -68,6 +69,11 @@ const std::vector<std::string_view>& kinds() {
     return out;
   }();
   return kNames;
+}
+
+TSSymbol symbol_number(std::string_view name) {
+  return ts_language_symbol_for_name(tree_sitter_python(), name.data(),
+                                     static_cast<uint32_t>(name.size()), true);
 }
 
 TSFieldId field_number(std::string_view name) {
@@ -134,12 +140,17 @@ TSNode field(TSNode node, std::string_view name) {
 }
 
 std::vector<TSNode> children_of(TSNode node) {
+  static const TSSymbol kComment = symbol_number("comment"),
+                        kContinuation = symbol_number("line_continuation");
   std::vector<TSNode> out;
+  const uint32_t count = present(node) ? ts_node_named_child_count(node) : 0;
+  if (count == 0) return out;
+  out.reserve(count);
   each_child(node, [&](const TSTreeCursor* cursor) {
     TSNode child = ts_tree_cursor_current_node(cursor);
-    if (ts_node_is_named(child) && !is(child, "comment") && !is(child, "line_continuation")) {
-      out.push_back(child);
-    }
+    if (!ts_node_is_named(child)) return;
+    const TSSymbol symbol = ts_node_symbol(child);
+    if (symbol != kComment && symbol != kContinuation) out.push_back(child);
   });
   return out;
 }
