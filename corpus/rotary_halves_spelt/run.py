@@ -7,7 +7,6 @@ def outputs():
     rotations = [
         rope.rotate_to_the_front,
         rope.rotate_stacked,
-        rope.rotate_by_number,
         rope.neighbours,
         rope.pairs,
     ]

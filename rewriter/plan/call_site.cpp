@@ -78,7 +78,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   auto patched = planner_.patched_.find(v.op->id.substr(v.op->id.rfind('.') + 1));
   if (patched != planner_.patched_.end()) {
     refuse(site, "unresolved-callee",
-           fmt::format("{} assigns to `.{}`, so what the name means is decided at run time",
+           fmt::format("{} replaces `.{}`, so what the name means is decided at run time",
                        patched->second, patched->first));
     return site;
   }

@@ -91,7 +91,8 @@ const Row kCalls[] = {
      "F.scaled_dot_product_attention(q, k, v,\n"
      "                                          attn_mask=m, is_causal=False)",
      "mindiesd.attention_forward(q, k, v,\n"
-     "                                          attn_mask=m, head_first=True)"},
+     "                                      attn_mask=m,\n"
+     "                                      head_first=True)"},
     {"comment_beside_a_kept_argument",
      "F.scaled_dot_product_attention(\n        q,  # queries\n        k,\n        v,\n    )",
      "mindiesd.attention_forward(\n        q,  # queries\n        k,\n        v,\n"

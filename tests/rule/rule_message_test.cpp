@@ -179,7 +179,7 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:9: a clause of `where` needs a kind, such as `is` or `absent`\n"
        "r.yaml:6:10: unknown key `zeros`; the keys of a clause of `where` are is, is_not, rank, "
        "dtype, inference_zero, absent, present, simple, literal, last_dim, attribute, "
-       "number, scalar, one_size, not_sequence, tensor_or_none, no_object, "
+       "number, scalar, over_last_axis, one_size, not_sequence, tensor_or_none, no_object, "
        "not_cast, instance, computed_from, training_flag, may_be_floating, not_within, "
        "not_passed_to, outside, unread, not_in_tree, code, says, or_assume"},
       {6, "where: [{absent: scale, present: scale, code: c, says: s}]",

@@ -1,4 +1,4 @@
-"""Halves turned: by an equation that brings them to the front, stacked, joined by an axis's number."""
+"""Halves turned: by an equation that brings them to the front, and stacked."""
 
 import torch
 from einops import rearrange
@@ -12,11 +12,6 @@ def to_the_front(x):
 def stacked(x):
     a, b = x.chunk(2, dim=-1)
     return torch.stack((-b, a), dim=-2).flatten(-2)
-
-
-def by_number(x):
-    a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-    return torch.cat((-b, a), dim=a.ndim - 1)
 
 
 def neighbours_to_the_front(x):
@@ -40,10 +35,6 @@ def rotate_to_the_front(x, cos, sin):
 
 def rotate_stacked(x, cos, sin):
     return x * cos + stacked(x) * sin
-
-
-def rotate_by_number(x, cos, sin):
-    return x * cos + by_number(x) * sin
 
 
 def neighbours(x, cos, sin):

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/addend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 
 namespace refit::python {
 
@@ -167,7 +168,9 @@ class Chooser {
   void add_members(size_t i, std::unordered_set<std::string_view>& members) const {
     std::string_view body = text(i);
     for (size_t at = body.find('.'); at != std::string_view::npos; at = body.find('.', at)) {
-      size_t begin = ++at;
+      ++at;
+      while (at < body.size() && (space(body[at]) || body[at] == '\\')) ++at;
+      size_t begin = at;
       while (at < body.size() && name_byte(body[at])) ++at;
       if (at > begin) members.insert(body.substr(begin, at - begin));
     }

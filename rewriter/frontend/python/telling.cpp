@@ -333,13 +333,13 @@ std::optional<Telling> PythonFrontend::called(const std::string& glob) const {
 
 std::optional<Telling> PythonFrontend::stepped_slice() const {
   return Telling{":", "::", [](std::string_view text, size_t at) {
-                   if (in_comment(text, at)) return false;
+                   const size_t first = at;
                    for (++at; at < text.size(); ++at) {
                      if (text[at] == '#')
                        at = std::min(text.find_first_of("\r\n", at), text.size() - 1);
                      if (!space(text[at]) && text[at] != '\\') break;
                    }
-                   return at < text.size() && text[at] == ':';
+                   return at < text.size() && text[at] == ':' && !in_comment(text, first);
                  }};
 }
 
