@@ -206,17 +206,20 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
   } else {
     return;
   }
+  // A class is meant only where it is known why its name may mean another.
+  const bool classes = callee.kind == Kind::unknown;
   // Of several rules the first, whatever the order of the table, which is that of addresses.
   size_t chosen = planner_.rules_.rules.size();
   for (const auto& [op, rules] : planner_.rules_.by_callee) {
-    if (op->id.substr(op->id.rfind('.') + 1) != callee.text || op->is_class) continue;
+    if (op->id.substr(op->id.rfind('.') + 1) != callee.text) continue;
+    if (op->is_class && !classes) continue;
     for (size_t rule : rules) {
       if (enabled[rule]) chosen = std::min(chosen, rule);
     }
   }
   if (chosen == planner_.rules_.rules.size()) return;
   unresolved_at(id, planner_.rules_.rules[chosen], callee.text,
-                "the name is that of a known function, but which one it is is not shown: " + why,
+                "the name is that of a known function or class, but which one it is is not shown: " + why,
                 out);
 }
 
