@@ -206,21 +206,25 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
   } else {
     return;
   }
-  // A class is meant only where it is known why its name may mean another.
-  const bool classes = callee.kind == Kind::unknown;
+  // A class is meant only where the reason names it; of one that the tree may define itself the
+  // definition is looked at.
+  auto named = [&](const Operation* op) {
+    return !op->is_class || why.find("`" + op->id + "`") != std::string::npos;
+  };
   // Of several rules the first, whatever the order of the table, which is that of addresses.
   size_t chosen = planner_.rules_.rules.size();
   for (const auto& [op, rules] : planner_.rules_.by_callee) {
     if (op->id.substr(op->id.rfind('.') + 1) != callee.text) continue;
-    if (op->is_class && !classes) continue;
+    if (!named(op)) continue;
     for (size_t rule : rules) {
       if (enabled[rule]) chosen = std::min(chosen, rule);
     }
   }
   if (chosen == planner_.rules_.rules.size()) return;
-  unresolved_at(id, planner_.rules_.rules[chosen], callee.text,
-                "the name is that of a known function or class, but which one it is is not shown: " + why,
-                out);
+  unresolved_at(
+      id, planner_.rules_.rules[chosen], callee.text,
+      "the name is that of a known function or class, but which one it is is not shown: " + why,
+      out);
 }
 
 // A known function that is handed on instead of called: `partial(sdpa, scale=s)`, `self.f = sdpa`.
