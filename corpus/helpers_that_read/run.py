@@ -8,5 +8,11 @@ def outputs():
     table = torch.polar(torch.ones(5, 4), torch.randn(5, 4))
     yield from rope.apply_rotary_emb(q, k, table)
     yield rope.Attention.apply_rotary_emb(q, table)
-    for other in (rope.with_doubled, rope.with_first_set, rope.with_noted):
-        yield other(q.clone(), table)
+    for other in (
+        rope.with_doubled,
+        rope.with_first_set,
+        rope.with_noted,
+        rope.with_its_own_list,
+        rope.with_a_parameter,
+    ):
+        yield other(q.half(), table)

@@ -26,6 +26,21 @@ def noted(freqs_cis, x):
     return freqs_cis[None, :, None]
 
 
+def list(x):
+    x.mul_(2)
+    return x
+
+
+def by_its_own_list(freqs_cis, x):
+    list(x)
+    return freqs_cis[None, :, None]
+
+
+def by_a_parameter(freqs_cis, x, max):
+    max(x)
+    return freqs_cis[None, :, None]
+
+
 def apply_rotary_emb(xq, xk, freqs_cis):
     xq_ = torch.view_as_complex(xq.float().reshape(*xq.shape[:-1], -1, 2))
     freqs_cis = reshape_for_broadcast(freqs_cis, xq_)
@@ -47,6 +62,18 @@ def with_first_set(x, freqs_cis):
 def with_noted(x, freqs_cis):
     x_ = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
     freqs_cis = noted(freqs_cis, x_)
+    return torch.view_as_real(x_ * freqs_cis).flatten(3).type_as(x)
+
+
+def with_its_own_list(x, freqs_cis):
+    x_ = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    freqs_cis = by_its_own_list(freqs_cis, x_)
+    return torch.view_as_real(x_ * freqs_cis).flatten(3).type_as(x)
+
+
+def with_a_parameter(x, freqs_cis):
+    x_ = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    freqs_cis = by_a_parameter(freqs_cis, x_, torch.Tensor.neg_)
     return torch.view_as_real(x_ * freqs_cis).flatten(3).type_as(x)
 
 

@@ -338,7 +338,11 @@ bool FunctionLowering::reads_only(ValueId callee) {
     if (context_.project.stored_outside(method)) return false;
     definition = unit_.classes->own_method(c.text.substr(0, dot), method);
   }
-  return present(definition) && only_reads(definition, unit_.text(), context_.catalogue);
+  return present(definition) &&
+         only_reads(definition, unit_.text(), context_.catalogue, [&](std::string_view name) {
+           const Names& names = unit_.names.names;
+           return !names.stars.empty() || names.bindings.contains(name);
+         });
 }
 
 size_t FunctionLowering::reads_of(std::string_view name) {

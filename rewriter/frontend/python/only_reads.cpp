@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 #include <vector>
 
 namespace refit::python {
@@ -61,12 +62,56 @@ constexpr std::array<std::string_view, 12> kBuiltins{"abs", "bool",  "enumerate"
                                                      "min", "range", "tuple",     "zip"};
 static_assert(std::is_sorted(kBuiltins.begin(), kBuiltins.end()));
 
-bool harmless_call(TSNode call, std::string_view source, const Catalogue& catalogue) {
+// Whether a name may mean something else than Python's own where a function calls it: the module
+// binds it, the function does, or one around it might.
+class Shadowed {
+ public:
+  Shadowed(TSNode function, std::string_view source,
+           const std::function<bool(std::string_view name)>& bound)
+      : bound_(bound) {
+    for (TSNode at = ts_node_parent(function); present(at); at = ts_node_parent(at)) {
+      nested_ = nested_ || is(at, "function_definition") || is(at, "lambda");
+    }
+    add_names(field(function, "parameters"), source);
+    std::vector<TSNode> work{field(function, "body")};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      if (is(node, "assignment") || is(node, "for_in_clause")) {
+        add_names(field(node, "left"), source);
+      }
+      for (TSNode child : children_of(node)) work.push_back(child);
+    }
+  }
+  bool may_be(std::string_view name) const {
+    return nested_ || names_.contains(name) || bound_(name);
+  }
+
+ private:
+  void add_names(TSNode root, std::string_view source) {
+    std::vector<TSNode> work{root};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      if (!present(node)) continue;
+      if (is(node, "identifier")) names_.insert(text_of(source, node));
+      for (TSNode child : children_of(node)) work.push_back(child);
+    }
+  }
+
+  const std::function<bool(std::string_view name)>& bound_;
+  bool nested_ = false;
+  std::unordered_set<std::string_view> names_;
+};
+
+bool harmless_call(TSNode call, std::string_view source, const Catalogue& catalogue,
+                   const Shadowed& shadowed) {
   TSNode callee = field(call, "function");
   TSNode list = field(call, "arguments");
   if (is(callee, "identifier")) {
     auto arguments = children_of(list);
-    return std::binary_search(kBuiltins.begin(), kBuiltins.end(), text_of(source, callee)) &&
+    std::string_view name = text_of(source, callee);
+    return std::binary_search(kBuiltins.begin(), kBuiltins.end(), name) && !shadowed.may_be(name) &&
            std::none_of(arguments.begin(), arguments.end(),
                         [](TSNode a) { return is(a, "keyword_argument"); });  // `key` is called
   }
@@ -91,8 +136,10 @@ bool own_names(TSNode target) {
 
 }  // namespace
 
-bool only_reads(TSNode function, std::string_view source, const Catalogue& catalogue) {
+bool only_reads(TSNode function, std::string_view source, const Catalogue& catalogue,
+                const std::function<bool(std::string_view name)>& bound) {
   if (text_of(source, function).starts_with("async")) return false;
+  const Shadowed shadowed(function, source, bound);
   bool returns = false;  // a body that was left out has none
   std::vector<TSNode> work{field(function, "body")};
   while (!work.empty()) {
@@ -101,7 +148,7 @@ bool only_reads(TSNode function, std::string_view source, const Catalogue& catal
     std::string_view type = type_of(node);
     if (!std::binary_search(kHarmless.begin(), kHarmless.end(), type)) return false;
     returns = returns || type == "return_statement";
-    if (type == "call" && !harmless_call(node, source, catalogue)) return false;
+    if (type == "call" && !harmless_call(node, source, catalogue, shadowed)) return false;
     if (type == "assignment" && !own_names(field(node, "left"))) return false;
     if (type == "string") {
       auto parts = children_of(node);
