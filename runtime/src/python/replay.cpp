@@ -10,6 +10,7 @@
 // autocast, tracing, gradients, subclasses) is left to Python: replay then returns NotImplemented,
 // and None where the signature is unknown.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -257,9 +258,27 @@ bool wants_gradient(const Arguments& call) {
 
 // Python's own path sets the number too, so none is remembered here; setting it is one store.
 void follow_thread_count() {
+  if (const std::int32_t known = g_torch->state.num_threads(); known > 0) {
+    return g_torch->set_num_threads(known);
+  }
   const Ref threads(PyObject_CallNoArgs(g_torch->num_threads.get()));
   if (!threads) return PyErr_Clear();
   g_torch->set_num_threads(static_cast<std::int32_t>(PyLong_AsLong(threads.get())));
+}
+
+// Whether the launch is over before another thread could use the time.
+bool is_brief(const Arguments& call) {
+  if (call.metas[0].device_type != MINDIESD_CPU) return false;
+  constexpr std::int64_t kFew = 8192;
+  std::int64_t elements = 0;
+  for (int i = 0; i < call.tensors && elements <= kFew; ++i) {
+    std::int64_t own = 1;
+    for (std::int32_t d = 0; d < call.metas[i].ndim; ++d) {
+      own = std::min(own * call.metas[i].sizes[d], kFew + 1);
+    }
+    elements += own;
+  }
+  return elements <= kFew;
 }
 
 // False: the launch was refused, or a result could not be allocated; Python repeats the call and
@@ -295,6 +314,7 @@ bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* resul
   if (!g_torch->reader.stream(call.metas[0], &stream)) return false;
   std::memcpy(args + recipe.stream_field, &stream, sizeof(stream));
   if (call.metas[0].device_type == MINDIESD_CPU) follow_thread_count();
+  if (is_brief(call)) return recipe.function(args) == MINDIESD_OK;
   PyThreadState* state = PyEval_SaveThread();
   const mindiesd_status status = recipe.function(args);
   PyEval_RestoreThread(state);
