@@ -20,6 +20,14 @@ void each_child(TSNode node, Visit visit) {
   for (const NodeData* at = node.get() + 1; at < end; at += at->extent) visit(TSNode(at));
 }
 
+// Of a node and what is inside it, the last that begins at or before a place, or the node.
+const NodeData* last_before(TSNode node, uint32_t place) {
+  const NodeData* first = node.get();
+  return std::upper_bound(first + 1, first + first->extent, place,
+                          [](uint32_t at, const NodeData& n) { return at < n.begin; }) -
+         1;
+}
+
 struct Parser {
   TSParser* parser = ts_parser_new();
   Parser() { ts_parser_set_language(parser, tree_sitter_python()); }
@@ -128,17 +136,11 @@ uint32_t ts_node_named_child_count(TSNode node) {
 }
 
 TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t end) {
-  while (true) {
-    const NodeData* behind = node.get() + node->extent;
-    const NodeData* child = node.get() + 1;
-    for (; child < behind; child += child->extent) {
-      if (child->end < end) continue;
-      if (child->begin == child->end ? child->end < begin : child->end <= begin) continue;
-      break;
-    }
-    if (child >= behind || begin < child->begin) return node;
-    node = TSNode(child);
+  const NodeData* at = last_before(node, begin);
+  while (at != node.get() && (at->end < end || (at->end == begin && at->begin < begin))) {
+    at -= at->above;
   }
+  return TSNode(at);
 }
 
 TSNode field(TSNode node, std::string_view name) {
@@ -177,9 +179,13 @@ std::vector<TSNode> all_children_of(TSNode node) {
 
 std::vector<TSNode> children_in(TSNode node, ByteRange range) {
   std::vector<TSNode> out;
-  each_child(node, [&](TSNode child) {
-    if (child->end > range.begin && child->begin < range.end) out.push_back(child);
-  });
+  if (node->extent == 1) return out;
+  const NodeData* at = last_before(node, range.begin);
+  while (at != node.get() && at - at->above != node.get()) at -= at->above;
+  if (at == node.get()) ++at;
+  for (; at < node.get() + node->extent && at->begin < range.end; at += at->extent) {
+    if (at->end > range.begin) out.emplace_back(at);
+  }
   return out;
 }
 
