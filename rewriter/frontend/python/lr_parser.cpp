@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <string>
+#include <ranges>
 #include <utility>
 
 #include "rewriter/frontend/python/lr_input.hpp"
@@ -214,9 +214,9 @@ class Parser {
     made.count = static_cast<uint32_t>(reversed.size());
     made.symbol = action.reduce.symbol;
     made.production = action.reduce.production_id;
-    for (auto child = reversed.rbegin(); child != reversed.rend(); ++child) {
-      children_.push_back(*child);
-      made.precedence += trees_[*child].precedence;
+    for (uint32_t child : std::views::reverse(reversed)) {
+      children_.push_back(child);
+      made.precedence += trees_[child].precedence;
     }
     if (!reversed.empty()) {
       made.begin = trees_[reversed.back()].begin;
@@ -230,8 +230,8 @@ class Parser {
     made.precedence += action.reduce.dynamic_precedence;
     const TSStateId next = table_.at(stack_[reading.top].state, made.symbol);
     push(reading, add_tree(made), next, made.end);
-    for (auto tree = trailing.rbegin(); tree != trailing.rend(); ++tree) {
-      push(reading, *tree, next, trees_[*tree].end);
+    for (uint32_t tree : std::views::reverse(trailing)) {
+      push(reading, tree, next, trees_[tree].end);
     }
   }
 
