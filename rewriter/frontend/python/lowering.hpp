@@ -90,6 +90,8 @@ class FunctionLowering {
   // The parts of a comprehension that is unpacked at once into names, as a tuple.
   std::optional<ValueId> unrolled(TSNode target, TSNode node);
   bool only_shapes(size_t values, size_t end) const;
+  void read_names(TSNode body, std::string_view own);
+  bool is_builtin(std::string_view name) const;
   ValueId part_of(ValueId whole, size_t index, size_t count);
   ValueId lambda(TSNode node);
   ValueId number(TSNode node);
