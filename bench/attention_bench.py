@@ -37,6 +37,7 @@ CASES = {
     "SDXL 32x32": (2, 20, 20, 1024, 1024, 64, None),
     "SD1.5 64x64": (2, 8, 8, 4096, 4096, 40, None),
     "PixArt, bias": (2, 16, 16, 4096, 4096, 72, "bias"),
+    "PixArt, float32 bias": (2, 16, 16, 4096, 4096, 72, "float32 bias"),
     "full boolean mask": (2, 16, 16, 4096, 4096, 128, "boolean"),
     "head 80": (2, 16, 16, 4096, 4096, 80, None),
     "head 96": (2, 16, 16, 4096, 4096, 96, None),
@@ -45,6 +46,8 @@ CASES = {
     "head 256": (2, 8, 8, 4096, 4096, 256, None),
     "VAE middle": (1, 1, 1, 4096, 4096, 512, None),
     "Llama-8B, causal": (2, 32, 8, 4096, 4096, 128, "causal"),
+    "Llama-8B, causal, padded": (2, 32, 8, 4096, 4096, 128, "causal, padding"),
+    "Mistral-7B, window": (1, 32, 8, 8192, 8192, 128, "window"),
     "short": (8, 16, 16, 256, 256, 64, None),
 }
 TORCH = {
@@ -56,10 +59,13 @@ OURS = {"tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
 COLUMNS = ("tensor_core", "cudnn", *TORCH, "torch")
 
 
+WINDOW = 4096  # keys before a query's own that it sees, in "window"
+
+
 def mask_of(kind, batch, queries, keys):
-    if kind == "padding":
+    if kind in ("padding", "causal, padding"):
         return (torch.arange(keys, device="cuda") < keys - 17).expand(batch, 1, 1, keys)
-    if kind == "bias":
+    if kind in ("bias", "float32 bias"):
         return torch.randn(batch, 1, queries, keys, device="cuda")
     if kind == "boolean":
         return torch.rand(batch, 1, queries, keys, device="cuda") < 0.9
@@ -104,16 +110,29 @@ def measure(case, columns, dtype):
     if kind == "bias":
         mask = mask.to(dtype)
     output = torch.empty_like(q)
-    causal = kind == "causal"
+    window = kind == "window"
+    causal = window or kind in ("causal", "causal, padding")
     work = 4 * batch * heads * queries * keys * width / (2 if causal else 1)
+    torchs_mask = mask
+    if window or (causal and mask is not None):  # torch takes a mask or causality
+        torchs_mask = torch.ones(queries, keys, dtype=torch.bool, device="cuda").tril()
+        if window:
+            torchs_mask = torchs_mask.triu(-WINDOW)
+            work = 4 * batch * heads * width * torchs_mask.sum().item()
+        else:
+            torchs_mask = torchs_mask & mask
 
     def torchs():
         return F.scaled_dot_product_attention(
-            q, k, v, mask, is_causal=causal, enable_gqa=key_heads != heads
-        )
+            q, k, v, torchs_mask, is_causal=causal and torchs_mask is None,
+            enable_gqa=key_heads != heads,
+        )  # fmt: skip
 
     def ours(backend):
-        launchers.attention(backend, q, k, v, output, mask=mask, causal=int(causal))
+        launchers.attention(
+            backend, q, k, v, output, mask=mask, causal=int(causal),
+            window_left=WINDOW if window else -1,
+        )  # fmt: skip
 
     found = {}
     for name in columns:

@@ -4,7 +4,7 @@
 // A plan (cudnn_graph.h) takes up to seconds to make, so plans are kept for as long as the process
 // lives, refusals too; a handle belongs to one thread. Masks are handed over as what is added to
 // the scores: one that cuDNN cannot read where it lies, boolean ones above all, is copied first.
-// What cuDNN gives for a query that sees no key is no zero, so such rows are cleared afterwards.
+// What cuDNN gives for a query that sees no key is no zero, so such rows are written afterwards.
 
 #include <cuda_runtime_api.h>
 
@@ -76,10 +76,10 @@ BiasPlace bias_of(const Attention& p) {
 
 // --- plans ---------------------------------------------------------------------------------------
 
-// What a plan depends on: device, type, sizes, strides, causality, bias.
-using Key = std::array<std::int64_t, 32>;
+// What a plan depends on: device, type, sizes, strides, band, bias.
+using Key = std::array<std::int64_t, 33>;
 
-Key key_of(const Attention& p, const Bias& bias, int device) {
+Key key_of(const Attention& p, const Band& band, const Bias& bias, int device) {
   Key key = {device,       static_cast<std::int64_t>(p.type),
              p.batch,      p.query_heads,
              p.key_heads,  p.query_length,
@@ -91,7 +91,8 @@ Key key_of(const Attention& p, const Bias& bias, int device) {
     key[15 + d] = p.value_strides[d];
     key[18 + d] = p.output_strides[d];
   }
-  key[21] = static_cast<std::int64_t>(p.causal);
+  key[21] = band.after;
+  key[32] = band.before;
   key[22] = bias.present ? 1 : 0;
   key[23] = bias.present ? static_cast<std::int64_t>(bias.type) : 0;
   for (std::size_t d = 0; d < 4; ++d) {
@@ -113,16 +114,16 @@ bool capturing(cudaStream_t stream) {
 
 // Plans of this process; they are never destroyed, for cuDNN may be gone when statics are. Null:
 // cuDNN has no engine, or none was asked for yet and `make` forbids it.
-std::shared_ptr<const Plan> plan_for(const Attention& problem, const Bias& bias, int device,
-                                     Handle handle, bool make) {
+std::shared_ptr<const Plan> plan_for(const Attention& problem, const Band& band, const Bias& bias,
+                                     int device, Handle handle, bool make) {
   static std::mutex& mutex = *new std::mutex;
   static auto& plans = *new std::map<Key, std::shared_ptr<const Plan>>;
-  const Key key = key_of(problem, bias, device);
+  const Key key = key_of(problem, band, bias, device);
   const std::lock_guard<std::mutex> lock(mutex);
   const auto known = plans.find(key);
   if (known != plans.end()) return known->second;
   if (!make) return nullptr;
-  return plans.emplace(key, cudnn::make_plan(problem, bias, handle)).first->second;
+  return plans.emplace(key, cudnn::make_plan(problem, band, bias, handle)).first->second;
 }
 
 // Null: there is none for this thread, and `make` forbids to make one or cuDNN refuses.
@@ -201,11 +202,13 @@ class Workspace {
   cudaError_t error_ = cudaSuccess;
 };
 
-bool execute(const Attention& p, const Plan& plan, Handle handle, void* bias, void* workspace,
-             cudaStream_t stream) {
+bool execute(const Attention& p, const Band& band, const Plan& plan, Handle handle, void* bias,
+             void* workspace, cudaStream_t stream) {
   float scale = p.scale, minus_infinity = -std::numeric_limits<float>::infinity();
   auto query_length = static_cast<std::int32_t>(p.query_length);
   auto key_length = static_cast<std::int32_t>(p.key_length);
+  auto shift = static_cast<std::int32_t>(cudnn::last_key_of(p, band, p.mask != nullptr).shift);
+  auto window = static_cast<float>(band.before + 1);  // for it is compared with "greater"
   const auto pointer = [&](std::int64_t id) -> void* {
     switch (id) {
       case cudnn::kQuery:
@@ -220,15 +223,20 @@ bool execute(const Attention& p, const Plan& plan, Handle handle, void* bias, vo
         return &scale;
       case cudnn::kBias:
         return bias;
-      case cudnn::kMinusInfinity:
+      case cudnn::kAfterLast:
+      case cudnn::kBeforeFirst:
         return &minus_infinity;
       case cudnn::kQueryLength:
         return &query_length;
-      default:
+      case cudnn::kKeyLength:
         return &key_length;
+      case cudnn::kShift:
+        return &shift;
+      default:
+        return &window;
     }
   };
-  std::array<void*, cudnn::kKeyLength> pointers;
+  std::array<void*, cudnn::kWindow> pointers;
   std::transform(plan.ids.begin(), plan.ids.end(), pointers.begin(), pointer);
   const auto count = static_cast<std::int64_t>(plan.ids.size());
   cudnn::Described pack(cudnn::DescriptorType::kVariantPack);
@@ -239,18 +247,29 @@ bool execute(const Attention& p, const Plan& plan, Handle handle, void* bias, vo
          api().execute(handle, plan.described.get(), pack.get()) == 0;
 }
 
+// Every query has a key in the band, which is what cuDNN's engines want.
+bool takes(const Attention& p, const Band& band) {
+  if (band.ends() && band.after < 0) return false;
+  if (!band.begins()) return true;
+  // The first key's place is compared as a float.
+  if (p.key_length > std::int64_t{1} << 24) return false;
+  return p.query_length <= p.key_length && band.before + std::min(band.after, p.key_length) >= 0;
+}
+
 }  // namespace
 
 bool attention_cudnn_supports(const Attention& p, std::int32_t device_id) {
   if (p.type == DataType::kFloat32 || p.alibi_slopes != nullptr) return false;
-  if (p.softcap > 0.0F || p.window_left >= 0 || p.window_right >= 0) return false;
+  if (p.softcap > 0.0F) return false;
   if (p.mask != nullptr) {
-    // A type of its own would be rounded; with causality rows without a key depend on both.
-    if (p.mask_type != DataType::kBool && p.mask_type != p.type) return false;
-    if (p.causal != CausalAlignment::kNone) return false;
+    // A narrower type than the operands' would be another rounding.
+    if (p.mask_type != DataType::kBool && p.mask_type != p.type &&
+        p.mask_type != DataType::kFloat32) {
+      return false;
+    }
     if (p.mask_strides[3] == 0 && p.key_length > 1) return false;
   }
-  if (p.causal == CausalAlignment::kBottomRight && p.query_length > p.key_length) return false;
+  if (!takes(p, band_of(p))) return false;
   constexpr std::int64_t kLongest = std::int64_t{1} << 30;
   if (p.key_length < 1 || p.query_length > kLongest || p.key_length > kLongest) return false;
   if (p.head_dim % 8 != 0 || p.value_dim % 8 != 0) return false;
@@ -273,7 +292,8 @@ LaunchStatus attention_cudnn(const Attention& p, void* stream) {
   const Handle handle = handle_of(device, make);
   if (handle == nullptr) return LaunchStatus::kUnsupported;
   const BiasPlace place = bias_of(p);
-  const std::shared_ptr<const Plan> plan = plan_for(p, place.bias, device, handle, make);
+  const Band band = band_of(p);
+  const std::shared_ptr<const Plan> plan = plan_for(p, band, place.bias, device, handle, make);
   if (plan == nullptr) return LaunchStatus::kUnsupported;
 
   const std::int64_t bias_bytes = ceil_div(place.bytes, 256) * 256;
@@ -287,8 +307,8 @@ LaunchStatus attention_cudnn(const Attention& p, void* stream) {
     if (status != LaunchStatus::kOk) return status;
   }
   void* workspace = plan->workspace > 0 ? memory.get() + bias_bytes : nullptr;
-  if (!execute(p, *plan, handle, bias, workspace, on)) return LaunchStatus::kUnsupported;
-  return p.mask == nullptr ? LaunchStatus::kOk : clear_blind_rows(p, place.bias.sizes, stream);
+  if (!execute(p, band, *plan, handle, bias, workspace, on)) return LaunchStatus::kUnsupported;
+  return p.mask == nullptr ? LaunchStatus::kOk : mend_rows(p, place.bias.sizes, stream);
 }
 
 }  // namespace mindiesd::kernels::cuda

@@ -91,6 +91,7 @@ enum class Pointwise : int {
   kSubtract = 9,
   kExp = 13,
   kLog = 15,
+  kGreater = 302,
   kGreaterOrEqual = 303,
   kIndex = 501,
   kSelect = 601,

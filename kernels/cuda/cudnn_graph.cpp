@@ -21,8 +21,9 @@ Type type_of(DataType type) {
 // The operations of one problem in order, with what they are made of.
 class Graph {
  public:
-  Graph(const Attention& problem, const Bias& bias) : p_(problem), bias_(bias) {
-    if (bias.present || problem.causal != CausalAlignment::kNone) {
+  Graph(const Attention& problem, const Band& band, const Bias& bias)
+      : p_(problem), band_(band), bias_(bias) {
+    if (bias.present || band.ends() || band.begins()) {
       chain();
     } else {
       one_operation();
@@ -157,26 +158,36 @@ class Graph {
     add(attention);
   }
 
-  // Keys after a query's own place get -infinity.
-  const Described& causal(const Described& scores) {
-    const auto index = [&](std::int64_t axis) -> const Described& {
-      return pointwise(Pointwise::kIndex, Type::kFloat, between(Type::kInt32, score_sizes()),
-                       scores, nullptr, nullptr, axis);
-    };
-    const Described* row = &index(2);
-    const Described& column = index(3);
-    const auto shift = [&](Pointwise mode, Id id) {
-      row = &pointwise(mode, Type::kInt32, between(Type::kInt32, score_sizes()), *row,
-                       &scalar(id, Type::kInt32));
-    };
-    if (p_.causal == CausalAlignment::kBottomRight) {
-      shift(Pointwise::kAdd, kKeyLength);
-      shift(Pointwise::kSubtract, kQueryLength);
-    }
-    const Described& seen = pointwise(Pointwise::kGreaterOrEqual, Type::kBoolean,
-                                      between(Type::kBoolean, score_sizes()), *row, &column);
+  const Described& index(std::int64_t axis, const Described& scores) {
+    return pointwise(Pointwise::kIndex, Type::kFloat, between(Type::kInt32, score_sizes()), scores,
+                     nullptr, nullptr, axis);
+  }
+  const Described& shifted(Pointwise mode, Type type, const Described& by, Id id) {
+    return pointwise(mode, type, between(type, score_sizes()), by, &scalar(id, type));
+  }
+  // Scores for which `greater` does not hold get -infinity.
+  const Described& select(const Described& scores, Pointwise greater, const Described& x,
+                          const Described& b, Id otherwise) {
+    const Described& seen =
+        pointwise(greater, Type::kBoolean, between(Type::kBoolean, score_sizes()), x, &b);
     return pointwise(Pointwise::kSelect, Type::kFloat, between(Type::kFloat, score_sizes()), scores,
-                     &scalar(kMinusInfinity, Type::kFloat), &seen);
+                     &scalar(otherwise, Type::kFloat), &seen);
+  }
+  const Described& until_last_key(const Described& scores) {
+    const Described* row = &index(2, scores);
+    const Described& column = index(3, scores);
+    const LastKey last = last_key_of(p_, band_, bias_.present);
+    if (last.from_the_end) {
+      row = &shifted(Pointwise::kAdd, Type::kInt32, *row, kKeyLength);
+      row = &shifted(Pointwise::kSubtract, Type::kInt32, *row, kQueryLength);
+    }
+    if (last.shift != 0) row = &shifted(Pointwise::kAdd, Type::kInt32, *row, kShift);
+    return select(scores, Pointwise::kGreaterOrEqual, *row, column, kAfterLast);
+  }
+  const Described& from_first_key(const Described& scores) {
+    const Described& row = index(2, scores);
+    const Described& column = shifted(Pointwise::kAdd, Type::kFloat, index(3, scores), kWindow);
+    return select(scores, Pointwise::kGreater, column, row, kBeforeFirst);
   }
 
   void chain() {
@@ -193,7 +204,8 @@ class Graph {
       scores = &arithmetic(Pointwise::kAdd, all, *scores,
                            &tensor(kBias, type_of(bias_.type), bias_.sizes, bias_.strides));
     }
-    if (p_.causal != CausalAlignment::kNone) scores = &causal(*scores);
+    if (band_.ends()) scores = &until_last_key(*scores);
+    if (band_.begins()) scores = &from_first_key(*scores);
     const Described& maximum = reduce(Reduction::kMaximum, *scores);
     const Described& below = arithmetic(Pointwise::kSubtract, all, *scores, &maximum);
     const Described& exponentials = arithmetic(Pointwise::kExp, all, below);
@@ -207,6 +219,7 @@ class Graph {
   }
 
   const Attention& p_;
+  const Band& band_;
   const Bias& bias_;
   std::deque<Described> made_;  // references to them stay valid
   std::vector<Descriptor> operations_;
@@ -216,8 +229,18 @@ class Graph {
 
 }  // namespace
 
-std::shared_ptr<const Plan> make_plan(const Attention& problem, const Bias& bias, Handle handle) {
-  const Graph described(problem, bias);
+LastKey last_key_of(const Attention& problem, const Band& band, bool has_bias) {
+  // With a bias cuDNN refuses what counts from the end.
+  const std::int64_t difference = problem.key_length - problem.query_length;
+  LastKey last;
+  last.from_the_end = difference > 0 && band.after >= difference && !has_bias;
+  last.shift = last.from_the_end ? band.after - difference : band.after;
+  return last;
+}
+
+std::shared_ptr<const Plan> make_plan(const Attention& problem, const Band& band, const Bias& bias,
+                                      Handle handle) {
+  const Graph described(problem, band, bias);
   const std::unique_ptr<Described> graph = described.finalize(handle);
   if (graph == nullptr) return nullptr;
 

@@ -1,9 +1,9 @@
 // cuDNN's graph of an attention problem. Entry point: make_plan.
 //
-// Without a mask and causality it is the one operation for scaled dot-product attention that cuDNN
-// has since 9.13.1. That takes neither (it does from 9.21 on), so with one of them the graph is the
-// chain of products, pointwise operations and reductions that cuDNN's engines for attention
-// recognise; its order is the one that NVIDIA's cudnn-frontend gives them
+// Without a mask, causality and windows it is the one operation for scaled dot-product attention
+// that cuDNN has since 9.13.1. That takes neither (it does from 9.21 on), so with one of them the
+// graph is the chain of products, pointwise operations and reductions that cuDNN's engines for
+// attention recognise; its order is the one that NVIDIA's cudnn-frontend gives them
 // (github.com/NVIDIA/cudnn-frontend).
 
 #pragma once
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/cuda/cudnn_api.h"
+#include "kernels/cuda/mask_rows.h"
 #include "kernels/problem.h"
 
 namespace mindiesd::kernels::cuda::cudnn {
@@ -26,9 +27,12 @@ enum Id : std::int64_t {
   kOutput,
   kScale,
   kBias,
-  kMinusInfinity,
+  kAfterLast,  // -infinity, what keys outside the band get
+  kBeforeFirst,
   kQueryLength,
   kKeyLength,
+  kShift,   // of the band's last key
+  kWindow,  // of its first
   kFirstVirtual = 100,
 };
 
@@ -47,7 +51,16 @@ struct Plan {
   std::vector<std::int64_t> ids;  // of what a launch hands over
 };
 
-// Null where cuDNN has no engine for the problem. Reads its type, sizes, strides and causality.
-std::shared_ptr<const Plan> make_plan(const Attention& problem, const Bias& bias, Handle handle);
+// What is added to a query's number beside the lengths' difference before it is compared with the
+// last key's; whether that difference is added at all. cuDNN takes it in these two steps.
+struct LastKey {
+  bool from_the_end = false;
+  std::int64_t shift = 0;
+};
+LastKey last_key_of(const Attention& problem, const Band& band, bool has_bias);
+
+// Null where cuDNN has no engine for the problem. Reads its type, sizes and strides.
+std::shared_ptr<const Plan> make_plan(const Attention& problem, const Band& band, const Bias& bias,
+                                      Handle handle);
 
 }  // namespace mindiesd::kernels::cuda::cudnn

@@ -1,4 +1,5 @@
-// Masks as biases, and rows without a key; see mask_rows.h. A warp for each row of the mask.
+// Masks as biases, and rows that a bias does not do; see mask_rows.h. A warp for each row of the
+// mask.
 
 #include "kernels/cuda/mask_rows.h"
 
@@ -12,15 +13,17 @@ constexpr unsigned kThreads = 256, kWarps = kThreads / 32;
 
 struct MaskRows {
   Divisor sizes[3];  // of the mask's rows: [batch, head, query]
-  std::int64_t mask_strides[4], bias_strides[3], output_strides[3];
+  std::int64_t mask_strides[4], bias_strides[3], value_strides[3], output_strides[3];
   std::int64_t full[3];  // of the output's rows
-  std::int64_t rows, key_length, bias_columns;
+  std::int64_t rows, key_length, bias_columns, heads_per_key;
+  Band band;
   int value_dim;
   const void* mask;
   DataType mask_type, type;
   bool vectors;  // rows of a boolean mask can be read, and those of the bias written, eight at a
                  // time
   void* bias;
+  const void* value;
   void* output;
 };
 
@@ -42,6 +45,11 @@ __device__ bool find_row(const MaskRows& p, Row* row) {
     row->mask += row->at[d] * p.mask_strides[d];
   }
   return true;
+}
+
+__device__ float mask_value(const MaskRows& p, std::int64_t at) {
+  if (p.mask_type != DataType::kBool) return load_one(p.mask, p.mask_type, at);
+  return static_cast<const std::uint8_t*>(p.mask)[at] != 0 ? 0.0F : -INFINITY;
 }
 
 // 0 for every byte that is not 0, else -infinity, in float16 or bfloat16.
@@ -74,46 +82,65 @@ __global__ void __launch_bounds__(kThreads)
   }
   // Up to the next row: what reads whole vectors finds no key there.
   for (std::int64_t j = in_vectors + lane; j < p.bias_columns; j += 32) {
-    const std::int64_t from = row.mask + j * p.mask_strides[3];
-    float value = -INFINITY;
-    if (j < p.key_length && p.mask_type == DataType::kBool) {
-      value = static_cast<const std::uint8_t*>(p.mask)[from] != 0 ? 0.0F : -INFINITY;
-    } else if (j < p.key_length) {
-      value = load_one(p.mask, p.mask_type, from);
-    }
+    const float value =
+        j < p.key_length ? mask_value(p, row.mask + j * p.mask_strides[3]) : -INFINITY;
     store_one(p.bias, p.type, to + j, value);
   }
 }
 
-__device__ bool keeps(const MaskRows& p, std::int64_t at) {
-  if (p.mask_type == DataType::kBool) return static_cast<const std::uint8_t*>(p.mask)[at] != 0;
-  return load_one(p.mask, p.mask_type, at) != -INFINITY;
+// What cuDNN's products with log2(e) leave finite.
+constexpr float kLowest = -2e38F;
+
+// The mean of the values whose keys have the mask's value `wanted`: one this low swallows every
+// score that it is added to, so that such keys weigh the same. Nothing where it is -infinity.
+__device__ void write_mean(const MaskRows& p, const Row& row, std::int64_t begin, std::int64_t end,
+                           float wanted, std::int64_t batch, std::int64_t head,
+                           std::int64_t query) {
+  const std::int64_t to =
+      batch * p.output_strides[0] + head * p.output_strides[1] + query * p.output_strides[2];
+  const std::int64_t from =
+      batch * p.value_strides[0] + head / p.heads_per_key * p.value_strides[1];
+  for (int c = static_cast<int>(threadIdx.x % 32); c < p.value_dim; c += 32) {
+    float sum = 0.0F;
+    int count = 0;
+    for (std::int64_t j = begin; wanted != -INFINITY && j < end; ++j) {
+      if (mask_value(p, row.mask + j * p.mask_strides[3]) != wanted) continue;
+      sum += load_one(p.value, p.type, from + j * p.value_strides[2] + c);
+      ++count;
+    }
+    store_one(p.output, p.type, to + c, count > 0 ? sum / static_cast<float>(count) : 0.0F);
+  }
 }
 
-__global__ void __launch_bounds__(kThreads) clear_blind_kernel(const __grid_constant__ MaskRows p) {
+__global__ void __launch_bounds__(kThreads) mend_rows_kernel(const __grid_constant__ MaskRows p) {
   wait_for_previous_kernel();
   Row row;
   if (!find_row(p, &row)) return;
   const unsigned lane = threadIdx.x % 32;
+  const std::int64_t query = row.at[2];
+  const std::int64_t first = max(query - p.band.before, std::int64_t{0});
+  const std::int64_t end = min(p.key_length, query + p.band.after + 1);
   // The first keys answer for nearly every row.
-  for (std::int64_t begin = 0; begin < p.key_length; begin += 32) {
+  float largest = -INFINITY;
+  for (std::int64_t begin = first; begin < end; begin += 32) {
     const std::int64_t j = begin + lane;
-    if (__any_sync(~0U, j < p.key_length && keeps(p, row.mask + j * p.mask_strides[3]))) return;
+    const float value = j < end ? mask_value(p, row.mask + j * p.mask_strides[3]) : -INFINITY;
+    if (__any_sync(~0U, !(value < kLowest))) return;
+    largest = fmaxf(largest, value);
   }
-  std::int64_t count[3], first[3];
+  for (int step = 16; step > 0; step /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, step));
+  }
+  std::int64_t count[3], start[3];
   for (int d = 0; d < 3; ++d) {
     const bool repeats = p.sizes[d].value == 1;
-    first[d] = repeats ? 0 : row.at[d];
+    start[d] = repeats ? 0 : row.at[d];
     count[d] = repeats ? p.full[d] : 1;
   }
-  for (std::int64_t b = first[0]; b < first[0] + count[0]; ++b) {
-    for (std::int64_t h = first[1]; h < first[1] + count[1]; ++h) {
-      for (std::int64_t i = first[2]; i < first[2] + count[2]; ++i) {
-        const std::int64_t to =
-            b * p.output_strides[0] + h * p.output_strides[1] + i * p.output_strides[2];
-        for (int c = static_cast<int>(lane); c < p.value_dim; c += 32) {
-          store_one(p.output, p.type, to + c, 0.0F);
-        }
+  for (std::int64_t b = start[0]; b < start[0] + count[0]; ++b) {
+    for (std::int64_t h = start[1]; h < start[1] + count[1]; ++h) {
+      for (std::int64_t i = start[2]; i < start[2] + count[2]; ++i) {
+        write_mean(p, row, first, end, largest, b, h, i);
       }
     }
   }
@@ -126,6 +153,7 @@ MaskRows rows_of(const Attention& problem, const std::array<std::int64_t, 4>& si
   for (std::size_t d = 0; d < 3; ++d) {
     p.sizes[d] = divisor_of(static_cast<std::uint32_t>(sizes[d]));
     p.full[d] = full[d];
+    p.value_strides[d] = problem.value_strides[d];
     p.output_strides[d] = problem.output_strides[d];
   }
   for (std::size_t d = 0; d < 4; ++d) p.mask_strides[d] = problem.mask_strides[d];
@@ -134,7 +162,9 @@ MaskRows rows_of(const Attention& problem, const std::array<std::int64_t, 4>& si
   p.mask = problem.mask;
   p.mask_type = problem.mask_type;
   p.type = problem.type;
+  p.value = problem.value;
   p.output = problem.output;
+  p.heads_per_key = problem.query_heads / problem.key_heads;
   return p;
 }
 
@@ -164,9 +194,29 @@ LaunchStatus mask_as_bias(const Attention& problem, void* bias, DataType type,
   return launch_rows(mask_as_bias_kernel, p, stream);
 }
 
-LaunchStatus clear_blind_rows(const Attention& problem, const std::array<std::int64_t, 4>& sizes,
-                              void* stream) {
-  return launch_rows(clear_blind_kernel, rows_of(problem, sizes), stream);
+Band band_of(const Attention& problem) {
+  const std::int64_t shift = problem.key_length - problem.query_length;
+  Band band;
+  if (problem.causal == CausalAlignment::kTopLeft) band.after = 0;
+  if (problem.causal == CausalAlignment::kBottomRight) band.after = shift;
+  // The lengths bound what a window can add: past them it is none.
+  if (problem.window_right >= 0 && problem.window_right < problem.query_length) {
+    band.after = std::min(band.after, shift + problem.window_right);
+  }
+  if (problem.window_left >= 0 && problem.window_left < problem.key_length) {
+    band.before = problem.window_left - shift;
+  }
+  return band;
+}
+
+LaunchStatus mend_rows(const Attention& problem, const std::array<std::int64_t, 4>& sizes,
+                       void* stream) {
+  const Band band = band_of(problem);
+  std::array<std::int64_t, 4> rows = sizes;
+  if (band.begins() || band.ends()) rows[2] = problem.query_length;
+  MaskRows p = rows_of(problem, rows);
+  p.band = band;
+  return launch_rows(mend_rows_kernel, p, stream);
 }
 
 }  // namespace mindiesd::kernels::cuda

@@ -1,5 +1,5 @@
-// What a back end that only adds biases needs around it: the mask as a bias, and zeros where a
-// query sees no key. Entry points: mask_as_bias, clear_blind_rows.
+// What a back end that only adds biases needs around it: the mask as a bias, causality and windows
+// as one band, and the rows that come out wrong. Entry points: mask_as_bias, band_of, mend_rows.
 
 #pragma once
 
@@ -19,9 +19,23 @@ LaunchStatus mask_as_bias(const Attention& problem, void* bias, DataType type,
                           const std::array<std::int64_t, 4>& sizes,
                           const std::array<std::int64_t, 4>& strides, void* stream);
 
-// Writes zeros to the output's rows for which the mask keeps no key: all of it False or -infinity.
-// Sizes as above.
-LaunchStatus clear_blind_rows(const Attention& problem, const std::array<std::int64_t, 4>& sizes,
-                              void* stream);
+// The keys that query i may see beside the mask: i - before to i + after.
+struct Band {
+  static constexpr std::int64_t kOpen = std::int64_t{1} << 40;  // farther than any key
+  std::int64_t before = kOpen, after = kOpen;
+
+  bool ends() const { return after < kOpen; }
+  bool begins() const { return before < kOpen; }
+};
+
+// Causality and window of a problem together.
+Band band_of(const Attention& problem);
+
+// Writes the output's rows of queries that see no key, zeros, and of those for which the mask has
+// nothing above -2e38 in the band (the lowest numbers of float32 and bfloat16), which cuDNN takes
+// for no key: the mean of the values that have the largest of them. Sizes as above; the mask is
+// there.
+LaunchStatus mend_rows(const Attention& problem, const std::array<std::int64_t, 4>& sizes,
+                       void* stream);
 
 }  // namespace mindiesd::kernels::cuda

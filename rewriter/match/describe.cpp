@@ -30,6 +30,15 @@ std::string values_of(const Where& clause) {
   return joined(out);
 }
 
+std::string any_of(const Where& clause) {
+  std::string out;
+  for (size_t i = 0; i < clause.values.size(); ++i) {
+    if (i > 0) out += i + 1 == clause.values.size() ? " or " : ", ";
+    out += spelt(clause.values[i]);
+  }
+  return out;
+}
+
 // What the clause says of the arguments `names`.
 std::string wanted(const Where& clause, const std::string& names) {
   static const std::map<std::string_view, std::string_view> kPlain = {
@@ -40,12 +49,23 @@ std::string wanted(const Where& clause, const std::string& names) {
       {"literal", "is written as a literal"},
       {"last_dim", "is the last dimension"},
       {"attribute", "is an attribute of an object"},
-      {"number", "is a number"}};
+      {"number", "is a number"},
+      {"scalar", "is shown to be a number"},
+      {"one_size", "is one size"},
+      {"not_sequence", "is no tuple or list"},
+      {"tensor_or_none", "is shown to be a tensor or None"},
+      {"no_object", "is not made by a class"},
+      {"not_cast", "is not cast to another type"},
+      {"training_flag", "is `self.training`"},
+      {"may_be_floating", "may be floating"},
+      {"over_last_axis", "is over the last axis"}};
   auto plain = kPlain.find(clause.kind);
   if (plain != kPlain.end()) return names + " " + std::string(plain->second);
   if (clause.kind == "is") return names + " is " + values_of(clause);
   if (clause.kind == "is_not") return names + " is not " + values_of(clause);
   if (clause.kind == "rank") return names + " has " + std::to_string(clause.number) + " dimensions";
+  if (clause.kind == "computed_from") return names + " is computed by " + any_of(clause);
+  if (clause.kind == "instance") return names + " is shown to be an instance of " + any_of(clause);
   if (clause.kind == "dtype") return names + " holds " + values_of(clause);
   if (clause.kind == "not_within") return "no `with` on, nor decorator, " + values_of(clause);
   if (clause.kind == "outside") return "the file is outside " + values_of(clause);

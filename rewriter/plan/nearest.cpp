@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "rewriter/graph/compare.hpp"
+#include "rewriter/match/describe.hpp"
 #include "rewriter/plan/site_planner.hpp"
 
 namespace refit {
@@ -16,6 +17,7 @@ constexpr int kReaders = 6;         // steps from a telltale to what is computed
 constexpr size_t kShown = 80;       // bytes of the source's own text
 constexpr size_t kRoots = 64;       // values that are compared with the patterns
 constexpr int kLeastAgreement = 3;  // parts; fewer are no resemblance
+constexpr int kChoicesDeep = 8;     // holes within holes of one pattern
 
 }  // namespace
 
@@ -25,10 +27,12 @@ std::string SitePlanner::text_of_value(ValueId id) const {
   std::string text(unit_.source().slice(range));
   if (text.empty() || text.size() > kShown || text.find('\n') != std::string::npos) {
     std::string known = graph_text(id);
-    if (known != "…") return "`" + known + "`";
-    // Nothing that has a name: how the source begins to say it.
+    if (known != "…" && known.size() <= 2 * kShown) return "`" + known + "`";
+    // Nothing that has a name, or too much: how the source begins to say it.
     if (range.size() == 0 && v.statement != kNone) range = g_.statements[v.statement].range;
-    if (range.size() == 0) return "something that the code does not show";
+    if (range.size() == 0) {
+      return known == "…" ? "something that the code does not show" : "`" + known + "`";
+    }
     text = unit_.source().slice(range);
     size_t end = std::min({text.find_first_of("\r\n"), text.size(), kShown});
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
@@ -64,7 +68,7 @@ std::optional<SitePlanner::Near> SitePlanner::nearest(const CompiledRule& rule,
   };
   for (ValueId root : roots) {
     // Where a pattern fits but for what its holes may be, it is there that the value differs.
-    std::vector<Near> open{{&rule, nullptr, root, {}}};
+    std::vector<Near> open{{&rule, nullptr, root, {}, {}}};
     std::optional<Near> here;
     for (const CompiledPattern& pattern : rule.patterns) {
       here = nearer(here, rule, pattern, root, kLeastAgreement, open);
@@ -84,7 +88,61 @@ std::optional<SitePlanner::Near> SitePlanner::nearest(const CompiledRule& rule,
       }
     }
     if (here && fits) here->root = root;
+    if (fits) {
+      Unmet rest = unmet(rule, rule.patterns, root, {}, 0);
+      int parts = static_cast<int>(rest.parts);
+      if (rest.pattern != nullptr) {
+        here = Near{&rule, rest.pattern, root, {parts, parts, kNone, kNone}, rest.clause};
+      } else if (!here && !rest.fits && rest.value != root) {
+        here = Near{&rule, open[1].pattern, root, {parts, parts + 1, kNone, rest.value}, ""};
+      }
+    }
     keep(here);
+  }
+  return best;
+}
+
+SitePlanner::Unmet SitePlanner::unmet(const CompiledRule& rule,
+                                      const std::vector<CompiledPattern>& patterns, ValueId value,
+                                      const Bindings& outer, int depth) const {
+  // What explains most of the value speaks, be it by a clause or because nothing fits its rest.
+  Unmet best{false, nullptr, outer.interior.size(), value, ""};
+  if (depth > kChoicesDeep) return best;
+  auto keep = [&](const Unmet& other) {
+    if (other.parts > best.parts) best = other;
+  };
+  for (const CompiledPattern& pattern : patterns) {
+    Bindings bindings = outer;
+    if (!match_value(pattern.graph, pattern.root, g_, value, bindings)) continue;
+    SiteView view = region_view(value, bindings);
+    const auto& where = pattern.source->where;
+    auto failing = std::find_if_not(where.begin(), where.end(), [&](const Where& clause) {
+      return !clause.code.empty() || holds(clause, view);
+    });
+    if (failing != where.end()) {
+      // A pattern that is a hole alone fits everything.
+      if (pattern.graph[pattern.root].kind == Kind::hole) continue;
+      keep({false, &pattern, bindings.interior.size(), value, describe(*failing, view)});
+      continue;
+    }
+    bool fits = true;
+    for (const auto& [hole, alternatives] : rule.choices) {
+      auto bound = bindings.holes.find(hole);
+      if (bound == bindings.holes.end() || outer.holes.contains(hole)) continue;
+      Unmet inner = unmet(rule, alternatives, bound->second, bindings, depth + 1);
+      fits = fits && inner.fits;
+      if (!inner.fits) keep(inner);
+    }
+    if (fits) return {true, nullptr, 0, kNone, ""};
+  }
+  if (depth > 0 && g_[value].kind == Kind::phi) {  // each branch may have a spelling of its own
+    bool both = true;
+    for (ValueId branch : {g_[value].operands[1], g_[value].operands[2]}) {
+      Unmet inner = unmet(rule, patterns, branch, outer, depth + 1);
+      both = both && inner.fits;
+      if (!inner.fits) keep(inner);
+    }
+    if (both) return {true, nullptr, 0, kNone, ""};
   }
   return best;
 }
@@ -97,7 +155,7 @@ std::optional<SitePlanner::Near> SitePlanner::nearer(const std::optional<Near>& 
   const Value& want = pattern.graph[pattern.root];
   if (root == kNone || want.kind != g_[root].kind || want.op != g_[root].op) return so_far;
   Comparison c = compare(pattern.graph, pattern.root, g_, root);
-  Near near{&rule, &pattern, root, c};
+  Near near{&rule, &pattern, root, c, {}};
   if (c.wanted == kNone) {
     open.push_back(near);
     return so_far;
@@ -112,9 +170,16 @@ std::optional<SitePlanner::Near> SitePlanner::nearer(const std::optional<Near>& 
 
 std::string SitePlanner::difference(const Near& near) const {
   const Comparison& c = near.comparison;
-  std::string wanted = spelt_out(near.pattern->graph, c.wanted);
   const RuleLocation& at = near.pattern->source->at;
   std::string file = at.file.substr(at.file.rfind('/') + 1);
+  if (!near.unmet.empty()) {
+    return fmt::format("the pattern at {}:{} fits but for this: {}", file, at.line, near.unmet);
+  }
+  if (c.wanted == kNone) {
+    return fmt::format("the pattern at {}:{} fits until {}, for which the rule has no spelling",
+                       file, at.line, text_of_value(c.instead));
+  }
+  std::string wanted = spelt_out(near.pattern->graph, c.wanted);
   return fmt::format("the pattern at {}:{} has `{}` where this has {}", file, at.line, wanted,
                      c.instead == kNone ? "nothing" : text_of_value(c.instead));
 }

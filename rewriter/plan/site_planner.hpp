@@ -56,6 +56,7 @@ class SitePlanner {
     const CompiledPattern* pattern;
     ValueId root;
     Comparison comparison;
+    std::string unmet;  // the clause that does not hold, where every part agrees
   };
   friend class Planner;
   std::optional<Near> nearest(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
@@ -63,6 +64,18 @@ class SitePlanner {
                              const CompiledPattern& pattern, ValueId root, int least,
                              std::vector<Near>& open) const;
   std::string difference(const Near& near) const;
+  // Whether one of the patterns fits a value, with what its holes may be; else how much of it is
+  // explained at most, the value that nothing explains, and the pattern whose clause fails there,
+  // if one fits it but for that.
+  struct Unmet {
+    bool fits;
+    const CompiledPattern* pattern;
+    size_t parts;
+    ValueId value;
+    std::string clause;
+  };
+  Unmet unmet(const CompiledRule& rule, const std::vector<CompiledPattern>& patterns, ValueId value,
+              const Bindings& outer, int depth) const;
   // A value and what is computed from it within a few steps.
   std::vector<ValueId> readers(ValueId id) const;
   // A value's text and line, or how the graph has it.

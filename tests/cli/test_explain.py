@@ -107,3 +107,44 @@ def test_a_file_that_is_not_there(refit, tree):
     done = refit("explain", f"{tree}/none.py:3")
     assert done.code in (2, 3)
     assert "none.py" in done.err
+
+
+@pytest.fixture
+def by_hand(tree):
+    path = tree / "hand.py"
+    path.write_text(
+        "import torch\n"
+        "import torch.nn.functional as F\n"
+        "\n"
+        "\n"
+        "def of_any_rank(q, k, v):\n"
+        "    scores = torch.matmul(q, k.transpose(2, 3)) * 0.125\n"
+        "    return torch.matmul(F.softmax(scores, dim=-1), v)\n"
+        "\n"
+        "\n"
+        "def with_a_bias_of_its_own(self, q, k, v):\n"
+        "    scores = self.bias(torch.matmul(q, k.transpose(-2, -1)) * 0.125)\n"
+        "    return torch.matmul(F.softmax(scores, dim=-1), v)\n"
+        "\n"
+        "\n"
+        "def scaled_by_what_it_is_given(q, k, v, scale):\n"
+        "    scores = torch.matmul(q, k.transpose(-2, -1)) * scale\n"
+        "    return torch.matmul(F.softmax(scores.float(), dim=-1).to(v.dtype), v)\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "clause"),
+    [
+        (7, "fits but for this: `key` has 4 dimensions; found `k`"),
+        (12, "fits until `self.bias(torch.matmul(q, k.transpose(-2, -1)) * 0.125)` at line 11"),
+        (17, "fits but for this: `scale` is shown to be a number; found `scale`"),
+    ],
+)
+def test_a_pattern_that_fits_but_for_one_clause_is_named_with_it(refit, by_hand, line, clause):
+    text = refit("explain", f"{by_hand}:{line}").out.decode()
+    assert "refused [attention-by-hand] no-rule\n" in text
+    [said] = [row for row in text.splitlines() if row.startswith("  clause: ")]
+    assert "the pattern at attention_by_hand.yaml:" in said
+    assert clause in said

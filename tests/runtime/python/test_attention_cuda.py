@@ -108,11 +108,26 @@ needs_cudnn = pytest.mark.skipif(
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("lengths", [(130, 200), (200, 77), (1, 77)])
 @pytest.mark.parametrize(
-    "kind", ["two dimensions", "keys", "batches", "heads", "everything", "unaligned", "bias", "blind"]
+    "kind",
+    ["two dimensions", "keys", "batches", "heads", "everything", "unaligned", "bias", "blind", "float32"],
 )
 def test_cudnn_takes_masks(dtype, lengths, kind):
     rows, columns = lengths
     q, k, v = operands(2, rows, 4, 64, dtype=dtype, key=(2, columns, 2, 64))
+    full = mask_of(kind, rows, columns, dtype)
+    result = by_cudnn(q, k, v, full)
+    assert result is not None
+    check(q, k, v, result, mask=full)
+    if kind in BLIND:
+        assert not result[:, :: BLIND[kind]].any()
+
+
+BLIND = {"bias": 3, "float32": 3, "blind": 2}
+"""Every how many queries see no key."""
+
+
+def mask_of(kind, rows, columns, dtype):
+    """[2, 4, rows, columns], most of them repeated there."""
     shape = {
         "two dimensions": (1, 1, rows, columns), "keys": (2, 1, 1, columns),
         "heads": (1, 4, rows, columns), "everything": (2, 4, rows, columns),
@@ -120,17 +135,14 @@ def test_cudnn_takes_masks(dtype, lengths, kind):
     mask = torch.rand(shape, device="cuda") > 0.4
     if kind == "unaligned":
         mask = torch.randn(2, 1, rows, columns + 3, device="cuda").to(dtype)[..., 3:]
-    elif kind == "bias":
-        mask = torch.randn(shape, device="cuda").to(dtype)
+    elif kind in ("bias", "float32"):
+        # float32: too far from zero for the type of the operands
+        mask = torch.randn(shape, device="cuda")
+        mask = mask.to(dtype) if kind == "bias" else mask + 300.0
         mask[:, :, ::3] = float("-inf")
     elif kind == "blind":
         mask[:, :, ::2] = False
-    full = mask.expand(2, 4, rows, columns)
-    result = by_cudnn(q, k, v, full)
-    assert result is not None
-    check(q, k, v, result, mask=full)
-    if kind in ("bias", "blind"):
-        assert not result[:, :: 3 if kind == "bias" else 2].any()
+    return mask.expand(2, 4, rows, columns)
 
 
 @needs_cudnn
@@ -150,13 +162,62 @@ def test_cudnn_is_causal(dtype, width, lengths):
 
 
 @needs_cudnn
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("lengths", [(130, 130), (130, 200), (1, 77), (300, 1600)])
+@pytest.mark.parametrize("kind", [None, "keys", "blind", "bias", "float32"])
+@pytest.mark.parametrize("causal", [None, "top_left", "bottom_right"])
+def test_cudnn_takes_windows_and_masks_with_causality(dtype, lengths, kind, causal):
+    rows, columns = lengths
+    q, k, v = operands(2, rows, 4, 64, dtype=dtype, key=(2, columns, 2, 64))
+    mask = mask_of(kind, rows, columns, dtype) if kind else None
+    number = {None: 0, "top_left": 1, "bottom_right": 2}[causal]
+    for left, right in ((-1, -1), (16, 0), (-1, 5), (16, 5), (16, -1), (0, 0)):
+        result = by_cudnn(q, k, v, mask, causal=number, window_left=left, window_right=right)
+        if causal == "top_left" and 0 <= left < columns - rows:
+            assert result is None  # the first queries see no key
+            continue
+        assert result is not None
+        check(q, k, v, result, mask=mask, causal=causal, window=(left, right))
+        if kind in BLIND:
+            assert not result[:, :: BLIND[kind]].any()
+
+
+@needs_cudnn
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("mask_type", ["float32", "own"])
+def test_the_lowest_number_in_a_mask_is_no_infinity_to_cudnn(dtype, mask_type):
+    """A query for which all keys have it sees them all alike: the number swallows the scores."""
+    q, k, v = operands(1, 70, 2, 64, dtype=dtype, key=(1, 80, 2, 64))
+    number = torch.float32 if mask_type == "float32" else dtype
+    mask = torch.full((1, 1, 70, 80), torch.finfo(number).min, dtype=number, device="cuda")
+    mask[:, :, ::2, :3] = 0.0
+    for causal in (0, 1):
+        result = by_cudnn(q, k, v, mask.expand(1, 2, 70, 80), causal=causal)
+        seen = mask[:, :, ::2] == 0.0
+        if causal:
+            seen = seen & torch.ones(70, 80, device="cuda").tril().bool()[::2]
+        check(q[:, ::2], k, v, result[:, ::2], mask=seen)
+        if number == torch.float16:  # leaves some of the scores
+            continue
+        alike = v.double().mean(1, keepdim=True).expand(-1, 70, -1, -1)
+        if causal:
+            alike = v.double().cumsum(1)[:, :70] / torch.arange(1, 71, device="cuda").view(1, -1, 1, 1)
+        difference = (result.double() - alike)[:, 1::2].abs() / alike[:, 1::2].abs().clamp(min=1)
+        assert difference.max() <= torch.finfo(dtype).eps
+
+
+@needs_cudnn
 def test_what_cudnn_does_not_take():
     q, k, v = operands(2, 130, 4, 64)
     keep = torch.rand(2, 4, 130, 130, device="cuda") > 0.4
-    assert by_cudnn(q, k, v, keep, causal=1) is None
-    assert by_cudnn(q, k, v, keep.float()) is None  # would be rounded
+    other = torch.float16 if q.dtype == torch.bfloat16 else torch.bfloat16
+    assert by_cudnn(q, k, v, keep.to(other)) is None
     assert by_cudnn(q, k, v, keep[..., :1].expand(2, 4, 130, 130)) is None
     assert by_cudnn(q.float(), k.float(), v.float()) is None
+    # Queries without a key, and windows where there are fewer keys than queries.
+    assert by_cudnn(q, k[:, :77], v[:, :77], causal=2) is None
+    assert by_cudnn(q, k[:, :77], v[:, :77], window_left=5, window_right=5) is None
+    assert by_cudnn(q, k, v, softcap=3.0) is None
 
 
 @pytest.mark.parametrize("name", ["cudnn", *OURS, "torch"])
@@ -245,7 +306,10 @@ def test_static_choices(monkeypatch):
     assert chosen(*dense, causal=1) == (0 if has_cudnn else _backends.TORCH)
     keep = torch.rand(1, 2, 130, 130, device="cuda") > 0.4
     assert chosen(*dense, mask=keep) == (0 if has_cudnn else _backends.TORCH)
-    assert chosen(*dense, mask=keep, causal=1) == _backends.TORCH
+    assert chosen(*dense, mask=keep, causal=1) == (0 if has_cudnn else _backends.TORCH)
+    assert chosen(*dense, mask=keep[..., :1].expand_as(keep)) == 0
+    unaligned = torch.randn(1 + 130 * 2 * 64, device="cuda").bfloat16()[1:].view(1, 130, 2, 64)
+    assert chosen(unaligned, *dense[1:]) == _backends.TORCH
     assert chosen(*dense, window_left=3) == 0
     assert chosen(*operands(1, 130, 2, 512)) == 0
 

@@ -1,0 +1,18 @@
+import torch
+import turns
+
+
+def outputs():
+    angles = torch.randn(1, 1, 5, 4)
+    rows = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], dim=-1)
+    matrices = rows.unflatten(-1, (2, 2))
+    x = torch.randn(2, 3, 5, 8)
+    spelt = [
+        turns.by_view,
+        turns.cast_behind,
+        turns.by_a_sum_of_sizes,
+        turns.unflattened,
+        turns.without_autocast,
+    ]
+    out = [function(x.to(dtype), matrices) for dtype in (x.dtype, torch.bfloat16) for function in spelt]
+    return out + [turns.of_another_shape(x, torch.empty(2, 15, 8), matrices)]
