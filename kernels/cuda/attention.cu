@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kLongest = kUnbounded - 1;
 constexpr std::int64_t kMostBlocks = 0x7fffffff;
-constexpr int kMaxDevices = 64;
 
 // --- parameters ----------------------------------------------------------------------------------
 
