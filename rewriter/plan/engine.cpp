@@ -11,6 +11,7 @@
 #include <map>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
 #include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
@@ -263,6 +264,7 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
   }
   if (*unit == nullptr) return nullptr;
   state.parsed = true;
+  note_helper_ranks(**unit);
   return std::move(*unit);
 }
 

@@ -79,10 +79,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       for (const Unseen& part : choice.unseen) bodies.push_back(part.body);
       return Tree(source.text(), bodies);
     }
-    if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
-    const auto& before = static_cast<const PythonUnit&>(*focus->before);
-    if (before.tree.released()) return Tree(source.text());
-    return Tree(source.text(), before.tree, before.source(), *focus->edits);
+    return Tree(source.text());
   }();
   auto unit =
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
