@@ -203,6 +203,9 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);
   }
+  if (const YAML::Node* bodies = keys->find("bodies")) {
+    operation->bodies = file.texts(*bodies, "bodies");
+  }
   return operation;
 }
 

@@ -99,6 +99,9 @@ struct Operation {
   Autocast autocast = Autocast::none;
   bool one_rank = false;  // its result has as many dimensions as its first operand
   std::string library;    // package that defines it, e.g. "diffusers"
+  // What tells its bodies in the library's versions (frontend/python/own_body): a tree's own
+  // definition of that name is it where its body is one of them.
+  std::vector<std::string> bodies;
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };

@@ -132,7 +132,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
        "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
        "targets, "
-       "axis, axis_if, autocast), found `a`"},
+       "axis, axis_if, autocast, bodies), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
        "a.yaml:4:5: unknown key `signatur`; did you mean `signature`?"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '(a'\n",
@@ -163,7 +163,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "signature, "
        "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
        "targets, axis, "
-       "axis_if, autocast"},
+       "axis_if, autocast, bodies"},
       {"library: x\noperations:\n  - {id: a.b, signature: '(x, dim=1)', axis: dim, axis_if: "
        "flag}\n",
        "a.yaml:3:60: `axis_if` names the parameter `flag`, which the signature does not have"},

@@ -202,7 +202,8 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
     groups.back().statements.push_back(s);
     last_row = unit.source().position(ts_node_end_byte(s)).line;
     std::string_view package = imported_package(text_of(unit.text(), s));
-    if (catalogue.describes(package) && package != "math" && package != "operator") {
+    bool pythons = package == "math" || package == "operator" || package == "builtins";
+    if (!pythons && catalogue.describes(package)) {
       groups.back().third_party = true;  // what the catalogue describes and Python does not bring
     }
   }
