@@ -73,3 +73,14 @@ def names_inside(q, k, v):
     n = 2
     q, k, v = map(lambda t: (n := t.permute(0, 2, 1, 3)) * 1, (q, k, v))
     return F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3) * n
+
+
+def first_read_inside(q, k, v, shift):
+    """Not followed, so read anew: `F` still means what it does everywhere."""
+    q, k = map(lambda t: F.normalize(shift(t), dim=-1), (q, k))
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def first_read_in_a_comprehension(q, k, v, shift):
+    q, k = (F.normalize(shift(t), dim=-1) for t in (q, k))
+    return F.scaled_dot_product_attention(q, k, v)

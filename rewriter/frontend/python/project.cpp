@@ -485,6 +485,7 @@ Project::Meaning Project::resolve(const std::string& qualified, std::set<std::st
     auto found = m->names.bindings.find(head);
     if (found == m->names.bindings.end()) {
       for (const std::string& star : m->names.stars) {
+        if (!has_module(star)) continue;  // a compiled one: which names it has is not known
         Meaning through = resolve(star + "." + rest, asked);
         if (through.name && *through.name != star + "." + rest) return through;
       }
