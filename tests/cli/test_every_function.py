@@ -30,7 +30,7 @@ def functions(body: list[ast.stmt]):
 
 
 def with_sites(text: str) -> tuple[str, int]:
-    """The text with a site before the first statement of each function that has lines of its own."""
+    """The text with a site first in each function that has lines of its own, and how many."""
     lines = text.split("\n")
     places = []
     for function in functions(ast.parse(text).body):
