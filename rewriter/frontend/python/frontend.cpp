@@ -61,6 +61,12 @@ constexpr std::string_view kPatternImports =
 
 }  // namespace
 
+std::optional<std::string> PythonFrontend::computes_as(const std::string& name) {
+  auto meant = project_.resolve(name);
+  const Operation* like = meant ? project_.casting(*meant, catalogue_) : nullptr;
+  return like != nullptr ? like->id : meant;
+}
+
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
   bool package = false;
@@ -69,7 +75,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   if (focus != nullptr) {
     if (auto outlined = outline(source.text(), module, package)) {
       choice = choose(source.text(), *outlined, *focus,
-                      [this](const std::string& name) { return project_.resolve(name); });
+                      [this](const std::string& name) { return computes_as(name); });
       if (choice.nothing && focus->before == nullptr) return nullptr;
     }
   }
