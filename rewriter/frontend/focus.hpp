@@ -37,10 +37,9 @@ struct Focus {
   const std::vector<Shown>* shown = nullptr;
   // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
   bool sparse = false;
-  // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.
+  // The unit whose text became this one by edits.
   const Unit* before = nullptr;
-  const EditSet* edits = nullptr;
-  // With `before`: what the edits wrote. A function that sees nothing of it is what it was.
+  // With `before`: what those wrote. A function that sees nothing of it is what it was.
   std::vector<ByteRange> changed;
 };
 

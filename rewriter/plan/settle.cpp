@@ -214,7 +214,6 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
   if (!source) return nullptr;
   Focus focus = rules_focus(i);
   focus.before = &unit;
-  focus.edits = &edits;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
   auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
   if (again && *again) note_helper_ranks(**again);

@@ -307,6 +307,7 @@ def casting_norm(norm):
     return norm.weight, norm.bias, norm.eps, _ops.LAYER_NORM
 
 
+_MODULE_CALL = module_hooks.Module.__call__
 # torch's own question, _has_any_global_hook, came after 2.4. torch changes these in place.
 _hooks_of_all_modules = tuple(
     getattr(module_hooks, f"_global_{kind}_hooks")
@@ -318,6 +319,7 @@ def has_hooks(module):
     """Whether calling the module does more, or other, than its class's ``forward``."""
     return bool(
         "forward" in module.__dict__
+        or type(module).__call__ is not _MODULE_CALL
         or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks
