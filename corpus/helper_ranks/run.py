@@ -13,4 +13,5 @@ def outputs():
         attention.one_return_unknown(*[torch.randn(2, 5, 32) for _ in range(3)], 4),
         attention.returns_differ(q, q, q, False),
         attention.returns_differ(q, q, q, True),
+        attention.what_an_own_decorator_makes(torch.randn(2, 2, 5, 4)),
     ]

@@ -3,7 +3,10 @@
 #include "rewriter/plan/helper_ranks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <string>
+#include <string_view>
 
 #include "rewriter/match/facts.hpp"
 
@@ -14,9 +17,33 @@ using graph::kNone;
 
 namespace {
 
+// What gives a tensor other axes where it stands.
+constexpr std::string_view kInPlace[] = {"squeeze_(", "resize", "set_(", "strided_(", ".data"};
+
+// Whether a function is the module's own, without decorators, and leaves the axes of what it is
+// given.
+bool plain(const Unit& unit, const Function& f) {
+  if (f.parent != kNone && unit.functions[f.parent].parent != kNone) return false;
+  const std::string head = unit.module + ".";
+  if (!f.qualified.starts_with(head) || f.qualified.find('.', head.size()) != std::string::npos) {
+    return false;
+  }
+  std::string_view text = unit.source().slice(f.range);
+  std::string_view before = unit.source().text().substr(0, f.range.begin);
+  size_t last = before.find_last_not_of(" \t\r\n");
+  before = before.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  size_t line = before.rfind('\n');
+  if (text.starts_with('@') || before.substr(line + 1).starts_with('@')) return false;
+  // A decorator over several lines ends in a bracket at a line's beginning.
+  if (before.substr(line + 1).starts_with(')')) return false;
+  return std::none_of(std::begin(kInPlace), std::end(kInPlace), [&](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
 // The rank of all that a function gives; 0 where it is not shown.
-int result_rank(const Function& f) {
-  if (!f.decorators.empty() || f.graph.results.empty()) return 0;
+int result_rank(const Unit& unit, const Function& f) {
+  if (!plain(unit, f) || !f.decorators.empty() || f.graph.results.empty()) return 0;
   std::optional<int> out;
   for (graph::ValueId result : f.graph.results) {
     auto rank = rank_of(f.graph, result);
@@ -71,7 +98,7 @@ class HelperRanks {
       for (const auto& [value, callee] : calls->second) {
         // One that calls itself shows nothing.
         if (done_[callee] != State::done || callee == f) continue;
-        unit_.functions[f].graph[value].axes = result_rank(unit_.functions[callee]);
+        unit_.functions[f].graph[value].axes = result_rank(unit_, unit_.functions[callee]);
       }
     }
   }

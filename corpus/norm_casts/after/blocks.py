@@ -3,12 +3,14 @@ import torch.nn as nn
 
 from norms import (
     FloatLayerNorm,
+    LayerNormBehindAString,
     LayerNormByFunction,
     LayerNormCalledOtherwise,
     LayerNormInThreeLines,
     LayerNormKeptWide,
     LayerNormOfAChannel,
     LayerNormOfTwice,
+    LayerNormThatCounts,
     LayerNormWithItsOwnBody,
 )
 
@@ -53,13 +55,17 @@ class Others(nn.Module):
         self.called = LayerNormCalledOtherwise(dim)
         self.own_body = LayerNormWithItsOwnBody(dim)
         self.channel = LayerNormOfAChannel(dim)
+        self.string = LayerNormBehindAString(dim)
+        self.counts = LayerNormThatCounts(dim)
 
     def forward(self, x, e):
         a = self.twice(x) * (1 + e[1]) + e[0]
         b = self.wide(x) * (1 + e[1]) + e[0]
         c = self.called(x) * (1 + e[1]) + e[0]
         d = self.own_body(x) * (1 + e[1]) + e[0]
-        return a, b, c, d, self.channel(x) * (1 + e[1]) + e[0]
+        f = self.string(x) * (1 + e[1]) + e[0]
+        g = self.counts(x) * (1 + e[1]) + e[0]
+        return a, b, c, d, f, g, self.channel(x) * (1 + e[1]) + e[0]
 
 
 class Nested(nn.Module):
@@ -86,3 +92,21 @@ class Nested(nn.Module):
             return self.norm(x).float() * (1 + e[1]) + e[0]
 
         return feed_forward(x, e)
+
+    def of_each(self, x, e, others):
+        for self in others:
+
+            def feed_forward(x, e):
+                return self.norm(x).float() * (1 + e[1]) + e[0]
+
+            x = feed_forward(x, e)
+        return x
+
+    def handed_on(self, x, e, other):
+        def part(self):
+            def feed_forward(x, e):
+                return self.norm(x).float() * (1 + e[1]) + e[0]
+
+            return feed_forward(x, e)
+
+        return part(other)

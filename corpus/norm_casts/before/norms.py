@@ -62,3 +62,21 @@ class LayerNormOfAChannel(nn.LayerNorm):
         out = super().forward(x.float())
         out[..., 0] = 0
         return out.type_as(x)
+
+
+class LayerNormBehindAString(nn.LayerNorm):
+    """This one's own call."""; __call__ = lambda self, x: self.forward(x) + 1  # noqa
+
+    def forward(self, x):
+        return super().forward(x.float()).type_as(x)
+
+
+class LayerNormThatCounts(nn.LayerNorm):
+    seen = 0
+
+    def forward(self, x):
+        self.count(x)
+        return super().forward(x.float()).type_as(x)
+
+    def count(self, x):
+        self.seen += len(x)

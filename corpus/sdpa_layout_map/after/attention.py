@@ -84,3 +84,11 @@ def first_read_inside(q, k, v, shift):
 def first_read_in_a_comprehension(q, k, v, shift):
     q, k = (F.normalize(shift(t), dim=-1) for t in (q, k))
     return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+
+
+def over_many_lines(q, k, v):
+    """As a formatter lays it out."""
+    a, b, c = (q.view(2, 5, 3, 8),
+            k.view(2, 5, 3, 8),
+            v.view(2, 5, 3, 8))
+    return mindiesd.attention_forward(a, b, c)

@@ -110,14 +110,8 @@ const std::string* FunctionLowering::own_attribute(ValueId id) const {
   const Value& object = g()[v.operands[0]];
   bool outer = object.kind == Kind::unknown && object.text == "self";  // of the method around
   if (object.kind != Kind::parameter && !outer) return nullptr;
-  auto method = unit_.methods.find(index_);
-  for (uint32_t f = unit_.functions[index_].parent;
-       outer && f != kNone && method == unit_.methods.end(); f = unit_.functions[f].parent) {
-    method = unit_.methods.find(f);
-    // It would be another object where the method gives the name another meaning.
-    std::string_view text = unit_.source().slice(unit_.functions[f].range);
-    if (text.find("self =") != std::string_view::npos) return nullptr;
-  }
+  PythonUnit::Methods::const_iterator method = unit_.methods.find(index_);
+  if (outer) method = unit_.method_around(index_);
   auto annotated = unit_.annotated.find({index_, v.operands[0]});
   const std::string* owner = nullptr;
   if (object.text == "self" && method != unit_.methods.end()) {

@@ -33,9 +33,13 @@ std::optional<std::vector<std::string_view>> statements_in(std::string_view text
   return out;
 }
 
+// One string and nothing else.
 bool is_remark(std::string_view statement) {
-  statement.remove_prefix(std::min(statement.find_first_not_of("rRuUbB"), statement.size()));
-  return statement.starts_with('"') || statement.starts_with('\'');
+  size_t quote = statement.find_first_not_of("rRuUbB");
+  if (quote == std::string_view::npos || (statement[quote] != '"' && statement[quote] != '\'')) {
+    return false;
+  }
+  return Lines(statement).string_end(quote, 0) == statement.size();
 }
 
 // An expression without blanks, with what its names stand for.
@@ -77,16 +81,25 @@ std::string returned(std::string_view text, const OutlinedDefinition& forward) {
   auto body = statements_in(text, forward.body, forward.end);
   if (parameters.size() != 2 || parameters[0] != "self" || !body) return "";
   std::map<std::string_view, std::string> names{{parameters[1], std::string(kOperand)}};
+  std::vector<std::string> assigned;
   for (size_t i = 0; i < body->size(); ++i) {
     std::string_view statement = (*body)[i];
     if (i == 0 && is_remark(statement)) continue;
     if (statement.find_first_of("#;\"'") != std::string_view::npos) return "";
     std::string_view word = first_word(statement);
     std::string_view rest = trimmed(statement.substr(word.size()));
-    if (word == "return") return i + 1 == body->size() ? expanded(rest, names) : "";
+    if (word == "return") {
+      if (i + 1 != body->size()) return "";
+      const std::string result = expanded(rest, names);
+      // What is assigned and not read may have done something.
+      bool all = std::all_of(assigned.begin(), assigned.end(), [&](const std::string& value) {
+        return value == "$x.dtype" || result.find(value) != std::string::npos;
+      });
+      return all ? result : "";
+    }
     if (!rest.starts_with("=") || rest.starts_with("==") || word == "self") return "";
-    std::string value = expanded(rest.substr(1), names);
-    names[word] = std::move(value);
+    assigned.push_back(expanded(rest.substr(1), names));
+    names[word] = assigned.back();
   }
   return "";
 }

@@ -194,11 +194,8 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   const graph::Graph& g = unit.functions[function].graph;
   const graph::Value& v = g[value];
   // A function inside a method reads its `self`.
-  auto method = unit.methods.end();
-  for (uint32_t f = function; f != kNone && method == unit.methods.end();
-       f = unit.functions[f].parent) {
-    method = unit.methods.find(f);
-  }
+  auto method = unit.methods.find(function);
+  if (method == unit.methods.end()) method = unit.method_around(function);
   if (v.kind != graph::Kind::attribute) return out;
   const graph::Value& object = g[v.operands[0]];
   bool self = object.text == "self" &&

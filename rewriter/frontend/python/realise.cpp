@@ -8,6 +8,7 @@
 
 #include "rewriter/frontend/python/alignment.hpp"
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/unroll.hpp"
 
@@ -159,8 +160,12 @@ class Realiser {
         !comments_in(unit_, {kept.end, all.end}).empty()) {
       return failure("a comment stands inside the text around it that would go; move it out");
     }
-    auto done = out_.edits.add({{all.begin, kept.begin}, ""});
-    return done ? out_.edits.add({{kept.end, all.end}, ""}) : done;
+    // Lines that the brackets around them held together.
+    size_t code_end = 0;
+    std::string_view text = text_.substr(kept.begin, kept.size());
+    const bool apart = Lines(text).logical_line(0, &code_end) != text.size();
+    auto done = out_.edits.add({{all.begin, kept.begin}, apart ? "(" : ""});
+    return done ? out_.edits.add({{kept.end, all.end}, apart ? ")" : ""}) : done;
   }
 
   // Takes the end off a chain of methods; comments on its lines get lines of their own.

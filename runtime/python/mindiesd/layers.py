@@ -80,7 +80,7 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
     if parts := module_norm(norm):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, None, None, eps, kind)
-    if parts := casting_norm(norm):
+    if parts := casting_norm(norm, x):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, None, None, eps, kind, x.dtype)
     expect_inference(x, *norm.parameters())
@@ -109,7 +109,7 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
     if parts := module_norm(layernorm):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, scale, shift, eps, kind)
-    if parts := casting_norm(layernorm):
+    if parts := casting_norm(layernorm, x):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, scale, shift, eps, kind, x.dtype)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)

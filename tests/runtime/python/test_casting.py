@@ -147,8 +147,7 @@ def test_it_computes_what_torch_computes(kind, dtype, norm_type, autocast, scale
 
 def test_it_is_one_operator(monkeypatch):
     norm = ByTypeAs(32)
-    monkeypatch.setattr(nn.LayerNorm, "forward", lambda *_: pytest.fail("the module was called"))
-    monkeypatch.setattr(ext.norm, "merely_casts", lambda kind: kind is ByTypeAs)
+    monkeypatch.setattr(F, "layer_norm", lambda *_: pytest.fail("the module was called"))
     ext.layernorm_scale_shift(norm, torch.randn(2, 5, 32), torch.randn(32), torch.randn(32))
 
 
@@ -161,6 +160,22 @@ def test_a_call_of_the_class_s_own_is_made(base):
     x, scale = torch.randn(2, 32), torch.ones(32)
     assert mindiesd.fast_layernorm(Sevens(32), x).eq(7).all()
     assert ext.layernorm_scale_shift(Sevens(32), x, scale, scale).eq(15).all()
+
+
+def test_torchs_own_forward_may_be_replaced(monkeypatch):
+    norm, x = ByTypeAs(32), torch.randn(2, 32)
+    assert merely_casts(ByTypeAs)
+    monkeypatch.setattr(nn.LayerNorm, "forward", lambda self, x: torch.full_like(x, 7))
+    assert mindiesd.fast_layernorm(norm, x).eq(7).all()
+
+
+@pytest.mark.parametrize("norm_type", [None, "float32"])
+def test_integers_stay_integers(norm_type):
+    norm, x, scale = ByTypeAs(32), torch.arange(64).reshape(2, 32), torch.randn(32)
+    normed = norm(x) if norm_type is None else norm(x).float()
+    result = ext.layernorm_scale_shift(norm, x, scale, scale, norm_type=norm_type)
+    torch.testing.assert_close(result, normed * (1 + scale) + scale)
+    assert mindiesd.fast_layernorm(norm, x).dtype == torch.int64
 
 
 def test_hooks_are_called():

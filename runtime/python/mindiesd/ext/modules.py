@@ -43,7 +43,7 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, *, norm_type=None):
         scale, shift = _full_rank(scale, x), _full_rank(shift, x)
         if norm_type is None:
             return published(layernorm, x, scale, shift)
-        if parts := module_norm(layernorm) or casting_norm(layernorm):
+        if parts := module_norm(layernorm) or casting_norm(layernorm, x):
             weight, bias, eps, kind = parts
             return modulated_norm(x, weight, bias, scale, shift, eps, kind, torch.float32)
     for name, value in (("scale", scale), ("shift", shift)):

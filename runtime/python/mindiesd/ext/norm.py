@@ -299,10 +299,14 @@ def module_norm(norm):
     return norm.weight, bias, eps, kind
 
 
-def casting_norm(norm):
+def casting_norm(norm, x):
     """What ``module_norm`` gives, of a LayerNorm whose class merely casts around it: the result has
-    the operand's type, whatever autocast says. None where it is something else."""
-    if not merely_casts(type(norm)) or len(norm.normalized_shape) != 1 or has_hooks(norm):
+    the type of ``x``, whatever autocast says. None where it is something else."""
+    if LayerNorm.forward is not _TORCH_FORWARD.get("LayerNorm.forward"):
+        return None
+    if not x.is_floating_point() or not merely_casts(type(norm)):
+        return None
+    if len(norm.normalized_shape) != 1 or has_hooks(norm):
         return None
     return norm.weight, norm.bias, norm.eps, _ops.LAYER_NORM
 
