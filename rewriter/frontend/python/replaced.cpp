@@ -54,6 +54,34 @@ bool imports(std::string_view text, std::string_view name) {
   return false;
 }
 
+// The modules that a variable holds of which the text does nothing but `v = a.b` with an imported
+// `a`, `v = None`, `v.c` and `v is …`; nothing where it does anything else, too.
+std::vector<std::string_view> only_holds(std::string_view text, std::string_view variable) {
+  std::vector<std::string_view> out;
+  for (size_t at = text.find(variable); at != std::string_view::npos;
+       at = text.find(variable, at + 1)) {
+    const size_t end = at + variable.size();
+    if (at > 0 && (name_char(text[at - 1]) || text[at - 1] == '.')) continue;
+    if (end < text.size() && name_char(text[end])) continue;
+    const size_t line = text.rfind('\n', at);
+    const std::string_view before =
+        trimmed(text.substr(line == std::string_view::npos ? 0 : line + 1,
+                            at - (line == std::string_view::npos ? 0 : line + 1)));
+    std::string_view behind = text.substr(end, text.find('\n', end) - end);
+    behind.remove_prefix(std::min(behind.find_first_not_of(" \t"), behind.size()));
+    if (behind.starts_with(".") || behind.starts_with("is ")) {
+      if (before == "for" || before.ends_with(" for") || before.ends_with(" as")) return {};
+      continue;
+    }
+    if (!before.empty() || !behind.starts_with("=") || behind.starts_with("==")) return {};
+    std::string_view held = trimmed(behind.substr(1));
+    if (held == "None") continue;
+    if (!plain_chain(held) || !imports(text, held.substr(0, held.find('.')))) return {};
+    out.push_back(held);
+  }
+  return out;
+}
+
 // What note_text looks for in every file of a project, and where aliases stand, in one pass.
 constexpr std::array<std::string_view, 6> kWords{Renamed::kAs,   "patch(",     "patch.object(",
                                                  "sys.modules[", ".__dict__[", "vars("};
@@ -109,6 +137,11 @@ void ReplacedNames::store(std::string_view object, std::string_view name) {
   } else {
     std::string_view root = object.substr(0, object.find('.'));
     certain = imports(text_, root);
+    if (!certain && root.size() == object.size()) {
+      auto held = only_holds(text_, root);
+      for (std::string_view module : held) store(module, name);
+      if (!held.empty()) return;
+    }
     if (root.size() == object.size()) {
       if (!renamed_) renamed_.emplace(text_, places_[kAs]);
       object = renamed_->of(object);
