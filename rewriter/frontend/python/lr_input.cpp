@@ -76,6 +76,18 @@ void Table::read_lexer() {
       if (same) plain.marks[static_cast<uint8_t>(mark)] = symbol;
     }
   }
+  keyword_begins_.resize(size_t{128} * 128);
+  for (size_t a = 0; a < 128; ++a) {
+    const auto read = [&](size_t b) {
+      const char text[] = {static_cast<char>(a), static_cast<char>(b), ' '};
+      Lexer lexer({text, sizeof text}, Folded::no);
+      lexer.start(text);
+      language_.keyword_lex_fn(&lexer, 0);
+      return lexer.at - text;
+    };
+    if (char_of(static_cast<char>(a)) != Char::letter || read(' ') == 0) continue;
+    for (size_t b = 0; b < 128; ++b) keyword_begins_[a * 128 + b] = read(b) > 1;
+  }
   sought_.resize(external_states);
   for (uint32_t state = 1; state < external_states; ++state) {
     const bool* valid =
@@ -163,7 +175,9 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, T
 }
 
 void Tokens::note_keyword(TSStateId state, Token& token) {
-  lexer_.start(text_.data() + token.begin);
+  const char* word = text_.data() + token.begin;
+  if (token.end - token.begin > 1 && !table_.begins_keyword(word[0], word[1])) return;
+  lexer_.start(word);
   token.keyword = language_.keyword_lex_fn(&lexer_, 0);
   if (token.keyword && lexer_.token_end == text_.data() + token.end &&
       (table_.at(state, lexer_.result_symbol) != 0 || reserved(state, lexer_.result_symbol))) {

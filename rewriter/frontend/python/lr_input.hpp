@@ -123,6 +123,11 @@ class Table {
     std::array<TSSymbol, 128> marks{};  // by character
   };
   const Plain& plain(uint32_t lex_state) const { return plain_[lex_state]; }
+  // Whether a keyword may begin with these two characters.
+  bool begins_keyword(char first, char second) const {
+    const auto a = static_cast<uint8_t>(first), b = static_cast<uint8_t>(second);
+    return a >= 128 || b >= 128 || keyword_begins_[a * size_t{128} + b];
+  }
   // What the grammar's scanner may look for, by the state that it is told.
   struct Sought {
     bool in_string = false;  // what stands in a string or ends it
@@ -147,6 +152,7 @@ class Table {
   size_t width_;
   std::vector<uint16_t> entries_;
   std::vector<Plain> plain_;
+  std::vector<bool> keyword_begins_;  // by two characters
   std::vector<Sought> sought_;
 };
 
