@@ -20,11 +20,10 @@ enum class Char : uint8_t { other, blank, letter, digit, mark };
 
 constexpr std::array<Char, 256> kChars = [] {
   std::array<Char, 256> out{};
-  for (int c = 0; c < 26; ++c) {
-    out[static_cast<size_t>('a' + c)] = out[static_cast<size_t>('A' + c)] = Char::letter;
+  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")) {
+    out[static_cast<uint8_t>(c)] = Char::letter;
   }
-  for (int c = 0; c < 10; ++c) out[static_cast<size_t>('0' + c)] = Char::digit;
-  out['_'] = Char::letter;
+  for (const char c : std::string_view("0123456789")) out[static_cast<uint8_t>(c)] = Char::digit;
   out[' '] = out['\t'] = Char::blank;
   for (const char c : Table::kMarks) out[static_cast<uint8_t>(c)] = Char::mark;
   return out;
