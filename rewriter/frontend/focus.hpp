@@ -24,7 +24,8 @@ struct Shown {
     addition  // add one to something and multiply by the sum; these functions can be part of it
   };
   What what = What::object;
-  std::vector<std::string> names;  // last components
+  std::vector<std::string> names;   // last components
+  std::vector<std::string> adders;  // of those that take the number
   uint32_t literal = 0;
 };
 

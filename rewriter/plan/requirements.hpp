@@ -83,6 +83,9 @@ class Requirements {
   std::vector<size_t> ways_to(const graph::Graph& graph, graph::ValueId id) const;
   Draft of_graph(const graph::Graph& graph, graph::ValueId root);
   std::vector<Draft> of_rule(const CompiledRule& rule);
+  using Choices = decltype(CompiledRule::choices)::const_iterator;
+  std::vector<Draft> of_pattern(const CompiledRule& rule, const CompiledPattern& pattern,
+                                Choices first);
   // The values that a match of `root` accounts for.
   static std::vector<graph::ValueId> reachable(const graph::Graph& graph, graph::ValueId root);
   // The last components of all names of an operation.
@@ -99,7 +102,7 @@ class Requirements {
   std::vector<std::string> noted(std::vector<Telling> tellings);
   uint32_t literal(const std::string& text, bool words);
   Clauses clauses(const Draft& draft, bool words);
-  static void keep_smallest(std::vector<Draft>& drafts);
+  static void tidy(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
   const Catalogue& catalogue_;

@@ -93,11 +93,49 @@ class Chooser {
     const Shown& shown = (*focus_.shown)[n];
     std::string_view part = text_.substr(begin, end - begin);
     if (shown.what == Shown::What::addition) {
-      return adds_one(part, shown.names, [&](std::string_view name) { return may_be_own(name); });
+      return adds_one(
+          part, {shown.names, shown.adders, [&](std::string_view name, bool method, bool sum) {
+                   if (!method && !may_be_own(name)) return false;
+                   return defines(part, name) || (sum ? may_compute(name, method, kProducts)
+                                                      : may_compute(name, method, kSums));
+                 }});
     }
     if (made_.empty()) made_.resize(focus_.shown->size());
     if (!made_[n]) made_[n].emplace(text_, outline_, shown.names, resolve_);
     return made_[n]->read_in(part);
+  }
+
+  // Whether a text has a function of its own of that name.
+  static bool defines(std::string_view part, std::string_view name) {
+    return part.find("def " + std::string(name)) != std::string_view::npos;
+  }
+
+  // Whether what a function of the file is given may reach one of these signs, in itself or in what
+  // it names; what is not known to the outline may do anything.
+  static constexpr std::string_view kSums[] = {"+", "add"};
+  static constexpr std::string_view kProducts[] = {"*", "mul", "/", "+", "add"};
+  template <size_t n>
+  bool may_compute(std::string_view name, bool method, const std::string_view (&signs)[n]) {
+    auto named = named_.find(name);
+    if (named == named_.end()) return true;
+    std::vector<size_t> work;
+    each_meant(2 * named->second + (method ? 1 : 0), [&](size_t d) { work.push_back(d); });
+    if (work.empty()) return true;
+    std::unordered_set<size_t> met(work.begin(), work.end());
+    while (!work.empty()) {
+      const size_t d = work.back();
+      work.pop_back();
+      std::string_view body = text(d);
+      for (std::string_view sign : signs) {
+        if (body.find(sign) != std::string_view::npos) return true;
+      }
+      for (size_t other : mentions(d).names) {
+        each_meant(other, [&](size_t next) {
+          if (met.insert(next).second) work.push_back(next);
+        });
+      }
+    }
+    return false;
   }
 
   // Whether a name may be that of a function which a call can be seen through to.

@@ -201,6 +201,24 @@ bool has_left_operand(std::string_view text, size_t at) {
   return std::string_view("(,{:").find(text[before - 1]) == std::string_view::npos;
 }
 
+// Whether an `@` may be a product and no decorator's: that stands first in its line, and what follows
+// it is another decorator or a definition. Between brackets, where neither can stand, it is a product.
+bool multiplies(std::string_view text, size_t at) {
+  if (in_comment(text, at)) return false;
+  size_t line = at;
+  while (line > 0 && blank(text[line - 1])) --line;
+  if (line > 0 && text[line - 1] != '\n' && text[line - 1] != '\r') return true;
+  const Lines lines(text);
+  size_t code_end = 0;
+  size_t next = lines.logical_line(at, &code_end);
+  while (next < text.size() && (space(text[next]) || text[next] == '#')) {
+    next = text[next] == '#' ? lines.next_line(next) : next + 1;
+  }
+  if (next >= text.size()) return true;
+  std::string_view word = first_word(text.substr(next));
+  return text[next] != '@' && word != "def" && word != "async" && word != "class";
+}
+
 // The number that follows, as it is written; empty where it is none.
 std::string_view number_at(std::string_view text, size_t at) {
   while (at < text.size() && blank(text[at])) ++at;
@@ -224,6 +242,10 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
       if (k.parameter == 1 && k.literal != nullptr && comparable(*k.literal)) right = *k.literal;
     }
     for (std::string& text : *texts) {
+      if (text == "@") {
+        out.push_back({std::move(text), "product", multiplies});
+        continue;
+      }
       if (text != "**" && text != "//") {
         out.push_back({std::move(text)});
         continue;
