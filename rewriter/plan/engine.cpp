@@ -263,7 +263,14 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
   }
   if (*unit == nullptr) return nullptr;
   state.parsed = true;
+  count(state, **unit);
   return std::move(*unit);
+}
+
+void Run::count(FileState& state, const Unit& unit) {
+  state.lowered += static_cast<uint64_t>(
+      std::count_if(unit.functions.begin(), unit.functions.end(),
+                    [](const Function& f) { return !f.name.empty() && !f.graph.values.empty(); }));
 }
 
 void Run::plan(size_t i, const std::string& bytes) {
@@ -364,6 +371,7 @@ RunResult Run::collect() {
     FileState& state = states_[i];
     out.files_scanned += state.scanned;
     out.files_parsed += state.parsed;
+    out.functions_lowered += state.lowered;
     std::stable_sort(state.findings.begin(), state.findings.end(),
                      [](const Finding& a, const Finding& b) {
                        return std::pair(a.line, a.column) < std::pair(b.line, b.column);

@@ -424,9 +424,8 @@ std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& ru
   }
   for (; first != rule.choices.end(); ++first) {
     const std::string& hole = first->first;
-    bool used =
-        std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
-                    [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
+    bool used = std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
+                            [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
     if (!used) continue;
     std::vector<Draft> ways;
     for (const CompiledPattern& alternative : first->second) {

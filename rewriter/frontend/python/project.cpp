@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+constexpr int kParts = 64;  // of a qualified name
 
 std::string parent_package(std::string_view module, int levels) {
   std::string out(module);
@@ -466,7 +467,8 @@ std::optional<std::string> Project::resolve(const std::string& qualified, std::s
 
 // `asked`: the names on the way, none of which is looked for twice.
 Project::Meaning Project::resolve(const std::string& qualified, std::set<std::string>& asked) {
-  if (!asked.insert(qualified).second) return {};
+  // A name that grows on the way, `from .c import c` where `c` is compiled, never ends.
+  if (std::ranges::count(qualified, '.') > kParts || !asked.insert(qualified).second) return {};
   // The longest prefix that is a module of the project, short of the whole name.
   for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
        dot = qualified.rfind('.', dot - 1)) {
@@ -481,6 +483,7 @@ Project::Meaning Project::resolve(const std::string& qualified, std::set<std::st
     auto found = m->names.bindings.find(head);
     if (found == m->names.bindings.end()) {
       for (const std::string& star : m->names.stars) {
+        if (!has_module(star)) continue;  // a compiled one: which names it has is not known
         Meaning through = resolve(star + "." + rest, asked);
         if (through.name && *through.name != star + "." + rest) return through;
       }
