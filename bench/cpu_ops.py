@@ -1,4 +1,4 @@
-"""Row-wise operators on the CPU against the torch functions that they replace, in one process.
+"""Row-wise operators and attention on the CPU against the torch functions that they replace, in one process.
 
     PYTHONPATH=runtime/python python bench/cpu_ops.py [--threads N] [--rounds N] [--only TEXT]
 
@@ -38,6 +38,25 @@ def cases():
                 lambda x=x: F.gelu(x, approximate="tanh"),
             )  # fmt: skip
             yield (f"silu {label}", lambda x=x: ext.silu(x), lambda x=x: F.silu(x))
+        for batch, heads, queries, keys, width, kind in ATTENTION:
+            q, k, v = (
+                torch.randn(batch, heads, n, width).to(dtype) for n in (queries, keys, keys)
+            )
+            options = {"is_causal": True} if kind == "causal" else {}
+            if kind == "mask":
+                options["attn_mask"] = torch.rand(batch, 1, 1, keys) < 0.9
+            yield (
+                f"attention {str(dtype)[6:]} {batch}, {heads}, {queries} to {keys}, {width} {kind}",
+                lambda q=q, k=k, v=v, o=options: ext.attention_forward(q, k, v, head_first=True, **o),
+                lambda q=q, k=k, v=v, o=options: F.scaled_dot_product_attention(q, k, v, **o),
+            )
+
+
+# batch, heads, queries, keys, head_dim, what else
+ATTENTION = (
+    (1, 8, 1024, 1024, 64, ""), (2, 4, 256, 256, 128, ""), (1, 8, 1024, 77, 64, ""),
+    (1, 8, 1024, 1024, 64, "causal"), (2, 8, 512, 512, 64, "mask"), (1, 2, 16, 16, 64, ""),
+)  # fmt: skip
 
 
 def seconds(call, calls):
@@ -65,7 +84,7 @@ def main():
             for _ in range(options.rounds):
                 for i, call in enumerate((ours, torchs)):
                     best[i] = min(best[i], seconds(call, calls))
-            print(f"{name:32} {best[0] * 1e6:10.1f} {best[1] * 1e6:10.1f} {best[1] / best[0]:6.2f}",
+            print(f"{name:44} {best[0] * 1e6:10.1f} {best[1] * 1e6:10.1f} {best[1] / best[0]:6.2f}",
                   flush=True)  # fmt: skip
 
 

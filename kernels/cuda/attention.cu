@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kLongest = kUnbounded - 1;
 constexpr std::int64_t kMostBlocks = 0x7fffffff;
-constexpr int kMaxDevices = 64;
 
 // --- parameters ----------------------------------------------------------------------------------
 
@@ -141,15 +140,13 @@ int shared_limit(int device_id) {
 }
 
 // The kernel's limit of shared memory, raised once for each device and thread.
-cudaError_t raise_limit(AttentionKernel kernel, int number, int bytes, int limit) {
+cudaError_t raise_limit(AttentionKernel kernel, int number, int bytes, int limit, int id) {
   thread_local std::array<std::array<int, kMaxDevices>, 4 * kInstances<__half>.size()> raised = {};
-  int id = 0;
-  cudaError_t error = cudaGetDevice(&id);
-  if (error != cudaSuccess) return error;
   int& have = raised[static_cast<std::size_t>(number)][static_cast<std::size_t>(id % kMaxDevices)];
   if (have >= bytes) return cudaSuccess;
   const auto* function = reinterpret_cast<const void*>(kernel);
-  error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
+  cudaError_t error =
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
   if (error == cudaSuccess) {
     error = cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
                                  cudaSharedmemCarveoutMaxShared);
@@ -187,7 +184,7 @@ LaunchStatus launch_mma(const Attention& problem, const AttentionParameters& p, 
                                 : kInstances<__nv_bfloat16>[static_cast<std::size_t>(index)];
   const AttentionKernel kernel = chosen.kernel(with_guards);
   const int bytes = shared_bytes(chosen, problem);
-  error = raise_limit(kernel, 4 * index + (half ? 2 : 0) + (with_guards ? 1 : 0), bytes, limit);
+  error = raise_limit(kernel, 4 * index + (half ? 2 : 0) + (with_guards ? 1 : 0), bytes, limit, id);
   if (error != cudaSuccess) return failed(error);
   return launch_tiles(kernel, p, problem.batch, chosen.rows, 1, chosen.threads, bytes, stream);
 }

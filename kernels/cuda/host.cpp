@@ -9,8 +9,6 @@
 namespace mindiesd::kernels::cuda {
 namespace {
 
-constexpr int kMaxDevices = 64;
-
 thread_local std::string t_error;
 thread_local bool t_no_device = false;  // activate() failed: nothing may run on another device
 

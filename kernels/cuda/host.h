@@ -198,6 +198,9 @@ inline bool aligned_vector(const void* data, DataType type, std::int64_t step, i
   return step != 0 && aligned(operand, 0, nullptr, count);
 }
 
+// Beyond these, devices share what is kept for each.
+constexpr int kMaxDevices = 64;
+
 // What the choice of a configuration needs to know of the current device.
 struct Device {
   int multiprocessors = 0;

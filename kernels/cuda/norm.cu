@@ -4,9 +4,13 @@
 
 #include "kernels/cuda/norm.cuh"
 
+#include <cstdio>
+#include <cstdlib>
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/norm_block.cuh"
 #include "kernels/cuda/norm_rows.cuh"
+#include "kernels/cuda/norm_short.cuh"
 
 namespace mindiesd::kernels::cuda {
 namespace {
@@ -188,8 +192,11 @@ struct RowsPlan {
   int threads = 0;  // of a row
   int groups = 0;   // of a block, each of which has rows of its own
   int turns = 0;
+  int side_by_side = 1;  // rows of a group: above 1 it is norm_short_kernel
 
-  std::int64_t block_rows() const { return std::int64_t{groups} * choice.rows * turns; }
+  std::int64_t block_rows() const {
+    return std::int64_t{groups} * side_by_side * choice.rows * turns;
+  }
 };
 
 // Where it is the faster one, as measured on an H200.
@@ -209,11 +216,18 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
     return RowsPlan{{task.centered, 0, each, 1}, threads, 256 / threads, turns};
   };
   RowsPlan plan;
-  if (task.centered) {
+  if (vectors == 9 || vectors == 10) {
+    plan = {
+        {task.centered, 32, 1, kShortTurns}, 32, kNormRowsWarps, 1, 32 / static_cast<int>(vectors)};
+  } else if (task.centered) {
     if (vectors <= 8) {
       plan = lanes(8, 1, 2, 1);
+    } else if (vectors == 12) {
+      plan = lanes(4, 3, 1, 2);
     } else if (vectors <= 16) {
       plan = lanes(16, 1, 2, vectors == 16 ? 1 : 2);
+    } else if (vectors == 20) {
+      plan = lanes(4, 5, 1, 2);
     } else if (vectors == 32) {
       plan = lanes(32, 1, 2, 1);
     } else if (vectors == 64 && few) {
@@ -228,21 +242,30 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
     }
   } else if (vectors <= 8) {
     plan = lanes(8, 1, 2, 1);
-  } else if (vectors <= 16) {
-    plan = lanes(16, 1, 4, vectors == 16 ? 1 : 2);
+  } else if (vectors == 12) {
+    plan = lanes(4, 3, 1, total < 1000000 ? 1 : 2);
+  } else if (vectors == 20) {
+    plan = lanes(4, 5, 1, 2);
+  } else if (vectors < 16) {
+    plan = lanes(16, 1, 4, 2);
+  } else if (vectors == 16) {
+    plan = lanes(4, 4, 1, 1);
   } else if (vectors < 32) {
     plan = lanes(32, 1, 4, 2);
   } else if (vectors == 32) {
-    plan = lanes(16, 2, 2, 1);
+    plan = lanes(8, 4, 1, 1);
   } else if (vectors > 48 && vectors <= 64) {
     plan = lanes(32, 2, 1, few ? 1 : 2);
   } else if (vectors > 80 && vectors <= 96) {
     plan = lanes(32, 3, 1, few ? 1 : 2);
   } else if (vectors > 112 && vectors <= 128) {
     plan = lanes(32, 4, 1, 1);
+  } else if (vectors > 128 && vectors <= 160) {
+    plan = lanes(32, 5, 1, 2);
+    plan.groups = 4;
   } else if (vectors == 192 || vectors == 384) {
     plan = warps(3, 2);
-  } else if (vectors == 512) {
+  } else if (vectors == 512 || (vectors == 1024 && total < 8000000)) {
     plan = warps(4, 2);
   }
   if (plan.turns == 0) return {};
@@ -254,14 +277,12 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
   return plan;
 }
 
-LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vectors,
-                      const Rows<kNormOperands>& rows,
-                      const std::array<std::int64_t, kNormOperands>& offsets,
-                      const NormParameters& like, const Device& device, void* stream) {
+// Of norm_rows_kernel and those like it.
+NormRowsParameters rows_parameters(const Task& task, int turns, std::int64_t vectors,
+                                   const Rows<kNormOperands>& rows,
+                                   const std::array<std::int64_t, kNormOperands>& offsets,
+                                   const NormParameters& like) {
   const DataType type = task.operands[kInput].type;
-  const NormRowsKernel kernel = type == DataType::kBFloat16
-                                    ? norm_rows_kernel_for<__nv_bfloat16>(plan.choice)
-                                    : norm_rows_kernel_for<__half>(plan.choice);
   const int inner = rows.rank - 1;
   const auto place = [&](NormOperand o) {
     return advance(task.operands[o].data, type, offsets[o]);
@@ -282,16 +303,81 @@ LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vecto
   p.scale_outer = outer_step(kScale);
   p.shift_outer = outer_step(kShift);
   p.rows = static_cast<std::uint32_t>(rows.sizes[inner]);
-  p.turns = static_cast<std::uint32_t>(plan.turns);
+  p.turns = static_cast<std::uint32_t>(turns);
   p.vectors = static_cast<int>(vectors);
   p.eps = like.eps;
   p.per_width = like.per_width;
   p.one_plus = like.one_plus;
   p.rounded = like.normalized != DataType::kFloat32;
+  return p;
+}
+
+LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vectors,
+                      const Rows<kNormOperands>& rows,
+                      const std::array<std::int64_t, kNormOperands>& offsets,
+                      const NormParameters& like, const Device& device, void* stream) {
+  const DataType type = task.operands[kInput].type;
+  const bool brain = type == DataType::kBFloat16;
+  const NormRowsChoice& choice = plan.choice;
+  const int row_vectors = static_cast<int>(vectors);
+  const NormRowsKernel kernel =
+      plan.side_by_side > 1
+          ? (brain ? norm_short_kernel_for<__nv_bfloat16>(choice.centered, row_vectors)
+                   : norm_short_kernel_for<__half>(choice.centered, row_vectors))
+      : brain ? norm_rows_kernel_for<__nv_bfloat16>(choice)
+              : norm_rows_kernel_for<__half>(choice);
+  const int inner = rows.rank - 1;
+  const NormRowsParameters p = rows_parameters(task, plan.turns, vectors, rows, offsets, like);
   const dim3 grid(static_cast<unsigned>(ceil_div(p.rows, plan.block_rows())),
                   inner == 0 ? 1U : static_cast<unsigned>(rows.sizes[0]));
   const dim3 block(static_cast<unsigned>(plan.threads), static_cast<unsigned>(plan.groups));
   return launch(kernel, grid, block, 0, device, stream, p);
+}
+
+// The block with a branch over many rows; false where norm_block_kernel does not take it.
+bool run_block(const Task& task, std::int64_t vectors, const Rows<kNormOperands>& rows,
+               const std::array<std::int64_t, kNormOperands>& offsets, const NormParameters& like,
+               const Device& device, void* stream, LaunchStatus* status) {
+  const DataType type = task.operands[kInput].type;
+  const int inner = rows.rank - 1;
+  if (!task.centered || bytes_of(type) != 2 || rows.rank > 2) return false;
+  for (const NormOperand o : {kGate, kScale, kShift}) {
+    if (rows.strides[o][inner] != 0) return false;
+  }
+  // As measured on an H200; the other widths' blocks are faster a row at a time.
+  constexpr int kTurns = 2;
+  const std::int64_t threads = vectors / kBlockVectors;
+  if (vectors % kBlockVectors != 0 || (threads != 64 && threads != 128 && threads != 256)) {
+    return false;
+  }
+  const unsigned groups = static_cast<unsigned>(256 / threads);
+  const std::int64_t own = rows.sizes[inner], outer = rows.count() / own;
+  const std::int64_t block_rows = std::int64_t{groups} * kTurns;
+  if (ceil_div(own, block_rows) * outer < std::int64_t{3} * device.multiprocessors) return false;
+  if (outer > 1 && (own < 8 * block_rows || outer > 65535)) return false;
+  NormBlockParameters p;
+  p.rows = rows_parameters(task, kTurns, vectors, rows, offsets, like);
+  const auto place = [&](NormOperand o) {
+    return advance(task.operands[o].data, type, offsets[o]);
+  };
+  const auto step = [&](NormOperand o, int dim) {
+    return dim < 0 ? 0 : rows.strides[o][dim] * bytes_of(type);
+  };
+  p.branch = place(kBranch);
+  p.gate = place(kGate);
+  p.sum = place(kSum);
+  p.branch_row = step(kBranch, inner);
+  p.sum_row = step(kSum, inner);
+  p.branch_outer = step(kBranch, inner - 1);
+  p.sum_outer = step(kSum, inner - 1);
+  p.gate_outer = step(kGate, inner - 1);
+  const NormBlockKernel kernel = type == DataType::kBFloat16
+                                     ? norm_block_kernel_for<__nv_bfloat16>()
+                                     : norm_block_kernel_for<__half>();
+  const dim3 grid(static_cast<unsigned>(ceil_div(own, block_rows)), static_cast<unsigned>(outer));
+  *status =
+      launch(kernel, grid, dim3(static_cast<unsigned>(threads), groups), 0, device, stream, p);
+  return true;
 }
 
 LaunchStatus run(Task task, void* stream) {
@@ -340,6 +426,11 @@ LaunchStatus run(Task task, void* stream) {
     if (!choice.general && !branches) {
       const RowsPlan plan = rows_plan(task, vectors, rows, *device);
       if (plan.turns > 0) return run_rows(task, plan, vectors, rows, offsets, p, *device, stream);
+    }
+    LaunchStatus status;
+    if (!choice.general && branches &&
+        run_block(task, vectors, rows, offsets, p, *device, stream, &status)) {
+      return status;
     }
     const auto place = [&](NormOperand o) {
       return advance(task.operands[o].data, task.operands[o].type, offsets[o]);

@@ -1,11 +1,15 @@
-// Instances of norm.cuh for __nv_bfloat16.
+// Instances of norm.cuh, norm_block.cuh, norm_rows.cuh and norm_short.cuh for __nv_bfloat16.
 
 #include "kernels/cuda/norm.cuh"
+#include "kernels/cuda/norm_block.cuh"
 #include "kernels/cuda/norm_rows.cuh"
+#include "kernels/cuda/norm_short.cuh"
 
 namespace mindiesd::kernels::cuda {
 
 MINDIESD_NORM_INSTANCES(__nv_bfloat16)
 MINDIESD_NORM_ROWS_INSTANCES(__nv_bfloat16)
+MINDIESD_NORM_SHORT_INSTANCES(__nv_bfloat16)
+MINDIESD_NORM_BLOCK_INSTANCES(__nv_bfloat16)
 
 }  // namespace mindiesd::kernels::cuda

@@ -268,15 +268,21 @@ NormRowsKernel norm_rows_kernel_for(const NormRowsChoice& choice);
   template <>                                                            \
   NormRowsKernel norm_rows_kernel_for<T>(const NormRowsChoice& choice) { \
     switch (choice.key()) {                                              \
+      MINDIESD_NORM_ROWS_CASE(T, false, 4, 3, 1)                         \
+      MINDIESD_NORM_ROWS_CASE(T, false, 4, 4, 1)                         \
+      MINDIESD_NORM_ROWS_CASE(T, false, 4, 5, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, false, 8, 1, 2)                         \
+      MINDIESD_NORM_ROWS_CASE(T, false, 8, 4, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, false, 16, 1, 4)                        \
-      MINDIESD_NORM_ROWS_CASE(T, false, 16, 2, 2)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 1, 4)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 2, 1)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 3, 1)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 4, 1)                        \
+      MINDIESD_NORM_ROWS_CASE(T, false, 32, 5, 1)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 0, 3, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, false, 0, 4, 1)                         \
+      MINDIESD_NORM_ROWS_CASE(T, true, 4, 3, 1)                          \
+      MINDIESD_NORM_ROWS_CASE(T, true, 4, 5, 1)                          \
       MINDIESD_NORM_ROWS_CASE(T, true, 8, 1, 2)                          \
       MINDIESD_NORM_ROWS_CASE(T, true, 16, 1, 2)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 1, 2)                         \

@@ -10,68 +10,11 @@
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/rotary_heads.cuh"
+#include "kernels/cuda/rotary_host.h"
 #include "kernels/cuda/rotary_packed.cuh"
 
 namespace mindiesd::kernels::cuda {
 namespace {
-
-// An operand of the operation with its rows split in two: `outer` ones and `inner` ones, the latter
-// along one dimension: the heads of a norm over all heads, or rows that share their table row.
-struct Split {
-  RowSpace outer;
-  std::int64_t inner = 1;
-  RowOperand operands[kRotaryOperands];        // strides of the outer dimensions
-  std::int64_t strides[kRotaryOperands] = {};  // of the inner one
-  std::int64_t matrix_row = 0, matrix_column = 0;
-  const void* weight = nullptr;
-  DataType weight_type = DataType::kFloat32;
-  std::int64_t weight_step = 1;
-
-  std::array<const RowOperand*, kRotaryOperands> pointers() const {
-    return {&operands[0], &operands[1], &operands[2], &operands[3]};
-  }
-};
-
-// `dim` < 0: no inner dimension.
-Split split_at(const RotaryQk& problem, int which, int dim) {
-  const Rotary& rotary = problem.operands[which];
-  Split split;
-  split.operands[kRotaryInput] = rotary.input;
-  split.operands[kRotaryOutput] = rotary.output;
-  split.operands[kRotaryCos] = rotary.has_matrix ? rotary.matrix : rotary.cos;
-  split.operands[kRotarySin] = rotary.has_matrix ? rotary.matrix : rotary.sin;
-  split.matrix_row = rotary.matrix_row;
-  split.matrix_column = rotary.matrix_column;
-  split.weight = problem.weight[which];
-  split.weight_type = problem.weight_type[which];
-  split.weight_step = problem.weight_step[which];
-  for (int d = 0; d < rotary.rows.rank; ++d) {
-    if (d == dim) {
-      split.inner = rotary.rows.sizes[d];
-      for (int o = 0; o < kRotaryOperands; ++o) split.strides[o] = split.operands[o].strides[d];
-      continue;
-    }
-    const int to = split.outer.rank++;
-    split.outer.sizes[to] = rotary.rows.sizes[d];
-    // `to` is not above d, so strides still to be read are not overwritten.
-    for (RowOperand& operand : split.operands) operand.strides[to] = operand.strides[d];
-  }
-  return split;
-}
-
-// The dimension along which the tables repeat, the innermost one of the input; -1: none.
-int shared_dim(const Rotary& rotary) {
-  const RowOperand& cos = rotary.has_matrix ? rotary.matrix : rotary.cos;
-  const RowOperand& sin = rotary.has_matrix ? rotary.matrix : rotary.sin;
-  int best = -1;
-  for (int d = 0; d < rotary.rows.rank; ++d) {
-    if (rotary.rows.sizes[d] == 1 || cos.strides[d] != 0 || sin.strides[d] != 0) continue;
-    if (best < 0 || std::llabs(rotary.input.strides[d]) < std::llabs(rotary.input.strides[best])) {
-      best = d;
-    }
-  }
-  return best;
-}
 
 // --- the plain kernel ----------------------------------------------------------------------------
 
@@ -160,7 +103,6 @@ __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ Plai
   }
 }
 
-using RotaryRows = Rows<kRotaryOperands>;
 using Offsets = std::array<std::int64_t, kRotaryOperands>;
 
 LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device, void* stream) {
@@ -195,80 +137,6 @@ LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device,
 }
 
 // --- the vectorised kernels ----------------------------------------------------------------------
-
-struct Form {
-  DataType type;
-  int bytes;  // of a vector
-  bool neighbours;
-  Table table;
-  bool packed = false;  // rotary_packed_kernel: pairs in vectors of 8 bytes, results in ones of 16
-};
-
-DataType table_type(const Rotary& rotary) {
-  return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
-}
-
-// How the operands of all rotations can be read in vectors of `bytes`; false: not at all.
-bool form_of(const RotaryQk& problem, int bytes, Form* form) {
-  const Rotary& first = problem.operands[0];
-  form->type = first.input.type;
-  form->bytes = bytes;
-  form->neighbours = first.interleaved || first.has_matrix;
-  form->table = first.has_matrix          ? Table::kMatrix
-                : first.half_width_tables ? Table::kHalf
-                                          : Table::kFull;
-  if (bytes == 8 && (form->neighbours || form->type == DataType::kFloat32)) return false;
-  const auto takes = [&](DataType type) {
-    return type == form->type || type == DataType::kFloat32;
-  };
-  const std::int64_t count = bytes / bytes_of(form->type);
-  const std::int64_t pairs = form->neighbours ? count / 2 : count;  // of a unit
-  if (first.width % (2 * pairs) != 0 || first.width > (1 << 20)) return false;
-  for (int i = 0; i < problem.count; ++i) {
-    const Rotary& rotary = problem.operands[i];
-    const bool dense = rotary.input.step == 1 && rotary.output.step == 1;
-    if (!dense || rotary.input.type != form->type) return false;
-    if (rotary.output.type != first.output.type) return false;
-    if (!takes(rotary.output.type) || !takes(table_type(rotary))) return false;
-    if (!aligned(rotary.input, rotary.rows, static_cast<int>(count))) return false;
-    if (!aligned(rotary.output, rotary.rows, static_cast<int>(count))) return false;
-    if (problem.norm != NormSpan::kNone && problem.weight[i] != nullptr &&
-        !(takes(problem.weight_type[i]) &&
-          aligned_vector(problem.weight[i], problem.weight_type[i], problem.weight_step[i],
-                         static_cast<int>(count)))) {
-      return false;
-    }
-    if (rotary.has_matrix) {
-      RowOperand flat = rotary.matrix;
-      const bool dense_matrix =
-          flat.step == 4 && rotary.matrix_row == 2 && rotary.matrix_column == 1;
-      flat.step = 1;
-      if (!dense_matrix || !aligned(flat, rotary.rows, static_cast<int>(4 * pairs))) return false;
-      continue;
-    }
-    if (rotary.cos.type != rotary.sin.type) return false;
-    if (rotary.cos.step == 2 && rotary.sin.step == 2) {
-      bool one_table = rotary.half_width_tables && form->neighbours &&
-                       rotary.sin.data == advance(rotary.cos.data, rotary.cos.type, 1);
-      for (int d = 0; d < rotary.rows.rank; ++d) {
-        one_table = one_table && rotary.cos.strides[d] == rotary.sin.strides[d];
-      }
-      RowOperand flat = rotary.cos;
-      flat.step = 1;
-      if (!one_table || !aligned(flat, rotary.rows, static_cast<int>(2 * pairs))) return false;
-      form->table = Table::kComplex;
-      continue;
-    }
-    if (form->table == Table::kComplex) return false;
-    if (rotary.cos.step != 1 || rotary.sin.step != 1) return false;
-    const int values =
-        static_cast<int>(form->neighbours && form->table == Table::kFull ? 2 * pairs : pairs);
-    if (!aligned(rotary.cos, rotary.rows, values) || !aligned(rotary.sin, rotary.rows, values)) {
-      return false;
-    }
-  }
-  return true;
-}
 
 std::int64_t units_of(std::int64_t width, const Form& form) {
   return width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
@@ -512,6 +380,9 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
   Form form;
   LaunchStatus status = LaunchStatus::kOk;
   if (packed(present, &form)) return run_rows(present, form, *device, stream);
+  if (present.norm == NormSpan::kRow && run_staged(present, *device, stream, &status)) {
+    return status;
+  }
   // Rotations of halves after a norm of their row: see rotary_kernel_of.
   const bool short_vectors = present.norm == NormSpan::kRow && !present.operands[0].interleaved &&
                              !present.operands[0].has_matrix &&

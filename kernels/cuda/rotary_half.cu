@@ -1,13 +1,16 @@
-// Instances of rotary.cuh, rotary_heads.cuh and rotary_packed.cuh for __half.
+// Instances of rotary.cuh, rotary_heads.cuh, rotary_packed.cuh and
+// rotary_staged.cuh for __half.
 
 #include "kernels/cuda/rotary.cuh"
 #include "kernels/cuda/rotary_heads.cuh"
 #include "kernels/cuda/rotary_packed.cuh"
+#include "kernels/cuda/rotary_staged.cuh"
 
 namespace mindiesd::kernels::cuda {
 
 MINDIESD_ROTARY_INSTANCES(__half)
 MINDIESD_ROTARY_HEADS_INSTANCES(__half)
 MINDIESD_ROTARY_PACKED_INSTANCES(__half)
+MINDIESD_ROTARY_STAGED_INSTANCES(__half)
 
 }  // namespace mindiesd::kernels::cuda

@@ -51,6 +51,8 @@ void Graph::derive() const {
   if (users_ready_) return;
   users_ready_ = true;
   ranks_.clear();
+  ranks_read_.clear();
+  rank_asked_.reset();
   live_.assign(values.size(), false);
   users_.assign(values.size(), {});
   statement_use_.assign(values.size(), false);
@@ -103,6 +105,17 @@ std::vector<Rank>& Graph::ranks() const {
   derive();
   ranks_.resize(values.size());
   return ranks_;
+}
+
+std::vector<Rank>& Graph::ranks_read() const {
+  derive();
+  ranks_read_.resize(values.size());
+  return ranks_read_;
+}
+
+std::optional<std::set<ValueId>>& Graph::rank_asked() const {
+  derive();
+  return rank_asked_;
 }
 
 const std::vector<bool>& Graph::live() const {

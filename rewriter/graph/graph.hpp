@@ -126,6 +126,8 @@ class Graph {
   std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
+  // Reads of attributes that hold a number, whoever stores them.
+  std::set<ValueId> numbers;
   // Calls of a private method that were seen through, and the class that defines it: true as long
   // as no class of another file overrides it.
   std::map<ValueId, std::string> methods_seen;
@@ -152,12 +154,17 @@ class Graph {
   // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
   bool used_by_statement(ValueId id) const;
   void forget_derived() { users_ready_ = false; }
-  // Kept for whoever works them out (match/facts.hpp: rank_of), by value.
+  // Kept for whoever works them out (match/facts.hpp: rank_of), by value: the ranks, and those that
+  // the readers of a value show.
   std::vector<Rank>& ranks() const;
+  std::vector<Rank>& ranks_read() const;
+  // The values whose rank a condition asks for; nullopt until somebody has worked them out.
+  std::optional<std::set<ValueId>>& rank_asked() const;
   // Values from this one on are taken back.
   void forget_layers(ValueId from) {
     instances.erase(instances.lower_bound(from), instances.end());
     elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
+    numbers.erase(numbers.lower_bound(from), numbers.end());
   }
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
@@ -193,7 +200,8 @@ class Graph {
   mutable std::vector<bool> live_;
   mutable std::vector<std::vector<ValueId>> users_;
   mutable std::vector<bool> statement_use_;
-  mutable std::vector<Rank> ranks_;
+  mutable std::vector<Rank> ranks_, ranks_read_;
+  mutable std::optional<std::set<ValueId>> rank_asked_;
   mutable std::vector<std::pair<ValueId, DefinitionId>> definers_;  // ascending
   mutable std::map<std::string, uint32_t, std::less<>> name_numbers_;
 };

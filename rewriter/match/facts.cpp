@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/match/rank_parts.hpp"
 #include "rewriter/text/bounds.hpp"
 
 namespace refit {
@@ -17,7 +18,6 @@ using graph::ValueId;
 namespace {
 
 constexpr int kSizeParts = 256;  // parts that the sizes of one view are put together from
-constexpr int kSlices = 4;       // slices of slices whose readers are asked for a rank
 
 class Ranks {
  public:
@@ -45,7 +45,7 @@ class Ranks {
       }
       work.pop_back();
       auto result = compute(id);
-      if (!result) result = unpacked(id);
+      if (!result) result = rank_read(g_, id);
       ranks[id] = {graph::Rank::State::known, result};
     }
     return ranks[start].axes;
@@ -59,6 +59,7 @@ class Ranks {
 
   std::optional<int> compute(ValueId id) {
     const Value& v = g_[id];
+    if (g_.numbers.contains(id)) return 0;
     if (v.kind == Kind::phi) {
       auto a = operand(v.operands[1]), b = operand(v.operands[2]);
       // One branch speaks for its sibling: both feed the same code.
@@ -77,19 +78,14 @@ class Ranks {
       if (whole.kind == Kind::op && whole.op->axes == AxisKind::split) {
         auto r = operand(whole.operands[0]);
         if (!r) return r;
-        // unbind drops the axis, chunk and split keep it: whether the callee says by how much.
-        bool drops = std::none_of(whole.op->parameters.begin(), whole.op->parameters.end(),
-                                  [](const Parameter& p) {
-                                    return p.name == "chunks" || p.name.starts_with("split_size") ||
-                                           p.name == "sections" || p.name.starts_with("indices");
-                                  });
-        return drops ? *r - 1 : *r;
+        return drops_axis(*whole.op) ? *r - 1 : *r;
       }
       return std::nullopt;
     }
     if (v.kind == Kind::index) {
       auto whole = operand(v.operands[0]);
-      auto dropped = axes_dropped(v.operands[1]);
+      auto dropped = axes_dropped(g_, v.operands[1]);
+      if (is_shape(g_, v.operands[0]) && dropped == 1) return 0;  // one size
       return whole && dropped ? std::optional(*whole - *dropped) : std::nullopt;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
@@ -176,23 +172,22 @@ class Ranks {
     }
   }
 
-  // How many sizes are written one by one, `*x.shape[:2]` among them where `shapes` may be asked:
-  // that is a rank.
-  std::optional<int> sizes(ValueId id, bool shapes = true) {
+  // How many sizes are written one by one, `*x.shape[:2]` among them: that is a rank.
+  std::optional<int> sizes(ValueId id) {
     if (id == kNone) return std::nullopt;
     const Value& v = g_[id];
     if (v.kind != Kind::tuple && v.kind != Kind::list) return std::nullopt;
     // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
     if (v.operands.size() == 1 && g_[v.operands[0]].kind != Kind::literal &&
         g_[v.operands[0]].kind != Kind::starred) {
-      return part_of_sizes(v.operands[0], shapes);
+      return part_of_sizes(v.operands[0]);
     }
-    return part_of_sizes(id, shapes);
+    return part_of_sizes(id);
   }
 
   // How many sizes a sequence of them has: one that is written out, a shape, a slice of one, or two
   // of them joined.
-  std::optional<int> part_of_sizes(ValueId whole, bool shapes) {
+  std::optional<int> part_of_sizes(ValueId whole) {
     int count = 0, steps = 0;
     std::vector<ValueId> work{whole};
     while (!work.empty()) {
@@ -206,7 +201,6 @@ class Ranks {
       if (v.kind == Kind::tuple || v.kind == Kind::list) {
         for (ValueId item : v.operands) {
           const bool several = g_[item].kind == Kind::starred;
-          if (several && !shapes) return std::nullopt;
           if (several) work.push_back(g_[item].operands[0]);
           count += several ? 0 : 1;
         }
@@ -216,7 +210,7 @@ class Ranks {
         work.insert(work.end(), v.operands.begin(), v.operands.end());
         continue;
       }
-      auto some = shapes ? sizes_of_shape(id) : std::nullopt;
+      auto some = sizes_of_shape(id);
       if (!some) return std::nullopt;
       count += *some;
     }
@@ -226,8 +220,8 @@ class Ranks {
   // How many sizes `x.shape` or a slice of it has.
   std::optional<int> sizes_of_shape(ValueId id) const {
     const Value& v = g_[id];
-    if (is_shape(id)) return operand(v.operands[0]);
-    if (v.kind != Kind::index || !is_shape(v.operands[0])) return std::nullopt;
+    if (is_shape(g_, id)) return operand(v.operands[0]);
+    if (v.kind != Kind::index || !is_shape(g_, v.operands[0])) return std::nullopt;
     const Value& slice = g_[v.operands[1]];
     auto rank = operand(g_[v.operands[0]].operands[0]);
     if (!rank || slice.kind != Kind::slice || slice.operands[2] != kNone) return std::nullopt;
@@ -243,35 +237,6 @@ class Ranks {
     return std::max(0, *end - *begin);
   }
 
-  // `x.shape`, `x.size()`.
-  bool is_shape(ValueId id) const {
-    const Value& v = g_[id];
-    return (v.kind == Kind::attribute && v.text == "shape") ||
-           (v.kind == Kind::op && v.op->axes == AxisKind::query && v.op->id.ends_with("size") &&
-            !v.operands.empty() && (v.operands.size() < 2 || v.operands[1] == kNone));
-  }
-
-  // By how many axes `x[subscripts]` has fewer than x; nullopt where a subscript may be a tensor.
-  std::optional<int> axes_dropped(ValueId subscripts) const {
-    const Value& at = g_[subscripts];
-    std::vector<ValueId> parts =
-        at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
-    int dropped = 0;
-    for (ValueId part : parts) {
-      const Value& p = g_[part];
-      if (p.kind == Kind::slice) continue;
-      if (p.kind != Kind::literal) return std::nullopt;
-      if (p.literal.kind == Literal::Kind::integer) {
-        ++dropped;
-      } else if (p.literal.kind == Literal::Kind::none) {
-        --dropped;
-      } else if (p.literal.kind != Literal::Kind::symbol) {
-        return std::nullopt;
-      }
-    }
-    return dropped;
-  }
-
   // A parameter that names an axis, counted from the front.
   std::optional<int> axis(ValueId id, std::string_view parameter, std::optional<int> rank) const {
     if (!rank) return std::nullopt;
@@ -284,44 +249,6 @@ class Ranks {
     if (!given || given->kind != Literal::Kind::integer) return std::nullopt;
     auto axis = static_cast<int>(given->integer);
     return axis < 0 ? axis + *rank : axis;
-  }
-
-  // `b, n, s, d = x.shape` shows the rank of x, and so does a pattern that takes it apart, a
-  // permutation of all its axes, a callee that takes tensors of one rank alone; and what is read
-  // so of a slice of it.
-  std::optional<int> unpacked(ValueId id, int depth = 0) {
-    for (ValueId user : g_.users(id)) {
-      const Value& u = g_[user];
-      bool first = u.kind == Kind::op && !u.operands.empty() && u.operands[0] == id;
-      if (first && u.axes > 0) return u.axes;
-      if (first && u.op->rank && !u.op->is_class) return u.op->rank;
-      if (first && u.op->axes == AxisKind::permute) {
-        if (auto n = sizes(u.operands.size() > 1 ? u.operands[1] : kNone, false)) return n;
-      }
-      if (u.kind == Kind::index && u.operands[0] == id) {
-        if (depth == kSlices) {
-          reached(Bound::rank_slices, u.range.begin);
-          continue;
-        }
-        auto dropped = axes_dropped(u.operands[1]);
-        auto part = dropped ? unpacked(user, depth + 1) : std::nullopt;
-        if (part) return *part + *dropped;
-      }
-      if (u.kind == Kind::op && u.op->axes == AxisKind::pattern && u.operands[0] == id) {
-        auto text = literal_of(g_, g_.argument(user, "pattern"));
-        if (text && text->kind == Literal::Kind::string) {
-          if (auto pattern = parse_axis_pattern(text->text)) {
-            return static_cast<int>(pattern->from.size());
-          }
-        }
-      }
-      if (!is_shape(user)) continue;
-      for (ValueId part : g_.users(user)) {
-        const Value& p = g_[part];
-        if (p.kind == Kind::element && p.count > 0) return p.count;
-      }
-    }
-    return std::nullopt;
   }
 
   const Graph& g_;

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "rewriter/match/facts.hpp"
+#include "rewriter/match/rank_parts.hpp"
 #include "rewriter/text/bounds.hpp"
 
 namespace refit {
@@ -49,14 +50,6 @@ class Walk {
 
 bool numeric(const Literal& literal) {
   return literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::real;
-}
-
-// `x.shape` or `x.size()`.
-bool is_shape(const Graph& g, ValueId id) {
-  const Value& v = g[id];
-  if (v.kind == Kind::attribute) return v.text == "shape";
-  return v.kind == Kind::op && v.op->axes == AxisKind::query && v.op->id.ends_with(".size") &&
-         (v.operands.size() < 2 || v.operands[1] == kNone);
 }
 
 // One entry of a shape.

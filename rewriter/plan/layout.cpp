@@ -378,7 +378,7 @@ class Absorber {
     }
     std::vector<ValueId> readers = g_.users(id);
     for (ValueId user : readers) {
-      if (unwritten(user) || gone_.contains(user) || store_target(user, readers)) continue;
+      if (unwritten(g_, user) || gone_.contains(user) || store_target(user, readers)) continue;
       if (ValueId call = changes(user); call != kNone) {
         if (!as_operand(id, call)) return no(name + " is passed twice");
         continue;
@@ -414,7 +414,7 @@ class Absorber {
       case Kind::list:
       case Kind::tuple: {
         for (ValueId reader : g_.users(user)) {
-          if (unwritten(reader)) continue;
+          if (unwritten(g_, reader)) continue;
           const Value& r = g_[reader];
           if (r.kind != Kind::op || r.op->axes != AxisKind::concat || r.operands[0] != user ||
               !enter(reader, flip, name)) {
@@ -493,53 +493,11 @@ class Absorber {
     return enter(user, part, name);
   }
 
-  // A reader that the order of axes does not concern, or that asks for the size of one.
+  // A reader that the order of axes does not concern, or that asks for sizes.
   bool neutral(ValueId user, ValueId of, const Flip& flip) {
-    const Value& u = g_[user];
-    if (u.kind == Kind::attribute) {
-      if (u.text == "dtype" || u.text == "device" || u.text == "ndim") return true;
-      return u.text == "shape" && sizes_follow(user, flip);
-    }
-    if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != of) return false;
-    if (u.op->id == "operator.is_" || u.op->id == "operator.is_not") return true;
-    if (u.op->axes != AxisKind::query) return false;
-    if (u.op->axis.empty()) {
-      return u.op->id.ends_with("dtype") || u.op->id.ends_with("device") ||
-             u.op->id.ends_with("dim") || u.op->id.ends_with("numel");
-    }
-    auto axis = axis_of(g_, user, flip.rank);
-    if (!axis) return false;
-    if (flip.has(*axis)) exchange(user, flip);
-    return true;
-  }
-
-  bool sizes_follow(ValueId shape, const Flip& flip) {
-    for (ValueId user : g_.users(shape)) {
-      if (unwritten(user)) continue;
-      const Value& u = g_[user];
-      if (u.kind != Kind::index) return false;
-      auto axis = integer_of(g_, u.operands[1]);
-      if (!axis) return false;
-      if (*axis < 0) *axis += flip.rank;
-      if (*axis < 0 || *axis >= flip.rank) return false;
-      if (flip.has(*axis)) exchange(user, flip);
-    }
-    return !g_.used_by_statement(shape);
-  }
-
-  // A value that only the graph knows, and nothing that is written out reads: what is written runs,
-  // whether its result is read or not.
-  bool unwritten(ValueId id) const {
-    std::vector<ValueId> work{id};
-    std::set<ValueId> seen;
-    while (!work.empty()) {
-      ValueId at = work.back();
-      work.pop_back();
-      if (!seen.insert(at).second) continue;
-      if (g_.live()[at] || g_[at].range.size() != 0) return false;
-      for (ValueId user : g_.users(at)) work.push_back(user);
-    }
-    return true;
+    auto sizes = named_sizes(g_, user, of, flip);
+    for (ValueId read : sizes.value_or(std::vector<ValueId>{})) exchange(read, flip);
+    return sizes.has_value();
   }
 
   // `x[…]` on the left of a store, which the store speaks for.
@@ -566,7 +524,7 @@ class Absorber {
   void drop_copy(ValueId transpose) {
     std::vector<ValueId> readers;
     for (ValueId user : g_.users(transpose)) {
-      if (!unwritten(user)) readers.push_back(user);
+      if (!unwritten(g_, user)) readers.push_back(user);
     }
     if (readers.size() == 1 && !g_.used_by_statement(transpose) &&
         g_[readers[0]].kind == Kind::op && g_[readers[0]].op->axes == AxisKind::contiguous &&

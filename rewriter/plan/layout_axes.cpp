@@ -123,13 +123,6 @@ bool whole_axis(const Graph& g, ValueId subscripts, int axis, int rank) {
   return true;
 }
 
-bool drops_axis(const Operation& op) {
-  return std::none_of(op.parameters.begin(), op.parameters.end(), [](const Parameter& p) {
-    return p.name == "chunks" || p.name.starts_with("split_size") || p.name.ends_with("sections") ||
-           p.name.starts_with("indices");
-  });
-}
-
 std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole) {
   auto place = [&](int axis) {
     auto at = std::find(axes.begin(), axes.end(), axis);

@@ -10,6 +10,7 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
+#include "rewriter/match/rank_parts.hpp"
 
 namespace refit {
 
@@ -36,9 +37,6 @@ std::optional<std::vector<int>> indexed_axes(const graph::Graph& g, graph::Value
 // Whether the subscript for an axis of a value with `rank` axes keeps it whole.
 bool whole_axis(const graph::Graph& g, graph::ValueId subscripts, int axis, int rank);
 
-// Whether a split takes the axis away (unbind) or leaves a shorter one (chunk).
-bool drops_axis(const Operation& op);
-
 // The axes of a part when those of the whole are mapped by `axes`; nullopt where one of them is not
 // in the part.
 std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole);
@@ -47,6 +45,16 @@ std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole);
 // other values do not; kNone for none.
 graph::ValueId uneven_turn(const graph::Graph& g, const std::set<graph::ValueId>& gone,
                            const std::vector<Exchange>& exchanged);
+
+// A value that only the graph knows, and nothing that is written out reads: what is written runs,
+// whether its result is read or not.
+bool unwritten(const graph::Graph& g, graph::ValueId id);
+
+// Of a reader that takes no notice of the order of the axes, but perhaps of their sizes: what names
+// one of the two that change places, `x.size(1)`, `x.shape[1]`, an unpacked `x.shape`. nullopt
+// where it takes notice.
+std::optional<std::vector<graph::ValueId>> named_sizes(const graph::Graph& g, graph::ValueId user,
+                                                       graph::ValueId of, const Flip& flip);
 
 // Whether a call after `copy` and before `end` takes what the copy was made of, or an attribute of
 // it.

@@ -24,7 +24,6 @@ enum class Bound : uint8_t {
   normal_form,     // rewrites of one value by the isomorphisms
   fed_values,      // values behind an anchor's operand
   branch_values,   // of a callee that differs from branch to branch
-  rank_slices,     // slices of slices whose readers show a rank
   retries,         // recognised computations of one file that are tried singly
   rounds,          // times that a file's new text is planned again
   same_values,     // pairs of values that are compared

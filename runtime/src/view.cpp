@@ -12,7 +12,7 @@ using kernels::DataType;
 
 namespace {
 
-std::string text(std::int64_t value) { return std::to_string(value); }
+[[gnu::cold]] std::string text(std::int64_t value) { return std::to_string(value); }
 
 // The bytes that a view touches, relative to its data pointer: [low, high).
 struct Extent {
@@ -97,6 +97,8 @@ bool provably_apart(const View& a, const View& b) {
 }
 
 }  // namespace
+
+Failure invalid(std::string text) { return {MINDIESD_INVALID_ARGUMENT, std::move(text)}; }
 
 bool View::empty() const {
   return std::any_of(sizes, sizes + rank, [](std::int64_t size) { return size == 0; });

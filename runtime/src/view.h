@@ -19,7 +19,8 @@ struct Failure {
 };
 using Check = std::optional<Failure>;
 
-inline Failure invalid(std::string text) { return {MINDIESD_INVALID_ARGUMENT, std::move(text)}; }
+// Cold, so that what leads there lies apart from the code that every call runs through.
+[[gnu::cold]] Failure invalid(std::string text);
 
 struct View {
   const char* name = "";
@@ -36,8 +37,8 @@ struct View {
   bool empty() const;
 };
 
-std::string name_of(kernels::DataType type);
-std::string shape_of(const View& view);  // "[2, 3, 4]"
+[[gnu::cold]] std::string name_of(kernels::DataType type);
+[[gnu::cold]] std::string shape_of(const View& view);  // "[2, 3, 4]"
 bool is_floating(kernels::DataType type);
 std::size_t bytes_of(kernels::DataType type);
 

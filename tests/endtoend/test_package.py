@@ -236,6 +236,24 @@ def test_little_is_looked_into(migrated):
     assert files["lowered_functions"] <= 1800, files["lowered_functions"]
 
 
+def test_nine_of_ten_transposes_that_the_contract_allows_are_absorbed(migrated):
+    share = record.transposes(migrated.report)
+    assert share["absorbed"] >= 0.9 * share["allowed"], share
+    assert share["absorbed"] >= 0.8 * share["all"], share
+
+
+def test_what_the_contract_keeps_stands_in_the_sources(migrated, before):
+    """Each such site names the line of another reader: it is there, and for no other kind."""
+    known, _ = record.readings(migrated.report)
+    for place, entry in known.items():
+        assert (entry["kind"] == "contract") == ("reader" in entry), place
+        if "reader" not in entry:
+            continue
+        lines = before[place.rpartition(":")[0]].decode().splitlines()
+        line, text = entry["reader"]["line"], entry["reader"]["text"]
+        assert text in lines[line - 1], (place, lines[line - 1])
+
+
 def test_score_and_page_are_current(migrated):
     """tests/score holds every site and its outcome: a lost or changed one shows here."""
     problems = record.differences(migrated.report)

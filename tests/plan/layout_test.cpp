@@ -143,6 +143,10 @@ const Row kLayouts[] = {
     {"moved_axes_unpacked",
      "  q = q.transpose(1, 2)\n  b, n, s, d = q.shape\n"
      "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=s)\n  return x.transpose(1, 2)\n",
+     "4"},
+    {"moved_axes_unpacked_in_part",
+     "  q = q.transpose(1, 2)\n  b, *rest = q.shape\n"
+     "  x = sdpa(q, k.transpose(1, 2), v.transpose(1, 2), scale=b)\n  return x.transpose(1, 2)\n",
      "`query` is also read as it is (here reads it)"},
     {"joined_along_the_sequence",
      "  q = torch.cat([q.transpose(1, 2), m.transpose(1, 2)], dim=2)\n"

@@ -15,30 +15,48 @@ struct Moments {
   double variance;
 };
 
-Moments moments_about(float pivot, const Deviations& deviations, double count) {
-  const double left = deviations.sum / count;
+// A row's width and what divides by it, and by the number of values that a guess at its mean takes.
+struct Width {
+  int64_t all, few;
+  double all_inverse;
+  float few_inverse;
+
+  explicit Width(int64_t width)
+      : all(width),
+        few(min_of(width, 32)),
+        all_inverse(1.0 / static_cast<double>(width)),
+        few_inverse(1.0F / static_cast<float>(few)) {}
+};
+
+Moments moments_about(float pivot, const Deviations& deviations, const Width& width) {
+  const double left = deviations.sum * width.all_inverse;
   const double mean = static_cast<double>(pivot) + left;
   const auto rounded = static_cast<float>(mean);
   return {rounded, static_cast<float>(mean - static_cast<double>(rounded)),
-          deviations.squares / count - left * left};
+          deviations.squares * width.all_inverse - left * left};
 }
 
 // From deviations, since the difference of large sums would lose what LayerNorm is about: from
 // those about the mean of the first few values, in one pass, where that turns out to lie within
 // half a standard deviation of the mean, else from those about the mean.
-Moments moments_of(const float* row, int64_t width) {
-  const auto count = static_cast<double>(width);
-  const int64_t few = min_of(width, 32);
+Moments moments_of(const float* row, const Width& width) {
   float pivot = 0.0F;
-#pragma omp simd reduction(+ : pivot)
-  for (int64_t i = 0; i < few; ++i) pivot += row[i];
-  pivot /= static_cast<float>(few);
-  const Deviations near = deviations_of(row, pivot, width);
-  const Moments moments = moments_about(pivot, near, count);
-  const double left = near.sum / count;
+  if (width.few == 32) {
+    Sixteen first, second;
+    load_sixteen(first, row);
+    load_sixteen(second, row + 16);
+    pivot = static_cast<float>(sum_of(first, second));
+  } else {
+    for (int64_t i = 0; i < width.few; ++i) pivot += row[i];
+  }
+  pivot *= width.few_inverse;
+  const Deviations near = deviations_of(row, pivot, width.all);
+  const Moments moments = moments_about(pivot, near, width);
+  const double left = near.sum * width.all_inverse;
   if (left * left <= 0.25 * moments.variance) return moments;
-  const auto mean = static_cast<float>(row_sum(width, [row](int64_t i) { return row[i]; }) / count);
-  return moments_about(mean, deviations_of(row, mean, width), count);
+  const double sum = row_sum(width.all, [row](int64_t i) { return row[i]; });
+  const auto mean = static_cast<float>(sum * width.all_inverse);
+  return moments_about(mean, deviations_of(row, mean, width.all), width);
 }
 
 void add(float* row, const float* other, int64_t width) {
@@ -101,23 +119,28 @@ Finish choose_finish(const FusedNorm& p) {
                            : choose_scale<false, false>(p.has_scale, p.has_shift);
 }
 
-// The rows of memory that one thread works in.
-enum Slot : int { kRow, kBranch, kGate, kWeight, kBias, kScale, kShift, kSlots };
+// The rows of memory that one thread works in, beside the rows themselves.
+enum Slot : int { kBranch, kGate, kWeight, kBias, kScale, kShift, kSlots };
+
+// Narrow rows are taken several at once, step by step: each step of a row waits for the one before.
+constexpr int64_t kMostRows = 8;
 
 }  // namespace
 
 LaunchStatus fused_norm(const FusedNorm& p) {
   const int64_t width = p.width;
   const int64_t padded = round_up(width, 16);
+  const Width divided(width);
+  const int64_t together = max_of(1, min_of(kMostRows, 1024 / max_of(width, 1)));
   const Finish finish_row = choose_finish(p);
   // Dense float32 that nothing is added to is read where it lies.
   const bool in_place =
       p.input.type == DataType::kFloat32 && p.input.step == 1 && !p.has_branch && !p.has_sum;
   OutOfMemory memory;
   parallel_for(p.rows.count(), row_grain(width), [&](int64_t begin, int64_t end) {
-    float* slots = scratch(ScratchSlot::kRow, static_cast<size_t>(kSlots * padded));
+    float* slots = scratch(ScratchSlot::kRow, static_cast<size_t>((kSlots + together) * padded));
     if (slots == nullptr) return memory.set();
-    float* row = slots + kRow * padded;
+    float* const rows = slots + kSlots * padded;
     float* weight = slots + kWeight * padded;
     float* bias = slots + kBias * padded;
     if (p.weight != nullptr) load_row(weight, p.weight, p.weight_type, p.weight_step, width);
@@ -129,44 +152,58 @@ LaunchStatus fused_norm(const FusedNorm& p) {
                                        p.sum.strides,   p.scale.strides,  p.shift.strides,
                                        p.output.strides};
     RowWalk<7> walk(p.rows, strides, begin);
-    for (int64_t r = begin; r < end; ++r, walk.next()) {
-      const void* input = at(p.input.data, p.input.type, walk.offset(0));
-      const float* from = row;
-      if (in_place) {
-        from = static_cast<const float*>(input);
-      } else {
-        load_row(row, input, p.input.type, p.input.step, width);
-      }
-      if (p.has_branch) {
-        float* branch = slots + kBranch * padded;
-        load_row(branch, at(p.branch.data, p.branch.type, walk.offset(1)), p.branch.type,
-                 p.branch.step, width);
-        if (p.has_gate) {
-          add_product(row, branch, gate.at_offset(walk.offset(2)), width);
+    for (int64_t r = begin; r < end; r += together) {
+      const float* from[kMostRows];
+      int64_t offsets[kMostRows][3];  // of scale, shift and output
+      Moments moments[kMostRows];
+      RowFactor roots[kMostRows];
+      const int64_t count = min_of(together, end - r);
+      for (int64_t k = 0; k < count; ++k, walk.next()) {
+        float* row = rows + k * padded;
+        const void* input = at(p.input.data, p.input.type, walk.offset(0));
+        from[k] = row;
+        if (in_place) {
+          from[k] = static_cast<const float*>(input);
         } else {
-          add(row, branch, width);
+          load_row(row, input, p.input.type, p.input.step, width);
         }
+        if (p.has_branch) {
+          float* branch = slots + kBranch * padded;
+          load_row(branch, at(p.branch.data, p.branch.type, walk.offset(1)), p.branch.type,
+                   p.branch.step, width);
+          if (p.has_gate) {
+            add_product(row, branch, gate.at_offset(walk.offset(2)), width);
+          } else {
+            add(row, branch, width);
+          }
+        }
+        if (p.has_sum) {
+          store_row(at(p.sum.data, p.sum.type, walk.offset(3)), row, p.sum.type, p.sum.step, width);
+        }
+        for (int i = 0; i < 3; ++i) offsets[k][i] = walk.offset(4 + i);
       }
-      if (p.has_sum) {
-        store_row(at(p.sum.data, p.sum.type, walk.offset(3)), row, p.sum.type, p.sum.step, width);
+      for (int64_t k = 0; k < count; ++k) {
+        moments[k] =
+            p.kind == NormKind::kLayer
+                ? moments_of(from[k], divided)
+                : Moments{0.0F, 0.0F, sum_of_squares(from[k], width) * divided.all_inverse};
       }
-      const Moments moments =
-          p.kind == NormKind::kLayer
-              ? moments_of(from, width)
-              : Moments{0.0F, 0.0F, sum_of_squares(from, width) / static_cast<double>(width)};
-      const RowFactor root = inverse_root(moments.variance, p.eps);
-      const Tail tail = {moments.mean,
-                         moments.rest,
-                         weight,
-                         bias,
-                         p.has_scale ? scale.at_offset(walk.offset(4)) : nullptr,
-                         p.has_shift ? shift.at_offset(walk.offset(5)) : nullptr};
-      void* output = at(p.output.data, p.output.type, walk.offset(6));
-      if (p.output.type == DataType::kFloat32 && p.output.step == 1) {
-        finish_row(static_cast<float*>(output), from, root, tail, width);
-      } else {
-        finish_row(row, from, root, tail, width);
-        store_row(output, row, p.output.type, p.output.step, width);
+      for (int64_t k = 0; k < count; ++k) roots[k] = inverse_root(moments[k].variance, p.eps);
+      for (int64_t k = 0; k < count; ++k) {
+        const Tail tail = {moments[k].mean,
+                           moments[k].rest,
+                           weight,
+                           bias,
+                           p.has_scale ? scale.at_offset(offsets[k][0]) : nullptr,
+                           p.has_shift ? shift.at_offset(offsets[k][1]) : nullptr};
+        void* output = at(p.output.data, p.output.type, offsets[k][2]);
+        if (p.output.type == DataType::kFloat32 && p.output.step == 1) {
+          finish_row(static_cast<float*>(output), from[k], roots[k], tail, width);
+        } else {
+          float* row = rows + k * padded;
+          finish_row(row, from[k], roots[k], tail, width);
+          store_row(output, row, p.output.type, p.output.step, width);
+        }
       }
     }
   });

@@ -36,21 +36,26 @@ class SharedRow {
   bool loaded_ = false;
 };
 
-// The sum of partial sums that the machine made side by side: pairs meet as floats, the rest in a
-// double.
-template <int64_t kLane>
-double sum_of_lanes(const float (&lanes)[kLane]) {
-  constexpr int64_t kPart = kLane / 4;
-  float parts[kPart];
-#pragma omp simd
-  for (int64_t j = 0; j < kPart; ++j) {
-    parts[j] = (lanes[j] + lanes[j + kPart]) + (lanes[j + 2 * kPart] + lanes[j + 3 * kPart]);
-  }
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  // NOLINTNEXTLINE(modernize-loop-convert): OpenMP takes this form of loop alone
-  for (int64_t j = 0; j < kPart; ++j) sum += static_cast<double>(parts[j]);
-  return sum;
+// Sixteen partial sums side by side: arithmetic on them is that of the machine's vectors, whatever
+// their width. Never an argument by value, for how those are passed depends on the width.
+using Sixteen = float __attribute__((vector_size(64)));
+using Eight = float __attribute__((vector_size(32)));
+using EightDoubles = double __attribute__((vector_size(64)));
+using FourDoubles = double __attribute__((vector_size(32)));
+
+[[gnu::always_inline]] inline void load_sixteen(Sixteen& to, const float* from) {
+  std::memcpy(&to, from, sizeof(to));
+}
+
+// The sum of a and b: pairs meet as floats, the rest as doubles.
+[[gnu::always_inline]] inline double sum_of(const Sixteen& a, const Sixteen& b) {
+  const Sixteen both = a + b;
+  const Eight eight = __builtin_shufflevector(both, both, 0, 1, 2, 3, 4, 5, 6, 7) +
+                      __builtin_shufflevector(both, both, 8, 9, 10, 11, 12, 13, 14, 15);
+  const EightDoubles wide = __builtin_convertvector(eight, EightDoubles);
+  const FourDoubles four = __builtin_shufflevector(wide, wide, 0, 1, 2, 3) +
+                           __builtin_shufflevector(wide, wide, 4, 5, 6, 7);
+  return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 // The sum of term(i) for i in [0, width), which a whole row shares the error of: 64 partial sums in
@@ -67,7 +72,9 @@ double row_sum(int64_t width, Term term) {
 #pragma omp simd
       for (int64_t j = 0; j < kLane; ++j) lanes[j] += term(i + j);
     }
-    total += sum_of_lanes(lanes);
+    Sixteen parts[4];
+    std::memcpy(parts, lanes, sizeof(parts));
+    total += sum_of(parts[0] + parts[1], parts[2] + parts[3]);
   }
   for (; i < width; ++i) total += static_cast<double>(term(i));
   return total;
@@ -82,18 +89,19 @@ inline Deviations deviations_of(const float* row, float mean, int64_t width) {
   Deviations total;
   int64_t i = 0;
   while (i + kLane <= width) {
-    float sums[kLane] = {}, squares[kLane] = {};
+    Sixteen sums[2] = {}, squares[2] = {};
     const int64_t end = min_of(i + kFlush, width / kLane * kLane);
     for (; i < end; i += kLane) {
-#pragma omp simd
-      for (int64_t j = 0; j < kLane; ++j) {
-        const float deviation = row[i + j] - mean;
-        sums[j] += deviation;
-        squares[j] += deviation * deviation;
+      for (int64_t k = 0; k < 2; ++k) {
+        Sixteen x;
+        load_sixteen(x, row + i + 16 * k);
+        x -= mean;
+        sums[k] += x;
+        squares[k] += x * x;
       }
     }
-    total.sum += sum_of_lanes(sums);
-    total.squares += sum_of_lanes(squares);
+    total.sum += sum_of(sums[0], sums[1]);
+    total.squares += sum_of(squares[0], squares[1]);
   }
   for (; i < width; ++i) {
     const float deviation = row[i] - mean;
@@ -110,8 +118,9 @@ inline double sum_of_squares(const float* row, int64_t width) {
 // A factor of a row as the sum of two floats: x * factor + x * rest rounds once where the machine
 // has a fused multiply-add. One division a row is cheap in double.
 struct RowFactor {
-  float factor, rest;
+  float factor = 1.0F, rest = 0.0F;
 
+  RowFactor() = default;
   explicit RowFactor(double exact) {
     factor = static_cast<float>(exact);
     rest =

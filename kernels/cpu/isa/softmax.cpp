@@ -8,7 +8,7 @@ namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 namespace {
 
 // The maximum as torch.amax has it: a NaN anywhere gives NaN.
-float maximum(const float* row, int64_t width) {
+[[gnu::always_inline]] inline float maximum(const float* row, int64_t width) {
   float largest = -kInfinity;
   int nans = 0;
 #pragma omp simd reduction(max : largest) reduction(+ : nans)
@@ -64,16 +64,34 @@ LaunchStatus global_maximum(const Softmax& problem, float* result) {
   return memory.status();
 }
 
-// to = softmax of from; `row` is room for the powers, and may be either.
+// A row before and behind the softmax, and room for its powers, which may be either.
+struct Rows {
+  const float* from;
+  float* room;
+  float* to;
+};
+
+// Several rows at once, step by step: each step of a row waits for the one before.
+constexpr int64_t kMostRows = 8;
+
 template <typename Power>
-void softmax_row(float* to, float* row, const float* from, int64_t width, Power power_of) {
-  const float largest = maximum(from, width);
-  const double sum = row_sum(width, [row, from, largest, power_of](int64_t i) {
-    const float power = power_of(from[i] - largest);
-    row[i] = power;
-    return power;
-  });
-  RowFactor(1.0 / sum).apply(to, row, width);
+void softmax_of_rows(const Rows* rows, int64_t count, int64_t width, Power power_of) {
+  float largest[kMostRows];
+  double sums[kMostRows];
+  for (int64_t k = 0; k < count; ++k) largest[k] = maximum(rows[k].from, width);
+  for (int64_t k = 0; k < count; ++k) {
+    const float* from = rows[k].from;
+    float* room = rows[k].room;
+    const float most = largest[k];
+    sums[k] = row_sum(width, [room, from, most, power_of](int64_t i) {
+      const float power = power_of(from[i] - most);
+      room[i] = power;
+      return power;
+    });
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    RowFactor(1.0 / sums[k]).apply(rows[k].to, rows[k].room, width);
+  }
 }
 
 // Comparisons rather than fmin and fmax: torch.clamp keeps a NaN, and gives the upper bound where
@@ -107,40 +125,50 @@ void softmax_rows(const Softmax& problem, int64_t begin, int64_t end, float glob
                   OutOfMemory* memory, Power power_of) {
   const int64_t width = problem.width;
   const int64_t padded = round_up(width, 16);
-  float* row = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded));
-  if (row == nullptr) return memory->set();
-  float* mask = row + padded;
+  const int64_t together = max_of(1, min_of(kMostRows, 1024 / max_of(width, 1)));
+  float* memory_of_rows = scratch(ScratchSlot::kRow, static_cast<size_t>((together + 2) * padded));
+  if (memory_of_rows == nullptr) return memory->set();
+  float* mask = memory_of_rows + together * padded;
   SharedRow bias(problem.bias, width, mask + padded);
   // Nothing comes before the softmax: dense float32 is read where it lies.
   const bool bare = is_plain(problem.input) && problem.scale == 1.0F && !problem.has_bias &&
                     problem.subtract == Subtract::kNone && !problem.has_clamp_min &&
                     !problem.has_clamp_max && !problem.has_mask;
+  const bool plain_output = is_plain(problem.output);
   const int64_t* const strides[4] = {problem.input.strides, problem.output.strides,
                                      problem.mask.strides, problem.bias.strides};
   RowWalk<4> walk(problem.rows, strides, begin);
-  for (int64_t r = begin; r < end; ++r, walk.next()) {
-    const float* from = row;
-    if (bare) {
-      from = static_cast<const float*>(at(problem.input.data, problem.input.type, walk.offset(0)));
-    } else {
+  for (int64_t r = begin; r < end; r += together) {
+    Rows rows[kMostRows];
+    void* outputs[kMostRows];
+    const int64_t count = min_of(together, end - r);
+    for (int64_t k = 0; k < count; ++k, walk.next()) {
+      float* row = memory_of_rows + k * padded;
+      outputs[k] = at(problem.output.data, problem.output.type, walk.offset(1));
+      rows[k] = {row, row, plain_output ? static_cast<float*>(outputs[k]) : row};
+      if (bare) {
+        rows[k].from =
+            static_cast<const float*>(at(problem.input.data, problem.input.type, walk.offset(0)));
+        continue;
+      }
       read_row(row, problem, walk.offset(0),
                problem.has_bias ? bias.at_offset(walk.offset(3)) : nullptr);
-    }
-    if (problem.subtract != Subtract::kNone) {
-      const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
+      if (problem.subtract != Subtract::kNone) {
+        const float shift = problem.subtract == Subtract::kRow ? maximum(row, width) : global;
 #pragma omp simd
-      for (int64_t i = 0; i < width; ++i) row[i] -= shift;
+        for (int64_t i = 0; i < width; ++i) row[i] -= shift;
+      }
+      clamp_row(row, width, problem);
+      if (problem.has_mask) {
+        load_row(mask, at(problem.mask.data, problem.mask.type, walk.offset(2)), problem.mask.type,
+                 problem.mask.step, width);
+        mask_row(row, mask, width, problem);
+      }
     }
-    clamp_row(row, width, problem);
-    if (problem.has_mask) {
-      load_row(mask, at(problem.mask.data, problem.mask.type, walk.offset(2)), problem.mask.type,
-               problem.mask.step, width);
-      mask_row(row, mask, width, problem);
+    softmax_of_rows(rows, count, width, power_of);
+    for (int64_t k = 0; !plain_output && k < count; ++k) {
+      store_row(outputs[k], rows[k].to, problem.output.type, problem.output.step, width);
     }
-    void* output = at(problem.output.data, problem.output.type, walk.offset(1));
-    float* to = is_plain(problem.output) ? static_cast<float*>(output) : row;
-    softmax_row(to, row, from, width, power_of);
-    if (to == row) store_row(output, row, problem.output.type, problem.output.step, width);
   }
 }
 

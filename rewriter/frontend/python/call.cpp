@@ -129,11 +129,28 @@ std::vector<const Operation*> FunctionLowering::declared_layers(ValueId callee, 
                   object.literal.kind == Literal::Kind::symbol &&
                   !object.literal.text.starts_with(unit_.module + ".");
   if (!declared) return {};
+  return moves_axes() ? context_.others->layers(object.literal.text, v.text)
+                      : std::vector<const Operation*>{};
+}
+
+bool FunctionLowering::moves_axes() {
   if (!moves_axes_) {
-    moves_axes_ = context_.others->moves_axes(unit_.source().slice(unit_.functions[index_].range));
+    moves_axes_ = context_.others != nullptr &&
+                  context_.others->moves_axes(unit_.source().slice(unit_.functions[index_].range));
   }
-  if (!*moves_axes_) return {};
-  return context_.others->layers(object.literal.text, v.text);
+  return *moves_axes_;
+}
+
+void FunctionLowering::note_number(ValueId id) {
+  if (g()[id].kind != Kind::attribute || !moves_axes()) return;
+  const std::string* owner = own_attribute(id);
+  if (owner == nullptr) return;
+  const std::string& name = g()[id].text;
+  Project& project = context_.project;
+  if (unit_.classes->number(*owner, name) && !project.stored_outside(name) &&
+      !project.heir_stores(unit_.module, owner->substr(owner->rfind('.') + 1), name)) {
+    g().numbers.insert(id);
+  }
 }
 
 void FunctionLowering::note_project_call(ValueId value, ValueId callee) {

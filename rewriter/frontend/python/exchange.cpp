@@ -41,6 +41,7 @@ class Exchanger {
   Expected<Edit> run() {
     if (v_.syntax == kNone) return failure("the operation to adjust has no text of its own");
     TSNode node = unit_.nodes[v_.syntax];
+    if (is_shape(what_.value)) return unpacked(node);
     if (v_.kind == Kind::index && is_shape(v_.operands[0])) {
       auto parts = fields_of(node, "subscript");
       return parts.size() == 1 ? number(parts.front())
@@ -54,8 +55,31 @@ class Exchanger {
   }
 
  private:
+  // `x.shape`, or `x.size()` without the number of an axis.
   bool is_shape(graph::ValueId id) const {
-    return g_[id].kind == Kind::attribute && g_[id].text == "shape";
+    const Value& v = g_[id];
+    if (v.kind == Kind::attribute) return v.text == "shape";
+    return v.kind == Kind::op && v.op->axes == AxisKind::query && !v.op->axis.empty() &&
+           g_.argument(id, v.op->axis) == kNone;
+  }
+
+  // `b, n, s, d = x.shape`: the names of the two sizes change places.
+  Expected<Edit> unpacked(TSNode node) const {
+    TSNode assignment = ts_node_parent(node);
+    bool plain = is(assignment, "assignment") && ts_node_eq(field(assignment, "right"), node) &&
+                 is(ts_node_parent(assignment), "expression_statement");
+    std::vector<TSNode> names;
+    if (plain) names = children_of(field(assignment, "left"));
+    if (static_cast<int>(names.size()) != what_.rank) return failure("expected a name a size");
+    std::vector<std::string> texts;
+    for (TSNode name : names) {
+      std::string text(text_of(unit_.text(), name));
+      bool again = text != "_" && std::find(texts.begin(), texts.end(), text) != texts.end();
+      if (!is(name, "identifier") || again) return failure("expected a name of its own a size");
+      texts.push_back(std::move(text));
+    }
+    std::swap(texts[static_cast<size_t>(what_.first)], texts[static_cast<size_t>(what_.second)]);
+    return list_edit(names, texts);
   }
 
   // The argument of a parameter, where it is written.

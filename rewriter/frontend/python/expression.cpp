@@ -418,6 +418,8 @@ ValueId FunctionLowering::binary(TSNode node) {
   ValueId b = expression(field(node, "right"));
   std::string_view id = binary_operation(text(field(node, "operator")));
   if (id.empty()) return opaque("operator", {a, b}, node);
+  note_number(a);
+  note_number(b);
   return operation(id, {a, b}, node);
 }
 

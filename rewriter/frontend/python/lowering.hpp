@@ -90,6 +90,8 @@ class FunctionLowering {
   // The parts of a comprehension that is unpacked at once into names, as a tuple.
   std::optional<ValueId> unrolled(TSNode target, TSNode node);
   bool only_shapes(size_t values, size_t end) const;
+  void read_names(TSNode body, std::string_view own);
+  bool is_builtin(std::string_view name) const;
   ValueId part_of(ValueId whole, size_t index, size_t count);
   ValueId lambda(TSNode node);
   ValueId number(TSNode node);
@@ -140,6 +142,9 @@ class FunctionLowering {
   void take_back(size_t values, size_t marks);
   std::vector<std::string> candidates(std::string_view name);
   std::vector<const Operation*> declared_layers(ValueId callee, size_t operands);
+  bool moves_axes();
+  // Notes that `self.scale` is a number, where its class and its kin store nothing else there.
+  void note_number(ValueId id);
   void note_project_call(ValueId value, ValueId callee);
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;

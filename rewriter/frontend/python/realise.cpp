@@ -148,16 +148,16 @@ class Realiser {
     return {};
   }
 
-  // `a, b = (x for x in (q, k))` is `a, b = q, k`.
+  // `a, b = (x for x in (q, k))` is `a, b = q, k`, and so is `map(lambda x: x, (q, k))`.
   Expected<void> take_out_turns(TSNode body) {
-    const Unrolled turns = *unrolled_by(ts_node_parent(body), 0);
+    const Unrolled turns = *unrolled_around(body, text_);
     const ByteRange all = range_of(turns.node);
     const bool written = !turns.items.empty();
     const ByteRange kept{ts_node_start_byte(written ? turns.items.front() : turns.over),
                          ts_node_end_byte(written ? turns.items.back() : turns.over)};
     if (!comments_in(unit_, {all.begin, kept.begin}).empty() ||
         !comments_in(unit_, {kept.end, all.end}).empty()) {
-      return failure("a comment stands inside the comprehension that would go; move it out");
+      return failure("a comment stands inside the text around it that would go; move it out");
     }
     auto done = out_.edits.add({{all.begin, kept.begin}, ""});
     return done ? out_.edits.add({{kept.end, all.end}, ""}) : done;

@@ -151,6 +151,7 @@ void FunctionLowering::augmented(TSNode node) {
   if (!token.empty() && token.back() == '=') token.pop_back();
   ValueId old_value = expression(left);
   ValueId right = expression(field(node, "right"));
+  note_number(right);
   static const std::map<std::string_view, std::string_view> kOperations = {
       {"+", "operator.add"},
       {"-", "operator.sub"},

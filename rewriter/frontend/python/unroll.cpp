@@ -25,18 +25,46 @@ bool is_unpacking(TSNode target) {
 
 }  // namespace
 
-std::optional<Unrolled> unrolled_by(TSNode node, size_t count) {
-  if (!is(node, "generator_expression") && !is(node, "list_comprehension")) return std::nullopt;
+namespace {
+
+bool comprehended(TSNode node, Unrolled& out) {
   auto parts = children_of(node);
-  if (parts.size() != 2 || !is(parts[1], "for_in_clause")) return std::nullopt;
+  if (parts.size() != 2 || !is(parts[1], "for_in_clause")) return false;
   auto clause = all_children_of(parts[1]);
-  if (clause.empty() || type_of(clause.front()) != "for") return std::nullopt;  // `async for`
-  Unrolled out;
-  out.node = node;
+  if (clause.empty() || type_of(clause.front()) != "for") return false;  // `async for`
   out.body = parts[0];
   out.name = field(parts[1], "left");
   out.over = field(parts[1], "right");
-  if (!is(out.name, "identifier") || !present(out.over)) return std::nullopt;
+  return true;
+}
+
+bool mapped(TSNode node, std::string_view source, Unrolled& out) {
+  TSNode function = field(node, "function"), list = field(node, "arguments");
+  if (!is(function, "identifier") || text_of(source, function) != "map") return false;
+  auto arguments = is(list, "argument_list") ? children_of(list) : std::vector<TSNode>{};
+  if (arguments.size() != 2 || !is(arguments[0], "lambda")) return false;
+  for (std::string_view several : {"list_splat", "keyword_argument", "dictionary_splat"}) {
+    if (is(arguments[1], several)) return false;
+  }
+  TSNode names = field(arguments[0], "parameters");
+  auto parameters = present(names) ? children_of(names) : std::vector<TSNode>{};
+  if (parameters.size() != 1) return false;
+  out.name = parameters[0];
+  out.body = field(arguments[0], "body");
+  out.over = arguments[1];
+  return present(out.body);
+}
+
+}  // namespace
+
+std::optional<Unrolled> unrolled_by(TSNode node, std::string_view source, size_t count) {
+  Unrolled out;
+  out.node = node;
+  bool comprehension = is(node, "generator_expression") || is(node, "list_comprehension");
+  bool known = comprehension      ? comprehended(node, out)
+               : is(node, "call") ? mapped(node, source, out)
+                                  : false;
+  if (!known || !is(out.name, "identifier") || !present(out.over)) return std::nullopt;
   if (!is_display(out.over)) return out;
   out.items = children_of(out.over);
   bool starred = std::any_of(out.items.begin(), out.items.end(),
@@ -45,6 +73,13 @@ std::optional<Unrolled> unrolled_by(TSNode node, size_t count) {
     return std::nullopt;
   }
   return out;
+}
+
+std::optional<Unrolled> unrolled_around(TSNode body, std::string_view source) {
+  TSNode node = ts_node_parent(body);
+  if (is(node, "lambda")) node = ts_node_parent(ts_node_parent(node));
+  auto turns = present(node) ? unrolled_by(node, source, 0) : std::nullopt;
+  return turns && ts_node_eq(turns->body, body) ? turns : std::nullopt;
 }
 
 NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, UnpackedParts* parts) {
@@ -58,13 +93,13 @@ NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, Unpac
   if (plain(parent) && ts_node_eq(field(parent, "right"), node)) {
     return text(field(parent, "left")) == text(kept) ? NamesItself::whole : NamesItself::no;
   }
+  const auto turns = unrolled_around(node, unit.text());
+  if (turns) above = ts_node_parent(turns->node);
   if (!plain(above)) return NamesItself::no;
   TSNode left = field(above, "left");
   auto targets = is_unpacking(left) ? children_of(left) : std::vector<TSNode>{};
-  if (auto turns = unrolled_by(parent, 0)) {
-    if (!ts_node_eq(turns->body, node) || text(kept) != text(turns->name)) {
-      return NamesItself::no;
-    }
+  if (turns) {
+    if (text(kept) != text(turns->name)) return NamesItself::no;
     bool same = !turns->items.empty() &&
                 std::equal(targets.begin(), targets.end(), turns->items.begin(), turns->items.end(),
                            [&](TSNode a, TSNode b) { return text(a) == text(b); });
@@ -124,13 +159,41 @@ ValueId FunctionLowering::part_of(ValueId whole, size_t index, size_t count) {
   return add(std::move(part), TSNode{});
 }
 
+// What a text names besides `own` is read once, so that every turn of it makes values alike.
+void FunctionLowering::read_names(TSNode body, std::string_view own) {
+  std::vector<TSNode> work{body};
+  while (!work.empty()) {
+    TSNode at = work.back();
+    work.pop_back();
+    if (is(at, "identifier")) {
+      if (text(at) != own && !scope_->locals.contains(text(at))) identifier(at);
+    } else if (is(at, "attribute")) {
+      work.push_back(field(at, "object"));
+    } else if (is(at, "keyword_argument")) {
+      work.push_back(field(at, "value"));
+    } else {
+      for (TSNode inner : children_of(at)) work.push_back(inner);
+    }
+  }
+}
+
+// Whether nothing but Python gives a name its meaning.
+bool FunctionLowering::is_builtin(std::string_view name) const {
+  for (auto s = scope_; s; s = s->parent) {
+    if (s->locals.contains(name)) return false;
+  }
+  const Names& names = unit_.names.names;
+  return names.stars.empty() && !names.bindings.contains(name);
+}
+
 std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   if (!is_unpacking(target)) return std::nullopt;
   auto names = children_of(target);
-  auto turns = unrolled_by(node, names.size());
+  auto turns = unrolled_by(node, unit_.text(), names.size());
   bool starred = std::any_of(names.begin(), names.end(),
                              [](TSNode name) { return is(name, "list_splat_pattern"); });
   if (!turns || starred || names.size() < 2 || names.size() > kMostTurns) return std::nullopt;
+  if (is(node, "call") && !is_builtin("map")) return std::nullopt;
 
   // On trial: a body that does more than arrange is lowered as any comprehension is.
   const size_t values = g().values.size(), marks = seen_log_.size(), sinks = g().sinks.size();
@@ -147,6 +210,7 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   } else {
     for (TSNode item : turns->items) items.push_back(expression(item));
   }
+  read_names(turns->body, text(turns->name));
   const size_t first = g().values.size();
   std::vector<ValueId> parts;
   std::vector<size_t> begins;

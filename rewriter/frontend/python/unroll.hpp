@@ -1,9 +1,10 @@
-// Comprehensions that are unpacked at once, `q, k, v = (x.transpose(1, 2) for x in (q, k, v))`: one
-// text for several values. What such a text is made of, and whether an assignment is only of names
-// to themselves once its transposes are gone.
+// Comprehensions that are unpacked at once, `q, k, v = (x.transpose(1, 2) for x in (q, k, v))`, and
+// `map(lambda x: x.transpose(1, 2), (q, k, v))`: one text for several values. What such a text is
+// made of, and whether an assignment is only of names to themselves once its transposes are gone.
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "rewriter/frontend/python/unit.hpp"
@@ -11,15 +12,18 @@
 namespace refit::python {
 
 struct Unrolled {
-  TSNode node{};              // the comprehension
-  TSNode name{}, body{};      // of `body for name in …`
+  TSNode node{};              // the comprehension, or the call of `map`
+  TSNode name{}, body{};      // of `body for name in …`, `lambda name: body`
   TSNode over{};              // what is gone through
   std::vector<TSNode> items;  // its parts, where they are written out; else empty
 };
 
-// A generator or a list comprehension of one loop over one name without a condition. With a count
-// only one whose parts, if they are written out, are that many.
-std::optional<Unrolled> unrolled_by(TSNode node, size_t count);
+// A generator or a list comprehension of one loop over one name without a condition, or a call of
+// `map` with a lambda of one name. With a count only one whose parts, if they are written out, are
+// that many.
+std::optional<Unrolled> unrolled_by(TSNode node, std::string_view source, size_t count);
+// The one whose body a node is.
+std::optional<Unrolled> unrolled_around(TSNode body, std::string_view source);
 
 // How many parts of an unpacking assignment name themselves, of how many.
 struct UnpackedParts {

@@ -57,6 +57,16 @@ def _words_show(words):
     return plain not in seen and plain == words()
 
 
+def _negations():
+    """((a tensor, a lazy negation beside it), ...): torch.imag of a lazy conjugate is one."""
+    pairs = []
+    for dtype, shape in ((torch.complex64, (3,)), (torch.complex128, (2, 5)), (torch.complex64, ())):
+        z = torch.empty(shape, dtype=dtype)
+        pairs.append((z.imag, z.conj().imag))
+    assert all(negated.is_neg() and not plain.is_neg() for plain, negated in pairs)
+    return tuple(pairs)
+
+
 def _load():
     path = _library.library_path.parent / _NAME
     if not path.is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -67,7 +77,9 @@ def _load():
         functions = ctypes.PyDLL(str(path)).mindiesd_python_functions
         functions.restype = ctypes.py_object
         functions.argtypes = ()
-        replay, record, recording, forget, connect, words, use_words = functions()
+        replay, record, recording, forget, connect, words, use_words, read_negations = (
+            functions()
+        )
         internals = torch._C
         connect(
             torch.Tensor,
@@ -92,14 +104,20 @@ def _load():
             torch.is_autocast_enabled,
             torch.get_autocast_dtype,
         )
-    except (OSError, AttributeError, TypeError) as error:
+    except (OSError, AttributeError, TypeError, ValueError) as error:
         logger.warning("calls are not repeated from C, since %s does not fit: %s", path, error)
         return None
-    if os.environ.get("MINDIESD_REPLAY") != "methods" and _words_show(words):
-        use_words()
+    if os.environ.get("MINDIESD_REPLAY") != "methods":
+        if _words_show(words):
+            use_words()
+        global reads_negations
+        reads_negations = read_negations(_negations())
     return replay, record, recording, forget, words
 
 
+reads_negations = False
+"""Whether lazy negations are seen in a word of torch's tensors, which torch does not document, instead
+of being asked for by a call."""
 _functions = _load()
 available = _functions is not None
 """Whether calls are repeated from C. MINDIESD_REPLAY=0 switches it off; ``methods`` makes it read

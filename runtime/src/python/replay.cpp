@@ -10,6 +10,7 @@
 // autocast, tracing, gradients, subclasses) is left to Python: replay then returns NotImplemented,
 // and None where the signature is unknown.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -257,24 +258,41 @@ bool wants_gradient(const Arguments& call) {
 
 // Python's own path sets the number too, so none is remembered here; setting it is one store.
 void follow_thread_count() {
+  if (const std::int32_t known = g_torch->state.num_threads(); known > 0) {
+    return g_torch->set_num_threads(known);
+  }
   const Ref threads(PyObject_CallNoArgs(g_torch->num_threads.get()));
   if (!threads) return PyErr_Clear();
   g_torch->set_num_threads(static_cast<std::int32_t>(PyLong_AsLong(threads.get())));
 }
 
+// Whether the launch is over before another thread could use the time.
+bool is_brief(const Arguments& call) {
+  if (call.metas[0].device_type != MINDIESD_CPU) return false;
+  constexpr std::int64_t kFew = 8192;
+  std::int64_t elements = 0;
+  for (int i = 0; i < call.tensors && elements <= kFew; ++i) {
+    std::int64_t own = 1;
+    for (std::int32_t d = 0; d < call.metas[i].ndim; ++d) {
+      own = std::min(own * call.metas[i].sizes[d], kFew + 1);
+    }
+    elements += own;
+  }
+  return elements <= kFew;
+}
+
 // False: the launch was refused, or a result could not be allocated; Python repeats the call and
 // says why.
-bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* results) {
+bool launch(const Recipe& recipe, const Arguments& call, Ref (&results)[kMaxTensors]) {
   char* addresses[kMaxTensors];
   for (std::size_t i = 0; i < recipe.allocations.size(); ++i) {
     const Allocation& allocation = recipe.allocations[i];
-    results->emplace_back(
-        allocation.keywords
-            ? PyObject_Call(allocation.function.get(), allocation.args.get(),
-                            allocation.keywords.get())
-            : PyObject_CallObject(allocation.function.get(), allocation.args.get()));
+    results[i] = Ref(allocation.keywords
+                         ? PyObject_Call(allocation.function.get(), allocation.args.get(),
+                                         allocation.keywords.get())
+                         : PyObject_CallObject(allocation.function.get(), allocation.args.get()));
     TensorMeta meta;
-    if (!results->back() || !g_torch->reader.read_new(results->back().get(), &meta)) {
+    if (!results[i] || !g_torch->reader.read_new(results[i].get(), &meta)) {
       PyErr_Clear();
       return false;
     }
@@ -295,15 +313,16 @@ bool launch(const Recipe& recipe, const Arguments& call, std::vector<Ref>* resul
   if (!g_torch->reader.stream(call.metas[0], &stream)) return false;
   std::memcpy(args + recipe.stream_field, &stream, sizeof(stream));
   if (call.metas[0].device_type == MINDIESD_CPU) follow_thread_count();
+  if (is_brief(call)) return recipe.function(args) == MINDIESD_OK;
   PyThreadState* state = PyEval_SaveThread();
   const mindiesd_status status = recipe.function(args);
   PyEval_RestoreThread(state);
   return status == MINDIESD_OK;
 }
 
-PyObject* collect(const Recipe& recipe, const Arguments& call, std::vector<Ref>* made) {
+PyObject* collect(const Recipe& recipe, const Arguments& call, const Ref (&made)[kMaxTensors]) {
   const auto take = [&](int source) {
-    PyObject* object = source >= 0 ? call.objects[source] : made->data()[~source].get();
+    PyObject* object = source >= 0 ? call.objects[source] : made[~source].get();
     return Ref::to(object).release();
   };
   if (!recipe.tuple) return take(recipe.results[0]);
@@ -338,10 +357,9 @@ PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (recipe == nullptr) return Ref::to(&_Py_NoneStruct).release();
   if (!recipe->replayable) return not_applicable();
   if (recipe->python) return call_python(*recipe, call);
-  std::vector<Ref> made;
-  made.reserve(2);
-  if (!launch(*recipe, call, &made)) return not_applicable();
-  return collect(*recipe, call, &made);
+  Ref made[kMaxTensors];
+  if (!launch(*recipe, call, made)) return not_applicable();
+  return collect(*recipe, call, made);
 }
 
 // ---- Recording ----
@@ -499,17 +517,27 @@ PyObject* use_words(PyObject*, PyObject* const*, Py_ssize_t) {
       .release();
 }
 
+// read_negations(pairs): see TensorReader.
+PyObject* read_negations(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  const bool found = count == 1 && g_torch != nullptr && g_torch->reader.read_negations(args[0]);
+  return Ref::to(found ? &_Py_TrueStruct : &_Py_FalseStruct).release();
+}
+
 PyMethodDef g_methods[] = {
-    {"replay", replay, kMethodFast, nullptr},       {"record", record, kMethodFast, nullptr},
-    {"recording", recording, kMethodFast, nullptr}, {"forget", forget, kMethodFast, nullptr},
-    {"connect", connect, kMethodFast, nullptr},     {"words", words, kMethodFast, nullptr},
+    {"replay", replay, kMethodFast, nullptr},
+    {"record", record, kMethodFast, nullptr},
+    {"recording", recording, kMethodFast, nullptr},
+    {"forget", forget, kMethodFast, nullptr},
+    {"connect", connect, kMethodFast, nullptr},
+    {"words", words, kMethodFast, nullptr},
     {"use_words", use_words, kMethodFast, nullptr},
+    {"read_negations", read_negations, kMethodFast, nullptr},
 };
 
 }  // namespace
 }  // namespace mindiesd::python
 
-// The seven functions above as Python callables in a tuple, in the order of g_methods. Called once,
+// The eight functions above as Python callables in a tuple, in the order of g_methods. Called once,
 // with the interpreter's lock held.
 extern "C" MINDIESD_EXPORT PyObject* mindiesd_python_functions(void) {
   using mindiesd::python::g_methods;

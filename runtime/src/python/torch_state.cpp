@@ -67,6 +67,7 @@ bool TorchState::connect(PyObject* conditions, PyObject* autocast, PyObject* gra
   find(&tracing_state_, kTorch, "_ZN5torch3jit6tracer15getTracingStateEv");
   find(&profiler_on_, kTorch, "_ZN5torch8profiler4impl15profilerEnabledEv");
   find(&grad_on_, kCore, "_ZN3c108GradMode10is_enabledEv");
+  find(&num_threads_, kTorch, "_ZN2at15get_num_threadsEv");
   return PyErr_Occurred() == nullptr;
 }
 

@@ -33,12 +33,16 @@ class TorchState {
 
   bool grad_enabled() const;
 
+  // How many threads torch's own operators use; 0: it has to be asked of Python.
+  std::int32_t num_threads() const { return num_threads_ != nullptr ? num_threads_() : 0; }
+
  private:
   Ref dispatch_, function_, tracing_, profiler_, functorch_, autocast_, grad_;
   std::int64_t (*function_modes_)() = nullptr;
   void* const* (*tracing_state_)() = nullptr;  // a reference to a shared pointer
   bool (*profiler_on_)() = nullptr;
   bool (*grad_on_)() = nullptr;
+  int (*num_threads_)() = nullptr;
   bool use_words_ = false;
 };
 

@@ -2,6 +2,9 @@
 
 #include "torch_tensor.h"
 
+#include <cstring>
+#include <initializer_list>
+
 namespace mindiesd::python {
 namespace {
 
@@ -26,6 +29,23 @@ bool says_true(PyObject* method, PyObject* tensor) {
     return true;
   }
   return answer.get() != &_Py_FalseStruct;
+}
+
+const std::uint64_t* impl_of(PyObject* tensor, std::ptrdiff_t place) {
+  const std::uint64_t* impl = nullptr;
+  std::memcpy(&impl, reinterpret_cast<const char*>(tensor) + place, sizeof(impl));
+  return impl;
+}
+
+// Where an object keeps the pointer that torch gives as `_cdata`; 0: nowhere.
+std::ptrdiff_t impl_place_of(PyObject* tensor) {
+  const Ref number(PyObject_GetAttrString(tensor, "_cdata"));
+  const void* impl = number ? PyLong_AsVoidPtr(number.get()) : nullptr;
+  if (PyErr_Occurred() != nullptr || impl == nullptr) return 0;
+  for (const std::ptrdiff_t place : {16, 24}) {
+    if (impl_of(tensor, place) == impl) return place;
+  }
+  return 0;
 }
 
 bool read_integers(PyObject* tuple, std::int64_t* values, Py_ssize_t count) {
@@ -61,8 +81,45 @@ bool TensorReader::connect(PyObject* capsule, PyObject* base) {
   return PyErr_Occurred() == nullptr;
 }
 
+bool TensorReader::read_negations(PyObject* pairs) {
+  // The keys are at the end of the object: word 21 or 22 in torch 2.4 to 2.13.
+  constexpr std::ptrdiff_t kFirst = 18, kLast = 22;
+  const Py_ssize_t count = PyTuple_Size(pairs);
+  const auto tensor = [pairs](Py_ssize_t i, Py_ssize_t which) {
+    return PyTuple_GetItem(PyTuple_GetItem(pairs, i), which);
+  };
+  const std::ptrdiff_t place = count > 0 ? impl_place_of(tensor(0, 0)) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    for (Py_ssize_t which = 0; which < 2; ++which) {
+      if (place == 0 || impl_place_of(tensor(i, which)) != place) return PyErr_Clear(), false;
+    }
+  }
+  for (std::ptrdiff_t word = kFirst; word <= kLast; ++word) {
+    std::uint64_t key = 0;
+    bool agree = true;
+    for (Py_ssize_t i = 0; i < count && agree; ++i) {
+      const std::uint64_t plain = impl_of(tensor(i, 0), place)[word];
+      const std::uint64_t added = plain ^ impl_of(tensor(i, 1), place)[word];
+      agree = added != 0 && (added & (added - 1)) == 0 && (plain & added) == 0 &&
+              (i == 0 || added == key);
+      key = added;
+    }
+    if (!agree) continue;
+    impl_place_ = place;
+    keys_place_ = word;
+    negation_key_ = key;
+    return true;
+  }
+  return false;
+}
+
+bool TensorReader::is_negation(PyObject* tensor) const {
+  if (negation_key_ == 0) return says_true(is_neg_.get(), tensor);
+  return (impl_of(tensor, impl_place_)[keys_place_] & negation_key_) != 0;
+}
+
 bool TensorReader::read(PyObject* tensor, TensorMeta* meta) const {
-  return !says_true(is_neg_.get(), tensor) && read_new(tensor, meta);
+  return !is_negation(tensor) && read_new(tensor, meta);
 }
 
 bool TensorReader::read_new(PyObject* tensor, TensorMeta* meta) const {

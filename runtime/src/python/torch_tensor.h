@@ -81,6 +81,11 @@ class TensorReader {
   // `capsule`: torch.Tensor.__dlpack_c_exchange_api__, or None. `base`: torch._C.TensorBase.
   bool connect(PyObject* capsule, PyObject* base);
 
+  // From now on whether a tensor is a lazy negation is read where torch keeps it, and not asked.
+  // `pairs`: ((a tensor, one that is a lazy negation), ...), from which the place is found. False:
+  // not found, or they do not agree.
+  bool read_negations(PyObject* pairs);
+
   // False, with no Python error set: not a plain tensor of strided memory on the CPU or a CUDA
   // device, or one whose values are not what its memory holds (a lazy conjugate or negation).
   bool read(PyObject* tensor, TensorMeta* meta) const;
@@ -95,11 +100,16 @@ class TensorReader {
 
  private:
   bool read_by_methods(PyObject* tensor, TensorMeta* meta) const;
+  bool is_negation(PyObject* tensor) const;
 
   int (*fill_)(void* py_object, DLTensor* out) = nullptr;
   int (*current_stream_)(std::int32_t device_type, std::int32_t device_id, void** stream) = nullptr;
   Ref data_ptr_, stride_, get_device_, is_neg_, is_conj_;  // methods of the base type
   Ref shape_name_, dtype_name_, is_cpu_name_, is_cuda_name_, is_complex_name_;
+  // Bytes from an object to the pointer to its TensorImpl, words from there to its dispatch keys,
+  // and the key of lazy negations; 0: not known.
+  std::ptrdiff_t impl_place_ = 0, keys_place_ = 0;
+  std::uint64_t negation_key_ = 0;
   Ref raw_stream_;  // torch._C._cuda_getCurrentRawStream
 };
 

@@ -5,7 +5,9 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from gpu_support import HALVES, TYPES, check, normal, normalised, poisoned, rounding_of_mean
+from gpu_support import (
+    FORMS, HALVES, TYPES, check, normal, normalised, poisoned, rotated, rounding_of_mean, tables,
+)  # fmt: skip
 
 launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
 
@@ -195,50 +197,6 @@ def test_empty_tensors():
 
 
 # --- rotary ----------------------------------------------------------------------------------------
-
-
-def tables(form, lead, width, dtype):
-    """Tables and the 2x2 matrices that they mean, [..., width / 2, 2, 2] in float64."""
-    half = width // 2
-    if form == "matrix":
-        table = normal(*lead, half, 2, 2, dtype=dtype)
-        return (table, None), table.double()
-    angle = torch.rand(*lead, half, device="cuda") * 6.28
-    if form == "complex":
-        table = torch.polar(torch.ones_like(angle), angle)
-        cos, sin = table.real.double(), table.imag.double()
-        pair = (table, None)
-        ca = cb = cos
-        sa = sb = sin
-    elif form == "half-width":
-        pair = angle.cos().to(dtype), angle.sin().to(dtype)
-        ca = cb = pair[0].double()
-        sa = sb = pair[1].double()
-    else:  # each element its own value, even within a pair
-        pair = normal(*lead, width, dtype=dtype), normal(*lead, width, dtype=dtype)
-        order = (..., slice(0, None, 2)), (..., slice(1, None, 2))
-        if form == "full-halves":
-            order = (..., slice(0, half)), (..., slice(half, None))
-        ca, cb = (pair[0][o].double() for o in order)
-        sa, sb = (pair[1][o].double() for o in order)
-    return pair, torch.stack((ca, -sa, sb, cb), -1).unflatten(-1, (2, 2))
-
-
-def rotated(x, matrix, interleaved):
-    x = x.double()
-    half = x.shape[-1] // 2
-    pairs = x.unflatten(-1, (half, 2)) if interleaved else x.unflatten(-1, (2, half)).transpose(-1, -2)
-    turned = (matrix * pairs.unsqueeze(-2)).sum(-1)
-    size = (matrix.abs() * pairs.abs().unsqueeze(-2)).sum(-1)
-    if interleaved:
-        return turned.flatten(-2), size.flatten(-2)
-    return turned.transpose(-1, -2).flatten(-2), size.transpose(-1, -2).flatten(-2)
-
-
-FORMS = (
-    ("full-halves", False), ("half-width", False), ("full-neighbours", True), ("half-width", True),
-    ("complex", True), ("matrix", True),
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("form,interleaved", FORMS)

@@ -10,7 +10,8 @@ launchers = pytest.importorskip("launchers", reason="no library of launchers", e
 
 # Every choice of kernels/cuda/norm.cu, full rows and ragged ones, and widths that it leaves to the others.
 WIDTHS = (
-    40, 64, 72, 128, 136, 160, 256, 392, 512, 712, 768, 904, 1024, 1152, 1280, 1536, 3072, 4096, 5120,
+    40, 64, 72, 80, 96, 104, 128, 136, 160, 256, 392, 512, 712, 768, 904, 1024, 1152, 1280, 1536, 3072,
+    4096, 5120, 8192,
 )  # fmt: skip
 
 
@@ -72,7 +73,33 @@ def test_scale_and_shift_of_each_sample(width, dtype):
         check(result, y + shift.double(), y.abs() + shift.double().abs(), extra)
 
 
-@pytest.mark.parametrize("width", (64, 512, 1152, 3072))
+@pytest.mark.parametrize("width", (1536, 3072, 6144))
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("form", ("gate", "no gate", "weight"))
+def test_gated_block(width, dtype, form):
+    """kernels/cuda/norm_block.cuh: samples lie apart, and their rows are no multiple of a block's."""
+    rows = rows_for(width) + 2000
+    x = torch.stack([moved(rows + 3, width, dtype) for _ in range(2)])[:, :rows]
+    branch = normal(2, rows, width, dtype=dtype)
+    gate = None if form == "no gate" else normal(2, 1, width, dtype=dtype)
+    first, second = (
+        normal(*((width,) if form == "weight" else (2, 1, width)), dtype=dtype) for _ in range(2)
+    )
+    names = ("weight", "bias") if form == "weight" else ("scale", "shift")
+    total, result = poisoned(x), poisoned(x)
+    launchers.fused_norm(
+        x, result, branch=branch, gate=gate, sum=total, **dict(zip(names, (first, second), strict=True))
+    )
+    product = branch.double() * (1.0 if gate is None else gate.double())
+    expected_sum = x.double() + product
+    check(total, expected_sum, x.double().abs() + product.abs())
+    factor = first.double() + (0.0 if form == "weight" else 1.0)
+    y = normalised(expected_sum, "layer", 1e-5) * factor
+    extra = rounding_of_mean(expected_sum, 1e-5) * factor.abs()
+    check(result, y + second.double(), y.abs() + second.double().abs(), extra)
+
+
+@pytest.mark.parametrize("width", (64, 72, 96, 512, 1152, 3072))
 def test_nan_and_infinity_stay_in_their_row(width):
     x = normal(rows_for(width), width, dtype=torch.bfloat16)
     x[0, 5], x[1, 7], x[77, width - 1] = math.nan, math.inf, -math.inf

@@ -301,7 +301,7 @@ def test_nan_and_infinity(backend):
     q[0, 0, 5, 1] = float("inf")
     v[1, 2, 7, 4] = float("inf")
     result = ext.attention_forward(q, k, v, head_first=True)
-    expected = F.scaled_dot_product_attention(q, k, v)
+    expected = formulas.attention(q, k, v)  # torch 2.5 loses the NaN on the CPU
     assert torch.equal(result.isnan(), expected.isnan())
     assert torch.equal(result.isinf(), expected.isinf())
 

@@ -102,6 +102,60 @@ def test_calls_repeat_on_other_streams_and_in_graphs():
     torch.testing.assert_close(attended, mindiesd.attention_forward(x, x, x))
 
 
+def on_device(name, dtype=torch.bfloat16):
+    """(function, arguments, keywords) of a call whose operands all lie on the GPU."""
+    function, args, kwargs = CALLS[name]
+
+    def place(value):
+        if isinstance(value, list):  # boundaries
+            value = torch.tensor(value, dtype=torch.int32)
+        if not isinstance(value, torch.Tensor):
+            return value
+        return (value.to(dtype) if value.is_floating_point() else value).cuda()
+
+    return function, [place(a) for a in args], {n: on_gpu(v) for n, v in kwargs.items()}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_graphs_capture_it(name):
+    function, args, kwargs = on_device(name)
+    function(*args, **kwargs)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = function(*args, **kwargs)
+    args[0].copy_(args[0].flip(0))
+    graph.replay()
+    torch.testing.assert_close(captured, function(*args, **kwargs), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("first", [True, False])
+def test_nothing_is_copied(name, first):
+    """Operands of any strides with a dense last dimension are read in place: of torch's memory a call
+    takes what its result needs."""
+    function, args, kwargs = on_device(name)
+
+    def spread(value):
+        if not isinstance(value, torch.Tensor) or value.dim() < 2:
+            return value
+        wide = torch.zeros((*value.shape[:-1], value.shape[-1] + 8), dtype=value.dtype, device="cuda")
+        wide[..., : value.shape[-1]] = value
+        return wide[..., : value.shape[-1]]
+
+    args = [a if name == "matrix" and i else spread(a) for i, a in enumerate(args)]
+    if not first:  # the call is repeated without its checks
+        function(*args, **kwargs)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    result = function(*args, **kwargs)
+    results = result if isinstance(result, tuple) else (result,)
+    # torch gives memory in pieces of 512 bytes.
+    own = sum(-(-r.numel() * r.element_size() // 512) * 512 for r in results)
+    if not first or "attention" not in function.__name__:  # whose first call of a kind measures
+        assert torch.cuda.max_memory_allocated() - before <= own
+
+
 def test_tables_on_the_cpu_are_moved():
     result = ext.rotary_position_embedding(X.cuda(), TABLE, TABLE)
     expected = ext.rotary_position_embedding(X, TABLE, TABLE)

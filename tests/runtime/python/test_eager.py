@@ -308,7 +308,9 @@ def test_autocast_is_part_of_a_call(in_python):
 def test_lazy_values_subclasses_and_vmap():
     x = torch.randn(2, 7)
     repeated(ext.rms_norm, x)
-    negated = torch.complex(x, x).conj().imag
+    plain = torch.complex(x, x)
+    repeated(ext.rms_norm, plain.imag)  # the same signature, but that its values are what lies there
+    negated = plain.conj().imag
     assert negated.is_neg()
     torch.testing.assert_close(ext.rms_norm(negated), ext.rms_norm(-x))
     freqs = torch.complex(torch.randn(2, 4), torch.randn(2, 4))
@@ -418,6 +420,11 @@ def test_the_words_of_dispatch_are_used_only_where_they_show_what_they_should():
     assert _eager._words_show(_eager._words), "this torch shows it; see torch_state.h"
     assert not _eager._words_show(lambda: (1, 2))
     assert not _eager._words_show(lambda: None)
+
+
+def test_lazy_negations_are_seen_where_torch_keeps_them():
+    """torch does not document the place either: where it is not found, each tensor is asked."""
+    assert _eager.reads_negations, "this torch has it; see torch_tensor.cpp"
 
 
 def test_what_is_switched_on_after_calls_that_repeat(in_python):

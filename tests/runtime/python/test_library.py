@@ -1,6 +1,7 @@
 """How the package finds libmindiesd, and what it says when it does not."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,3 +74,15 @@ def test_not_a_library(copy):
     broken.write_text("not a library")
     result = run(copy, broken)
     assert f"ImportError: mindiesd cannot load {broken}" in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf")
+@pytest.mark.parametrize("name", ["libmindiesd.so", "libmindiesd_python.so"])
+def test_it_links_the_system_alone(name):
+    """One build serves every torch and Python; CUDA's libraries are looked for at run time."""
+    file = mindiesd.library_path.parent / name
+    listing = subprocess.run(["readelf", "-d", file], capture_output=True, text=True, check=True)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", listing.stdout)
+    system = "libc. libm. libdl. librt. libpthread. libgcc_s. libstdc++. ld-linux"
+    allowed = tuple(f"{system} libasan. libubsan. libtsan.".split())  # the last: a sanitizer's build
+    assert needed and [n for n in needed if not n.startswith(allowed)] == []

@@ -1,0 +1,169 @@
+// The block x + gate * branch, LayerNorm, scale and shift over many like rows of half precision:
+// each thread goes through several rows with the gate and the modulators of its columns in
+// registers, and the next row on its way. Instances: norm_*.cu through norm_block_kernel_for; the
+// choice: norm.cu.
+//
+// Traffic per element: input and branch once, sum and output once.
+
+#pragma once
+
+#include "kernels/cuda/norm_rows.cuh"
+
+namespace mindiesd::kernels::cuda {
+
+// Beside NormRowsParameters, with strides in bytes as there; no `sum`: it is not stored.
+struct NormBlockParameters {
+  NormRowsParameters rows;
+  const void* branch;
+  const void* gate;
+  void* sum;
+  std::int64_t branch_row, branch_outer, sum_row, sum_outer, gate_outer;
+};
+
+// blockDim.x threads, whole warps, share a row, kVectors vectors of it in each.
+template <typename T, int kVectors>
+__global__ void __launch_bounds__(kNormRowsThreads, 2)
+    norm_block_kernel(const __grid_constant__ NormBlockParameters all) {
+  static_assert(sizeof(T) == 2);
+  constexpr int kCount = 8;
+  constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kNormRowsWarps;
+  __shared__ alignas(16) float memory[3][kPlaces];
+  const NormRowsParameters& p = all.rows;
+  for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 3 * kPlaces;
+       i += static_cast<int>(blockDim.x * blockDim.y)) {
+    memory[0][i] = 0.0F;
+  }
+  __syncthreads();
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const auto inside = [&](int v) { return v * threads + thread < p.vectors; };
+  const std::uint32_t step = blockDim.y;
+  std::uint32_t row = blockIdx.x * step * p.turns + threadIdx.y;
+  wait_for_previous_kernel();
+  allow_next_kernel();
+
+  const auto place = [&](const void* base, std::int64_t outer, std::int64_t row_bytes) {
+    return static_cast<char*>(const_cast<void*>(base)) + blockIdx.y * outer + row * row_bytes +
+           thread * 16;
+  };
+  const char* input = place(p.input, p.input_outer, p.input_row);
+  const char* branch = place(all.branch, all.branch_outer, all.branch_row);
+  char* output = place(p.output, p.output_outer, p.output_row);
+  char* sum = place(all.sum, all.sum_outer, all.sum_row);
+  Raw<16> next[kVectors], other[kVectors];
+  const auto load = [&] {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      next[v] = other[v] = {};
+      if (row < p.rows && inside(v)) {
+        next[v] = load_operand<16>(input + v * threads * 16);
+        other[v] = load_operand<16>(branch + v * threads * 16);
+      }
+    }
+  };
+  load();
+
+  Raw<16> gates[kVectors], scales[kVectors], shifts[kVectors];
+  {
+    float none[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) none[i] = 1.0F;
+    const char* gate = static_cast<const char*>(all.gate) + blockIdx.y * all.gate_outer;
+    const char* scale = static_cast<const char*>(p.scale) + blockIdx.y * p.scale_outer;
+    const char* shift = static_cast<const char*>(p.shift) + blockIdx.y * p.shift_outer;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const int at = (v * threads + thread) * 16;
+      gates[v] = pack<T, 16>(none);
+      scales[v] = p.one_plus ? Raw<16>{} : gates[v];
+      shifts[v] = {};
+      if (all.gate != nullptr && inside(v)) gates[v] = load_shared_data<16>(gate + at);
+      if (p.scale != nullptr && inside(v)) scales[v] = load_shared_data<16>(scale + at);
+      if (p.shift != nullptr && inside(v)) shifts[v] = load_shared_data<16>(shift + at);
+    }
+  }
+  const float one = p.one_plus ? 1.0F : 0.0F;
+
+#pragma unroll 1
+  for (std::uint32_t turn = 0; turn < p.turns; ++turn) {
+    const bool here = row < p.rows;
+    float x[kVectors][kCount];
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float y[kCount], g[kCount];
+      unpack<T>(next[v], x[v]);
+      unpack<T>(other[v], y);
+      unpack_again<T>(gates[v], g);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
+    }
+    row += step;
+    input += step * p.input_row;
+    branch += step * all.branch_row;
+    if (turn + 1 < p.turns) load();
+    if (all.sum != nullptr) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (here && inside(v)) store_raw(sum + v * threads * 16, pack<T, 16>(x[v]));
+      }
+      sum += step * all.sum_row;
+    }
+    float sums[2] = {}, parts[2][2] = {};
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        parts[0][i % 2] = fmaf(x[v][i], x[v][i], parts[0][i % 2]);
+        parts[1][i % 2] += x[v][i];
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
+    sum_row<0>(sums, memory[turn % 2]);
+    const float mean = sums[1] * p.per_width;
+    float variance = sums[0] * p.per_width - mean * mean;
+    if (!(variance >= mean * mean * 0.015625F)) {  // see norm_kernel
+      float deviations[1] = {0.0F};
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (!inside(v)) continue;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          const float deviation = x[v][i] - mean;
+          deviations[0] = fmaf(deviation, deviation, deviations[0]);
+        }
+      }
+      sum_row<0>(deviations, memory[2]);
+      variance = deviations[0] * p.per_width;
+    }
+    const float factor = rsqrtf(variance + p.eps);
+    const float offset = -mean * factor;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float m[kCount], a[kCount];
+      unpack_again<T>(scales[v], m);
+      unpack_again<T>(shifts[v], a);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        x[v][i] = fmaf(fmaf(x[v][i], factor, offset), m[i] + one, a[i]);
+      }
+      if (here && inside(v)) store_raw(output + v * threads * 16, pack<T, 16>(x[v]));
+    }
+    output += step * p.output_row;
+  }
+}
+
+using NormBlockKernel = void (*)(NormBlockParameters);
+
+constexpr int kBlockVectors = 3;  // of a row in a thread
+
+template <typename T>
+NormBlockKernel norm_block_kernel_for();
+
+#define MINDIESD_NORM_BLOCK_INSTANCES(T)        \
+  template <>                                   \
+  NormBlockKernel norm_block_kernel_for<T>() {  \
+    return norm_block_kernel<T, kBlockVectors>; \
+  }
+
+}  // namespace mindiesd::kernels::cuda

@@ -1,0 +1,248 @@
+// See rank_parts.hpp. Each value's answer is worked out once, after those of the values that are
+// made of it.
+#include <algorithm>
+#include <vector>
+
+#include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/match/facts.hpp"
+#include "rewriter/match/rank_parts.hpp"
+
+namespace refit {
+
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+bool is_shape(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  return (v.kind == Kind::attribute && v.text == "shape") ||
+         (v.kind == Kind::op && v.op->axes == AxisKind::query && v.op->id.ends_with(".size") &&
+          !v.operands.empty() && (v.operands.size() < 2 || v.operands[1] == kNone));
+}
+
+std::optional<int> axes_dropped(const Graph& g, ValueId subscripts) {
+  const Value& at = g[subscripts];
+  std::vector<ValueId> parts =
+      at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{subscripts};
+  int dropped = 0;
+  for (ValueId part : parts) {
+    const Value& p = g[part];
+    if (p.kind == Kind::slice) continue;
+    if (p.kind != Kind::literal) return std::nullopt;
+    if (p.literal.kind == Literal::Kind::integer) {
+      ++dropped;
+    } else if (p.literal.kind == Literal::Kind::none) {
+      --dropped;
+    } else if (p.literal.kind != Literal::Kind::symbol) {
+      return std::nullopt;
+    }
+  }
+  return dropped;
+}
+
+bool drops_axis(const Operation& op) {
+  return std::none_of(op.parameters.begin(), op.parameters.end(), [](const Parameter& p) {
+    return p.name == "chunks" || p.name.starts_with("split_size") || p.name.ends_with("sections") ||
+           p.name.starts_with("indices");
+  });
+}
+
+std::optional<int> written_sizes(const Graph& g, ValueId id) {
+  if (id == kNone) return std::nullopt;
+  const Value& v = g[id];
+  if (v.kind != Kind::tuple && v.kind != Kind::list) return std::nullopt;
+  // A single argument that is no literal may be a sequence itself: view(shape), zeros([b, n]).
+  if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) {
+    return written_sizes(g, v.operands[0]);
+  }
+  bool starred = std::any_of(v.operands.begin(), v.operands.end(),
+                             [&](ValueId item) { return g[item].kind == Kind::starred; });
+  return starred ? std::nullopt : std::optional(static_cast<int>(v.operands.size()));
+}
+
+namespace {
+
+// The tensors whose rank decides a branch: what one side shows of them, the other may contradict.
+std::set<ValueId> asked_by_conditions(const Graph& g) {
+  std::set<ValueId> out, seen;
+  std::vector<ValueId> work;
+  for (const graph::Statement& s : g.statements) {
+    if (s.kind != graph::StatementKind::branch) continue;
+    work.insert(work.end(), s.uses.begin(), s.uses.end());
+  }
+  for (const Value& v : g.values) {
+    if (v.kind == Kind::phi) work.push_back(v.operands[0]);
+  }
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || !seen.insert(id).second) continue;
+    const Value& v = g[id];
+    const bool counts = v.kind == Kind::attribute && v.text == "ndim";
+    const bool query = v.kind == Kind::op && v.op->axes == AxisKind::query &&
+                       v.op->id.find("dim") != std::string::npos;
+    if (counts || query || is_shape(g, id)) {
+      out.insert(v.operands[0]);
+      continue;
+    }
+    // One size of a shape says nothing of how many there are.
+    const bool size = v.kind == Kind::index && is_shape(g, v.operands[0]) &&
+                      g[v.operands[1]].kind == Kind::literal;
+    const bool computes = v.kind == Kind::op && !v.op->id.starts_with("operator.");
+    if (size || computes || v.kind == Kind::element) continue;
+    work.insert(work.end(), v.operands.begin(), v.operands.end());
+  }
+  return out;
+}
+
+class RanksRead {
+ public:
+  explicit RanksRead(const Graph& g) : g_(g), ranks_(g.ranks_read()) {
+    if (!g.rank_asked()) g.rank_asked() = asked_by_conditions(g);
+  }
+
+  std::optional<int> of(ValueId start) {
+    std::vector<ValueId> work{start};
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      graph::Rank& rank = ranks_[id];
+      if (rank.state == graph::Rank::State::known) {
+        work.pop_back();
+      } else if (rank.state == graph::Rank::State::unknown) {
+        rank.state = graph::Rank::State::asked;
+        for (ValueId user : g_.users(id)) {
+          auto next = through(user, id);
+          if (next && ranks_[user].state == graph::Rank::State::unknown) work.push_back(user);
+        }
+      } else {
+        work.pop_back();
+        rank = {graph::Rank::State::known, agreed(id)};
+      }
+    }
+    return ranks_[start].axes;
+  }
+
+ private:
+  // What all the readers that show a rank agree on. A cycle shows nothing.
+  std::optional<int> agreed(ValueId id) const {
+    if (g_.rank_asked()->contains(id)) return std::nullopt;
+    std::optional<int> out;
+    for (ValueId user : g_.users(id)) {
+      std::optional<int> shown = by(user, id);
+      if (auto more = shown ? std::nullopt : through(user, id)) {
+        const auto& later = ranks_[user].axes;
+        if (later) shown = *later + *more;
+      }
+      if (shown && out && *shown != *out) return std::nullopt;
+      if (shown) out = shown;
+    }
+    return out;
+  }
+
+  // What a reader itself says of its operand.
+  std::optional<int> by(ValueId user, ValueId id) const {
+    const Value& u = g_[user];
+    if (is_shape(g_, user) && u.operands[0] == id) {
+      for (ValueId part : g_.users(user)) {
+        const Value& p = g_[part];
+        if (p.kind == Kind::element && p.count > 0) return p.count;
+      }
+      return std::nullopt;
+    }
+    if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != id) return std::nullopt;
+    if (u.axes > 0) return u.axes;
+    if (u.op->rank && !u.op->is_class) return u.op->rank;
+    if (u.op->axes == AxisKind::permute) {
+      return written_sizes(g_, u.operands.size() > 1 ? u.operands[1] : kNone);
+    }
+    if (u.op->axes == AxisKind::pattern) {
+      auto text = literal_of(g_, g_.argument(user, "pattern"));
+      if (!text || text->kind != Literal::Kind::string) return std::nullopt;
+      auto pattern = parse_axis_pattern(text->text);
+      if (pattern) return static_cast<int>(pattern->from.size());
+    }
+    return std::nullopt;
+  }
+
+  // By how many axes a reader's result has fewer than its operand; nullopt where it does not say.
+  std::optional<int> through(ValueId user, ValueId id) const {
+    const Value& u = g_[user];
+    const bool first = !u.operands.empty() && u.operands[0] == id;
+    const bool split = g_[id].kind == Kind::op && g_[id].op->axes == AxisKind::split;
+    const bool list = g_[id].kind == Kind::list || g_[id].kind == Kind::tuple;
+    switch (u.kind) {
+      case Kind::phi:
+        return first ? std::nullopt : std::optional(0);
+      case Kind::update:
+        return first ? std::optional(0) : std::nullopt;
+      case Kind::opaque:
+        return u.text == graph::kStoredElsewhere && u.operands.size() == 1 ? std::optional(0)
+                                                                           : std::nullopt;
+      case Kind::list:
+      case Kind::tuple:
+        return 0;  // for the concatenation of its items
+      case Kind::element:
+        return split ? std::optional(0) : std::nullopt;
+      case Kind::index:
+        if (!first || list) return std::nullopt;
+        return split ? std::optional(0) : axes_dropped(g_, u.operands[1]);
+      case Kind::call: {
+        auto layer = g_.instances.find(user);
+        bool keeps =
+            u.operands.size() == 2 && u.operands[1] == id && layer != g_.instances.end() &&
+            std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
+              return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
+            });
+        return keeps ? std::optional(0) : std::nullopt;
+      }
+      case Kind::op:
+        return first || u.op->axes == AxisKind::elementwise ? by_operation(user, id, list)
+                                                            : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<int> by_operation(ValueId user, ValueId id, bool list) const {
+    const Value& u = g_[user];
+    if (list) return u.op->axes == AxisKind::concat ? std::optional(0) : std::nullopt;
+    switch (u.op->axes) {
+      case AxisKind::transpose:
+      case AxisKind::cast:
+      case AxisKind::contiguous:
+      case AxisKind::last_dim:
+        return 0;
+      case AxisKind::split:
+        return drops_axis(*u.op) ? 1 : 0;
+      case AxisKind::unflatten: {
+        auto n = written_sizes(g_, u.operands.size() > 2 ? u.operands[2] : kNone);
+        return n ? std::optional(1 - *n) : std::nullopt;
+      }
+      case AxisKind::elementwise: {  // with numbers alone: what broadcasts may have more axes
+        bool numbers = std::all_of(u.operands.begin(), u.operands.end(), [&](ValueId part) {
+          return part == id || part == kNone || g_[part].kind == Kind::literal ||
+                 g_.numbers.contains(part);
+        });
+        return numbers ? std::optional(0) : std::nullopt;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  const Graph& g_;
+  std::vector<graph::Rank>& ranks_;
+};
+
+}  // namespace
+
+std::optional<int> rank_read(const Graph& graph, ValueId id) {
+  const Value& v = graph[id];
+  bool several = v.kind == Kind::list || v.kind == Kind::tuple ||
+                 (v.kind == Kind::op && v.op->axes == AxisKind::split);
+  return several ? std::nullopt : RanksRead(graph).of(id);
+}
+
+}  // namespace refit
