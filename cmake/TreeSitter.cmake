@@ -23,7 +23,9 @@ endif()
 
 add_library(tree_sitter STATIC "${tree_sitter_core}/src/lib.c" "${tree_sitter_python}/parser.c"
                                "${tree_sitter_python_scanner}")
-target_include_directories(tree_sitter SYSTEM PUBLIC "${tree_sitter_core}/include")
-target_include_directories(tree_sitter PRIVATE "${tree_sitter_core}/src" "${tree_sitter_python}")
+# With tree_sitter/parser.h, the layout of the grammar's tables.
+target_include_directories(tree_sitter SYSTEM PUBLIC "${tree_sitter_core}/include"
+                                                     "${tree_sitter_python}")
+target_include_directories(tree_sitter PRIVATE "${tree_sitter_core}/src")
 # Optimised in every build: parsing is most of a run, and nobody steps through it.
 target_compile_options(tree_sitter PRIVATE -O2 -w)

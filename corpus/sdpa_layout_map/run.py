@@ -18,4 +18,7 @@ def outputs():
         attention.own_map(*four, lambda f, items: [f(t) for t in items]),
         attention.read_later(*four),
         attention.names_inside(*four),
+        attention.first_read_inside(*four, lambda t: t + 1),
+        attention.over_many_lines(*four),
+        attention.first_read_in_a_comprehension(*four, lambda t: t + 1),
     ]

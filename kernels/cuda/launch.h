@@ -13,7 +13,7 @@
 namespace mindiesd::kernels::cuda {
 
 // Back ends for a dense batch; of the library's own, the better one computes packed sequences too:
-//   cudnn  a library that a process may have or not: a mask or causality, no windows and the like.
+//   cudnn  a library that a process may have or not: masks, causality, windows; no softcap, slopes.
 //          Only its launch finds out whether it has an engine for the sizes (kUnsupported: it has
 //          not, or a graph is captured and the question was not asked before)
 //   mma    float16 and bfloat16 on tensor cores, heads of up to 512 values, every option

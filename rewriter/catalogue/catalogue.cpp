@@ -76,6 +76,20 @@ std::vector<std::string> read_targets(YamlFile& file, const YAML::Node& node) {
   return targets;
 }
 
+void read_casts(YamlFile& file, const YamlFile::Mapping& keys, Operation::Casts& casts) {
+  const YAML::Node* base = keys.find("casts");
+  if (base != nullptr) casts.base = file.text(*base, "casts").value_or("");
+  const YAML::Node* forward = keys.find("forward");
+  if (forward == nullptr) return;
+  if (base == nullptr) {
+    file.report(*forward, "`forward` says what a class calls that casts, and there is no `casts`");
+  }
+  casts.arguments = file.texts(*forward, "forward");
+  if (casts.arguments.empty()) return;
+  casts.function = casts.arguments.front();
+  casts.arguments.erase(casts.arguments.begin());
+}
+
 void read_signatures(YamlFile& file, const YAML::Node& node, Operation& operation) {
   bool first = true;
   auto read = [&](const YAML::Node& item) {
@@ -200,8 +214,12 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
       file.report(*autocast, "expected `sets` or `follows`, found `" + word + "`");
     }
   }
+  read_casts(file, *keys, operation->casts);
   if (const YAML::Node* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);
+  }
+  if (const YAML::Node* bodies = keys->find("bodies")) {
+    operation->bodies = file.texts(*bodies, "bodies");
   }
   return operation;
 }
@@ -313,6 +331,12 @@ const Operation* Catalogue::find(std::string_view qualified_name) const {
 const Operation* Catalogue::method(std::string_view name) const {
   auto found = by_method_.find(std::string(name));
   return found == by_method_.end() ? nullptr : found->second;
+}
+
+const Operation* Catalogue::casting(std::string_view base) const {
+  auto found = std::find_if(operations_.begin(), operations_.end(),
+                            [&](const auto& op) { return op->casts.base == base; });
+  return found == operations_.end() || base.empty() ? nullptr : found->get();
 }
 
 std::optional<std::string> Catalogue::nearest(std::string_view qualified_name) const {

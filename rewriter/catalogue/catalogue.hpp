@@ -97,8 +97,19 @@ struct Operation {
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it
   std::optional<int> result_rank;
   Autocast autocast = Autocast::none;
+  // A class that computes as this one does, but in float32, and gives the type of its operand;
+  // empty for others. Its call is that function of the operand and these attributes.
+  struct Casts {
+    std::string base;
+    std::string function;
+    std::vector<std::string> arguments;
+  };
+  Casts casts;
   bool one_rank = false;  // its result has as many dimensions as its first operand
   std::string library;    // package that defines it, e.g. "diffusers"
+  // What tells its bodies in the library's versions (frontend/python/own_body): a tree's own
+  // definition of that name is it where its body is one of them.
+  std::vector<std::string> bodies;
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };
@@ -114,6 +125,8 @@ class Catalogue {
 
   const Operation* find(std::string_view qualified_name) const;  // by id or any other name
   const Operation* method(std::string_view name) const;
+  // The class that is said to compute as `base` does but for casts; null where none is.
+  const Operation* casting(std::string_view base) const;
   // The known qualified name nearest to a misspelt one, for messages.
   std::optional<std::string> nearest(std::string_view qualified_name) const;
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }

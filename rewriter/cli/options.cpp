@@ -131,7 +131,8 @@ class Parser {
  private:
   void add_migrate() {
     CLI::App& app = *app_.add_subcommand(
-        "migrate", "Rewrite attention, rotary, norm and softmax code to calls of mindiesd");
+        "migrate",
+        "Rewrite attention, rotary, norm, activation and softmax code to calls of mindiesd");
     MigrateOptions& options = migrate_options_;
     app.add_option("PATH", options.paths,
                    "Source files, or folders of them; all in one tree (one repository)")
@@ -175,7 +176,7 @@ class Parser {
         "explain", "Say why a line was rewritten or not, and what would make it migratable");
     CLI::App& app = *explain_;
     ExplainOptions& options = explain_options_;
-    app.add_option("FILE:LINE", place_, "A line of a Python file; the tree around it is read too")
+    app.add_option("FILE:LINE", place_, "A line of a source file; the tree around it is read too")
         ->required()
         ->transform(CLI::Validator(check_place, ""))
         ->type_name("");

@@ -30,18 +30,19 @@ struct Shown {
 };
 
 struct Focus {
-  // The literals of interest that stand in a text.
-  std::function<LiteralBits(std::string_view)> seen;
+  const Literals* literals = nullptr;  // those of interest
   // Whether to lower a function that stands at `where` and can see those literals: in its own text,
-  // in functions of the file that it names, in what an alias of the file stands for.
+  // in functions of the file that it names, in what an alias of the file stands for. What is wanted
+  // for some literals is wanted for more.
   std::function<bool(ByteRange where, const LiteralBits&)> wanted;
   const std::vector<Shown>* shown = nullptr;
+  // Whether functions whose results what is wanted may use are wanted, too.
+  bool helpers = false;
   // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
   bool sparse = false;
-  // A unit whose text becomes this one by `edits`: what did not change need not be parsed again.
+  // The unit whose text became this one by edits.
   const Unit* before = nullptr;
-  const EditSet* edits = nullptr;
-  // With `before`: what the edits wrote. A function that sees nothing of it is what it was.
+  // With `before`: what those wrote. A function that sees nothing of it is what it was.
   std::vector<ByteRange> changed;
 };
 

@@ -61,8 +61,8 @@ struct Value {
   bool inlined = false;  // stands in another function's text, seen through a call
   int index = 0;         // of an element; of the overload that an op's arguments bound to
   int count = 0;
-  int axes = 0;                   // of an op: how many axes its spelling in the source named; or 0
-  ByteRange range;                // the expression in the source; empty for joins
+  int axes = 0;     // how many an op's spelling in the source named, a call's callee gives; or 0
+  ByteRange range;  // the expression in the source; empty for joins
   StatementId statement = kNone;  // in which it is computed
   uint32_t syntax = kNone;        // the front end's own handle
 };

@@ -89,7 +89,7 @@ class Ranks {
       return whole && dropped ? std::optional(*whole - *dropped) : std::nullopt;
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
-    if (v.kind == Kind::op && v.axes > 0) return v.axes;
+    if ((v.kind == Kind::op || v.kind == Kind::call) && v.axes > 0) return v.axes;
     if (v.kind == Kind::op && v.op->one_rank && !v.op->is_class && !v.operands.empty()) {
       return operand(v.operands[0]);
     }

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
 #include "rewriter/project/prefilter.hpp"
 #include "rewriter/text/disk.hpp"
@@ -221,11 +222,12 @@ Focus Run::rules_focus(size_t i) const {
   bool all = !options_.prefilter || state.migrated_here || state.aliased ||
              input_.files[i].relative == options_.explain;
   Focus out;
-  out.seen = [this](std::string_view text) { return requirements_.seen(text); };
+  out.literals = &requirements_.literals();
   out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
     return all || requirements_.wanted(seen, states_[i].enabled);
   };
   if (!all) out.shown = requirements_.shown(state.enabled);
+  out.helpers = !all;
   out.sparse = !all;
   return out;
 }
@@ -264,6 +266,7 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
   if (*unit == nullptr) return nullptr;
   state.parsed = true;
   count(state, **unit);
+  note_helper_ranks(**unit);
   return std::move(*unit);
 }
 

@@ -26,6 +26,7 @@ class Requirements {
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
   LiteralBits seen(std::string_view text) const { return literals_.scan(text); }
+  const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
   // patterns is asked for where the file is in the language that `frontend` reads.
   std::vector<bool> file(const LiteralBits& seen, bool derived) const;

@@ -133,7 +133,7 @@ class Run {
   // Counts bounds that were reached in a file, given by their offsets in it.
   void take_bounds(size_t i, const BoundsReached& bounds, const std::string& bytes);
 
-  // The unit that its edits make of a unit; what they do not touch is not parsed again.
+  // The unit that its edits make of a unit; functions that see nothing of them are not lowered.
   std::unique_ptr<Unit> reload(size_t i, const Unit& unit, const EditSet& edits,
                                const std::string& bytes);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
 
 #include "rewriter/text/bounds.hpp"
@@ -213,11 +214,11 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
   if (!source) return nullptr;
   Focus focus = rules_focus(i);
   focus.before = &unit;
-  focus.edits = &edits;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
   auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
   if (!again || *again == nullptr) return nullptr;
   count(states_[i], **again);
+  note_helper_ranks(**again);
   return std::move(*again);
 }
 

@@ -132,7 +132,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
        "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
        "targets, "
-       "axis, axis_if, autocast), found `a`"},
+       "axis, axis_if, autocast, bodies, casts, forward), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
        "a.yaml:4:5: unknown key `signatur`; did you mean `signature`?"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '(a'\n",
@@ -140,6 +140,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "found `(a`"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '()'\n    axes: transposed\n",
        "a.yaml:5:11: unknown axes `transposed`; did you mean `transpose`?"},
+      {"library: x\noperations:\n  - id: a.b\n    signature: '()'\n    forward: [a.c, self.d]\n",
+       "a.yaml:5:14: `forward` says what a class calls that casts, and there is no `casts`"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '()'\n    rank: four\n",
        "a.yaml:5:11: expected a whole number for `rank`, found `four`"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '()'\n    rank: 400\n",
@@ -163,7 +165,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "signature, "
        "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
        "targets, axis, "
-       "axis_if, autocast"},
+       "axis_if, autocast, bodies, casts, forward"},
       {"library: x\noperations:\n  - {id: a.b, signature: '(x, dim=1)', axis: dim, axis_if: "
        "flag}\n",
        "a.yaml:3:60: `axis_if` names the parameter `flag`, which the signature does not have"},

@@ -62,6 +62,34 @@ TEST(Activation, EveryFunctionOverItsRange) {
   });
 }
 
+// It has a path of its own.
+TEST(Activation, ExactGeluOfEveryBfloat16) {
+  for_each_isa([](const cpu::Launchers& launchers) {
+    constexpr std::int64_t kWidth = 65536;
+    Memory x(DataType::kBFloat16, kWidth), y(DataType::kBFloat16, kWidth);
+    auto* bits = static_cast<std::uint16_t*>(x.data());
+    for (std::int64_t i = 0; i < kWidth; ++i) bits[i] = static_cast<std::uint16_t>(i);
+    Activate p;
+    p.width = kWidth;
+    p.input.data = x.data();
+    p.output.data = y.data();
+    p.input.type = p.output.type = DataType::kBFloat16;
+    p.activation = Activation::kGelu;
+    ASSERT_EQ(launchers.activation(p), LaunchStatus::kOk);
+    constexpr double kSmallest = 0x1p-133;  // step of the subnormal numbers
+    for (std::int64_t i = 0; i < kWidth; ++i) {
+      const double wanted = reference(p.activation, x.get(i));
+      if (!std::isfinite(wanted)) {
+        const bool same = std::isnan(wanted) ? std::isnan(y.get(i)) : y.get(i) == wanted;
+        ASSERT_TRUE(same) << x.get(i) << " gives " << y.get(i);
+        continue;
+      }
+      ASSERT_NEAR(y.get(i), wanted, 0.51 * std::max(ulp(wanted, DataType::kBFloat16), kSmallest))
+          << x.get(i);
+    }
+  });
+}
+
 TEST(Activation, NanAndInfinityAsTheFormulasHaveThem) {
   for_each_isa([](const cpu::Launchers& launchers) {
     Memory x(DataType::kFloat32, 3), y(DataType::kFloat32, 3);

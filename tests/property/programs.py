@@ -164,6 +164,8 @@ class _Functional:
         lengths = key.shape[-2] != value.shape[-2]
         if lengths or query.shape[-1] != key.shape[-1] or len(batches) > 1:
             raise ValueError("no valid operands of attention")
+        if options.get("attn_mask") is not None:  # what does not broadcast raises
+            options["attn_mask"].expand(*query.shape[:-1], key.shape[-2])
         return F.scaled_dot_product_attention(query, key, value, **options)
 
 

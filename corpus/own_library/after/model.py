@@ -1,5 +1,4 @@
-import mindiesd
-from flash_attn import flash_attn_func
+from flash_attn import flash_attn_func, flash_attn_kvpacked_func
 
 
 def attend(q, k, v):
@@ -7,4 +6,4 @@ def attend(q, k, v):
 
 
 def attend_packed(q, kv):
-    return mindiesd.attention_forward(q, kv[:, :, 0], kv[:, :, 1])
+    return flash_attn_kvpacked_func(q, kv)

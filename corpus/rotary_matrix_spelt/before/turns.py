@@ -7,19 +7,19 @@ from torch import Tensor
 def by_view(x: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.float().view(*x.shape[:-1], -1, 1, 2)
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
-    return turned.view(*x.shape).type_as(x)
+    return turned.reshape(*x.shape).type_as(x)
 
 
 def cast_behind(x: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.view(*x.shape[:-1], -1, 1, 2).float()
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
-    return turned.reshape(x.shape).to(x.dtype)
+    return turned.reshape(*x.shape).to(x.dtype)
 
 
 def by_a_sum_of_sizes(x: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.float().reshape(x.shape[:-1] + (-1, 1, 2))
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
-    return turned.view_as(x).type_as(x)
+    return turned.reshape(*x.shape).type_as(x)
 
 
 def unflattened(x: Tensor, matrices: Tensor) -> Tensor:

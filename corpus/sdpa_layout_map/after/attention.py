@@ -1,5 +1,6 @@
 import mindiesd.ext
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 
 
@@ -72,3 +73,22 @@ def names_inside(q, k, v):
     n = 2
     q, k, v = map(lambda t: (n := t.permute(0, 2, 1, 3)) * 1, (q, k, v))
     return mindiesd.ext.attention_forward(q, k, v, head_first=True).permute(0, 2, 1, 3) * n
+
+
+def first_read_inside(q, k, v, shift):
+    """Not followed, so read anew: `F` still means what it does everywhere."""
+    q, k = map(lambda t: F.normalize(shift(t), dim=-1), (q, k))
+    return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+
+
+def first_read_in_a_comprehension(q, k, v, shift):
+    q, k = (F.normalize(shift(t), dim=-1) for t in (q, k))
+    return mindiesd.ext.attention_forward(q, k, v, head_first=True)
+
+
+def over_many_lines(q, k, v):
+    """As a formatter lays it out."""
+    a, b, c = (q.view(2, 5, 3, 8),
+            k.view(2, 5, 3, 8),
+            v.view(2, 5, 3, 8))
+    return mindiesd.attention_forward(a, b, c)

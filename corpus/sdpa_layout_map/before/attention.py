@@ -73,3 +73,27 @@ def names_inside(q, k, v):
     n = 2
     q, k, v = map(lambda t: (n := t.permute(0, 2, 1, 3)) * 1, (q, k, v))
     return F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3) * n
+
+
+def first_read_inside(q, k, v, shift):
+    """Not followed, so read anew: `F` still means what it does everywhere."""
+    q, k = map(lambda t: F.normalize(shift(t), dim=-1), (q, k))
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def first_read_in_a_comprehension(q, k, v, shift):
+    q, k = (F.normalize(shift(t), dim=-1) for t in (q, k))
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def over_many_lines(q, k, v):
+    """As a formatter lays it out."""
+    a, b, c = map(
+        lambda t: t.transpose(1, 2),
+        (
+            q.view(2, 5, 3, 8),
+            k.view(2, 5, 3, 8),
+            v.view(2, 5, 3, 8),
+        ),
+    )
+    return F.scaled_dot_product_attention(a, b, c).transpose(1, 2)

@@ -209,6 +209,8 @@ void FunctionLowering::take_back(size_t values, size_t marks) {
     seen_log_.pop_back();
   }
   if (roots_.size() > values) roots_.resize(values);
+  std::erase_if(outer_, [&](const auto& name) { return name.second >= values; });
+  std::erase_if(unsettled_, [&](ValueId id) { return id >= values; });
   seen_up_to_ = std::min(seen_up_to_, values);
 }
 

@@ -9,6 +9,8 @@ namespace refit::python {
 
 namespace {
 
+uint32_t column_of(std::string_view text, uint32_t at) { return at - line_of(text, at).begin; }
+
 bool in_string(TSNode list, uint32_t at) {
   for (TSNode node = ts_node_descendant_for_byte_range(list, at, at); present(node);
        node = ts_node_parent(node)) {
@@ -23,19 +25,20 @@ bool in_string(TSNode list, uint32_t at) {
 bool aligned(std::string_view text, TSNode list) {
   auto arguments = children_of(list);
   if (arguments.empty()) return false;
-  const TSPoint first = ts_node_start_point(arguments.front());
-  if (first.row != ts_node_start_point(list).row) return false;
+  const uint32_t first = ts_node_start_byte(arguments.front());
+  if (!one_line(text, ts_node_start_byte(list), first)) return false;
+  const uint32_t column = column_of(text, first);
   return std::any_of(arguments.begin(), arguments.end(), [&](TSNode argument) {
-    const TSPoint here = ts_node_start_point(argument);
-    return here.row != first.row && here.column == first.column &&
-           begins_line(text, ts_node_start_byte(argument));
+    const uint32_t here = ts_node_start_byte(argument);
+    return !one_line(text, first, here) && column_of(text, here) == column &&
+           begins_line(text, here);
   });
 }
 
 std::vector<Edit> realigned(std::string_view text, TSNode list, int wider) {
   std::vector<Edit> out;
   if (wider == 0 || !aligned(text, list)) return out;
-  const uint32_t column = ts_node_start_point(children_of(list).front()).column;
+  const uint32_t column = column_of(text, ts_node_start_byte(children_of(list).front()));
   const uint32_t end = ts_node_end_byte(list);
   for (uint32_t at = line_of(text, ts_node_start_byte(list)).end; at < end;
        at = line_of(text, at).end) {
@@ -53,9 +56,9 @@ std::vector<Edit> realigned(std::string_view text, TSNode list, int wider) {
   return out;
 }
 
-int wider(TSNode call, std::string_view callee) {
+int wider(std::string_view text, TSNode call, std::string_view callee) {
   TSNode now = field(call, "function");
-  if (ts_node_start_point(now).row != ts_node_end_point(now).row) return 0;
+  if (!one_line(text, ts_node_start_byte(now), ts_node_end_byte(now))) return 0;
   return static_cast<int>(callee.size()) - static_cast<int>(range_of(now).size());
 }
 

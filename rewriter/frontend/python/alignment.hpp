@@ -18,6 +18,6 @@ bool aligned(std::string_view text, TSNode list);
 std::vector<Edit> realigned(std::string_view text, TSNode list, int wider);
 
 // By how many columns what stands before a call's arguments grows with another callee.
-int wider(TSNode call, std::string_view callee);
+int wider(std::string_view text, TSNode call, std::string_view callee);
 
 }  // namespace refit::python

@@ -108,8 +108,10 @@ const std::string* FunctionLowering::own_attribute(ValueId id) const {
   const Value& v = g()[id];
   if (v.kind != Kind::attribute) return nullptr;
   const Value& object = g()[v.operands[0]];
-  if (object.kind != Kind::parameter) return nullptr;
-  auto method = unit_.methods.find(index_);
+  bool outer = object.kind == Kind::unknown && object.text == "self";  // of the method around
+  if (object.kind != Kind::parameter && !outer) return nullptr;
+  PythonUnit::Methods::const_iterator method = unit_.methods.find(index_);
+  if (outer) method = unit_.method_around(index_);
   auto annotated = unit_.annotated.find({index_, v.operands[0]});
   const std::string* owner = nullptr;
   if (object.text == "self" && method != unit_.methods.end()) {

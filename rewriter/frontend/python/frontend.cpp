@@ -61,6 +61,12 @@ constexpr std::string_view kPatternImports =
 
 }  // namespace
 
+std::optional<std::string> PythonFrontend::computes_as(const std::string& name) {
+  auto meant = project_.resolve(name);
+  const Operation* like = meant ? project_.casting(*meant, catalogue_) : nullptr;
+  return like != nullptr ? like->id : meant;
+}
+
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
   bool package = false;
@@ -69,7 +75,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   if (focus != nullptr) {
     if (auto outlined = outline(source.text(), module, package)) {
       choice = choose(source.text(), *outlined, *focus,
-                      [this](const std::string& name) { return project_.resolve(name); });
+                      [this](const std::string& name) { return computes_as(name); });
       if (choice.nothing && focus->before == nullptr) return nullptr;
     }
   }
@@ -79,10 +85,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       for (const Unseen& part : choice.unseen) bodies.push_back(part.body);
       return Tree(source.text(), bodies);
     }
-    if (focus == nullptr || focus->before == nullptr) return Tree(source.text());
-    const auto& before = static_cast<const PythonUnit&>(*focus->before);
-    if (before.tree.released()) return Tree(source.text());
-    return Tree(source.text(), before.tree, before.source(), *focus->edits);
+    return Tree(source.text());
   }();
   auto unit =
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
@@ -191,11 +194,8 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   const graph::Graph& g = unit.functions[function].graph;
   const graph::Value& v = g[value];
   // A function inside a method reads its `self`.
-  auto method = unit.methods.end();
-  for (uint32_t f = function; f != kNone && method == unit.methods.end();
-       f = unit.functions[f].parent) {
-    method = unit.methods.find(f);
-  }
+  auto method = unit.methods.find(function);
+  if (method == unit.methods.end()) method = unit.method_around(function);
   if (v.kind != graph::Kind::attribute) return out;
   const graph::Value& object = g[v.operands[0]];
   bool self = object.text == "self" &&

@@ -58,6 +58,9 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Project& project() { return project_; }
 
  private:
+  // What a qualified name finally stands for, or the catalogue's class that one of the project's
+  // computes as.
+  std::optional<std::string> computes_as(const std::string& name);
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
                                        const Focus* focus);
   mutable Project project_;

@@ -197,12 +197,13 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
       last_row = UINT32_MAX - 1;
       continue;
     }
-    uint32_t row = ts_node_start_point(s).row;
+    const uint32_t row = unit.source().position(ts_node_start_byte(s)).line;
     if (groups.empty() || row > last_row + 1 || last_row == UINT32_MAX - 1) groups.emplace_back();
     groups.back().statements.push_back(s);
-    last_row = ts_node_end_point(s).row;
+    last_row = unit.source().position(ts_node_end_byte(s)).line;
     std::string_view package = imported_package(text_of(unit.text(), s));
-    if (catalogue.describes(package) && package != "math" && package != "operator") {
+    bool pythons = package == "math" || package == "operator" || package == "builtins";
+    if (!pythons && catalogue.describes(package)) {
       groups.back().third_party = true;  // what the catalogue describes and Python does not bring
     }
   }
@@ -332,7 +333,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       bool asked = std::any_of(words.begin(), words.end(),
                                [&](std::string_view word) { return names.contains(word); });
       if (!asked) continue;
-      parsed_now.emplace_back(unit.text(), unit.source(), Tree::Only{range});
+      parsed_now.emplace_back(unit.text(), Tree::Only{range});
       collect(parsed_now.back().root(), unit.text(), reads);
       std::erase_if(names, [&](const std::string& name) {
         return words.contains(name) && !lost(name, whole);

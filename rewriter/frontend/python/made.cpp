@@ -121,8 +121,11 @@ bool MadeAttributes::may_be_one(std::string_view dotted) {
   auto found = outline_.module.names.bindings.find(first);
   if (found == outline_.module.names.bindings.end()) return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Binding& binding) {
-    if (binding.kind != Binding::Kind::import) return false;
-    auto meant = resolve_(binding.qualified + std::string(dotted.substr(first.size())));
+    // A class of the file may compute as one of them.
+    const std::string head = binding.kind == Binding::Kind::import
+                                 ? binding.qualified
+                                 : outline_.module.name + "." + std::string(first);
+    auto meant = resolve_(head + std::string(dotted.substr(first.size())));
     return meant && is_one(*meant);
   });
 }

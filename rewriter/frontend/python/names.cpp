@@ -1,6 +1,7 @@
 // What a name means where a function of Python reads it: the module's bindings, those of functions
 // around, star imports, Python's own, and what binds names of a module from inside functions. Entry
-// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts, add_globals.
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts, add_globals,
+// PythonUnit::method_around.
 #include <algorithm>
 
 #include "rewriter/frontend/python/lines.hpp"
@@ -13,6 +14,34 @@ std::string own_library(const std::string& qualified, const std::string& module,
   std::string head = qualified.substr(0, qualified.find('.'));
   bool library = !context.pattern && context.catalogue.describes(head);
   return library ? context.project.beside(module, qualified) : qualified;
+}
+
+PythonUnit::Methods::const_iterator PythonUnit::method_around(uint32_t function) const {
+  auto method = methods.end();
+  uint32_t around = functions[function].parent;
+  while (around != graph::kNone && (method = methods.find(around)) == methods.end()) {
+    around = functions[around].parent;
+  }
+  if (method == methods.end()) return method;
+  constexpr std::string_view kSelf = "self";
+  std::string_view text = source_.slice(functions[around].range);
+  size_t open = text.find('(', text.find("def "));
+  if (open == std::string_view::npos) return methods.end();
+  size_t first = text.find_first_not_of(" \t\r\n", open + 1);
+  if (first == std::string_view::npos || first_word(text.substr(first)) != kSelf) {
+    return methods.end();
+  }
+  // What binds a name has no dot behind it.
+  for (size_t at = text.find(kSelf); at != std::string_view::npos;
+       at = text.find(kSelf, at + kSelf.size())) {
+    bool inside = at > 0 && (name_char(text[at - 1]) || text[at - 1] == '.');
+    char next = at + kSelf.size() < text.size() ? text[at + kSelf.size()] : ' ';
+    bool attention = next == '-' && !text.substr(at).starts_with("self-=");  // in a comment
+    if (at != first && !inside && !name_char(next) && next != '.' && !attention) {
+      return methods.end();
+    }
+  }
+  return method;
 }
 
 void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context) {
@@ -38,6 +67,8 @@ std::optional<std::string> class_meaning(const Module& module, const LoweringCon
   if (!meaning || !project.replaced(module.name, first, imported).empty()) return std::nullopt;
   auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
   const Operation* op = out ? context.catalogue.find(*out) : nullptr;
+  const Operation* like = out && op == nullptr ? project.casting(*out, context.catalogue) : nullptr;
+  if (like != nullptr) return like->id;
   return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
 }
 

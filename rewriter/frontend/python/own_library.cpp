@@ -6,6 +6,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/frontend/python/own_body.hpp"
 #include "rewriter/text/disk.hpp"
 #include "rewriter/text/source.hpp"
 
@@ -60,6 +61,29 @@ bool agree(const std::vector<WrittenParameter>& written, const std::vector<Param
   return true;
 }
 
+// In what way a definition of the tree is not the operation of the library; "" where it is.
+std::string otherwise(const Source& source, const Outline& outline, const OutlinedDefinition& own,
+                      const Operation& operation) {
+  const auto& all = outline.definitions;
+  auto index = static_cast<size_t>(&own - all.data());
+  auto made = std::ranges::find_if(
+      all, [&](const auto& d) { return d.owner == index && d.name == "__init__"; });
+  if (!own.is_class || made != all.end()) {  // else it is made as its base is
+    const OutlinedDefinition& header = own.is_class ? *made : own;
+    auto written = parameters_of(source.text().substr(header.header, header.body - header.header),
+                                 own.is_class);
+    bool same = agree(written, operation.parameters) ||
+                std::ranges::any_of(operation.overloads,
+                                    [&](const auto& overload) { return agree(written, overload); });
+    if (!same) return "another signature than the library's";
+  }
+  auto body = normal_body(source, outline, own.name);
+  if (!body) return "a body that is not read, because the name is bound more than once";
+  std::string digest = digest_of(*body);
+  if (std::ranges::find(operation.bodies, digest) != operation.bodies.end()) return "";
+  return "a body (" + digest + ") that is none of those known of the library";
+}
+
 }  // namespace
 
 std::string Project::differs(const std::string& qualified, const Operation& operation) {
@@ -82,26 +106,14 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
   auto outlined = source ? outline(source->text(), home, false) : std::nullopt;
   if (outlined) {
     const auto& all = outlined->definitions;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].name != name || all[i].owner != SIZE_MAX) continue;
-      size_t made = i;
-      if (all[i].is_class) {
-        for (size_t m = 0; m < all.size(); ++m) {
-          if (all[m].owner == i && all[m].name == "__init__") made = m;
-        }
+    auto own = std::ranges::find_if(
+        all, [&](const auto& d) { return d.name == name && d.owner == SIZE_MAX; });
+    if (own != all.end()) {
+      std::string how = otherwise(*source, *outlined, *own, operation);
+      if (!how.empty()) {
+        out = fmt::format("{}:{} defines it, with {}", relative, source->position(own->header).line,
+                          how);
       }
-      if (all[i].is_class && made == i) break;  // made as its base is
-      std::string_view header =
-          source->text().substr(all[made].header, all[made].body - all[made].header);
-      auto written = parameters_of(header, all[i].is_class);
-      bool same = agree(written, operation.parameters) ||
-                  std::ranges::any_of(operation.overloads, [&](const auto& overload) {
-                    return agree(written, overload);
-                  });
-      if (same) break;
-      out = fmt::format("{}:{} defines it, with another signature than the library's", relative,
-                        source->position(all[i].header).line);
-      break;
     }
   }
   std::unique_lock lock(mutex_);

@@ -2,6 +2,8 @@
 // leads to them, once, and kept.
 #include "rewriter/frontend/python/project.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <unordered_set>
@@ -16,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
-constexpr int kParts = 64;  // of a qualified name
+constexpr size_t kMostSteps = 1000;  // names on the way from a name to what it stands for
 
 std::string parent_package(std::string_view module, int levels) {
   std::string out(module);
@@ -465,10 +467,10 @@ std::optional<std::string> Project::resolve(const std::string& qualified, std::s
   return told(resolved_.emplace(qualified, std::move(out)).first->second);
 }
 
-// `asked`: the names on the way, none of which is looked for twice.
+// `asked`: the names on the way, none of which is looked for twice. Names that grow as they are
+// looked for end at a bound.
 Project::Meaning Project::resolve(const std::string& qualified, std::set<std::string>& asked) {
-  // A name that grows on the way, `from .c import c` where `c` is compiled, never ends.
-  if (std::ranges::count(qualified, '.') > kParts || !asked.insert(qualified).second) return {};
+  if (!asked.insert(qualified).second) return {};
   // The longest prefix that is a module of the project, short of the whole name.
   for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
        dot = qualified.rfind('.', dot - 1)) {
@@ -506,6 +508,11 @@ Project::Meaning Project::resolve(const std::string& qualified, std::set<std::st
     if (!one) return {std::nullopt, qualified + " may be bound in more than one way"};
     std::string next = *one + tail;
     if (next == qualified) return {next, ""};
+    // `from .version import version` of a module that is not in the tree: a path, not this name.
+    if (next.starts_with(qualified + ".")) return {qualified, ""};
+    if (asked.size() >= kMostSteps) {
+      return {std::nullopt, fmt::format("{} is renamed more than {} times", qualified, kMostSteps)};
+    }
     return resolve(next, asked);
   }
   std::string elsewhere = replaced_outside(qualified);

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "rewriter/frontend/frontend.hpp"
@@ -94,6 +95,9 @@ class Project {
   // Where the project defines a library's function or class by that name itself, and in what way
   // that is not the known one; "" where it does not, or its signature is the known one.
   std::string differs(const std::string& qualified, const Operation& operation);
+  // Where it is a class of the project that computes as its base does, but in float32, and gives
+  // the type of its operand: the catalogue's class of which that is said; else null.
+  const Operation* casting(const std::string& qualified, const Catalogue& catalogue);
   // What an absolute import in a module means where the folder that the module's package lies in
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
@@ -132,6 +136,7 @@ class Project {
   Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
   std::string stored_at(const ReplacedNames::Place* place) const;
   std::unique_ptr<Module> read_module(const std::string& name) const;
+  const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
   void read_unnoted();
   void index_importers();
   // What the text of all files says of classes, read when it is first asked for.
@@ -175,6 +180,9 @@ class Project {
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
   std::unordered_map<std::string, Meaning> resolved_;
   std::unordered_map<std::string, std::string> differs_;
+  std::once_flag may_cast_once_;
+  std::unordered_set<std::string> may_cast_;  // names of classes whose bases may be cast around
+  std::unordered_map<std::string, const Operation*> casting_;
 };
 
 }  // namespace refit::python

@@ -8,6 +8,7 @@
 
 #include "rewriter/frontend/python/alignment.hpp"
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/unroll.hpp"
 
@@ -90,13 +91,13 @@ class Realiser {
         return failure("the expression to take out has no text of its own");
       }
       TSNode node = unit_.nodes[g_[id].syntax];
-      nodes[node.id] = id;
+      nodes[node.get()] = id;
       TSNode inner = inner_operand(id);
       if (!present(inner)) return failure("the operand to keep has no text of its own");
-      inside.insert(inner.id);
+      inside.insert(inner.get());
     }
     for (ValueId id : change_.forwarded) {
-      if (inside.contains(unit_.nodes[g_[id].syntax].id)) continue;
+      if (inside.contains(unit_.nodes[g_[id].syntax].get())) continue;
       auto done = forward(id, nodes);
       if (!done) return done;
     }
@@ -112,7 +113,7 @@ class Realiser {
     TSNode node = unit_.nodes[g_[id].syntax];
     std::vector<std::pair<ByteRange, ByteRange>> steps;  // what is kept, of what
     TSNode kept = node;
-    for (auto at = nodes.find(kept.id); at != nodes.end(); at = nodes.find(kept.id)) {
+    for (auto at = nodes.find(kept.get()); at != nodes.end(); at = nodes.find(kept.get())) {
       TSNode inner = inner_operand(at->second);
       steps.emplace_back(range_of(inner), range_of(kept));
       kept = inner;
@@ -159,8 +160,12 @@ class Realiser {
         !comments_in(unit_, {kept.end, all.end}).empty()) {
       return failure("a comment stands inside the text around it that would go; move it out");
     }
-    auto done = out_.edits.add({{all.begin, kept.begin}, ""});
-    return done ? out_.edits.add({{kept.end, all.end}, ""}) : done;
+    // Lines that the brackets around them held together.
+    size_t code_end = 0;
+    std::string_view text = text_.substr(kept.begin, kept.size());
+    const bool apart = Lines(text).logical_line(0, &code_end) != text.size();
+    auto done = out_.edits.add({{all.begin, kept.begin}, apart ? "(" : ""});
+    return done ? out_.edits.add({{kept.end, all.end}, apart ? ")" : ""}) : done;
   }
 
   // Takes the end off a chain of methods; comments on its lines get lines of their own.
@@ -452,7 +457,7 @@ class Realiser {
     }
     done = add_arguments(list, slots);
     if (!done) return done;
-    for (const Edit& edit : realigned(text_, list, wider(call, callee_))) {
+    for (const Edit& edit : realigned(text_, list, wider(text_, call, callee_))) {
       EditSet one;
       (void)one.add(edit);
       if (!inner_.conflicts(one)) (void)out_.edits.add(edit);  // else the line has its edit
@@ -485,12 +490,12 @@ class Realiser {
     }
     const bool below = aligned(text_, list);
     bool own_line = present(last) && begins_line(text_, ts_node_start_byte(last)) &&
-                    (below || ts_node_end_point(list).row > ts_node_end_point(last).row) &&
-                    ts_node_start_point(last).row > ts_node_start_point(list).row;
+                    (below || !one_line(text_, ts_node_end_byte(last), ts_node_end_byte(list))) &&
+                    !one_line(text_, ts_node_start_byte(list), ts_node_start_byte(last));
     std::string indent;
     if (own_line) {
       indent = indentation(text_, ts_node_start_byte(last));
-      const int shift = below ? wider(ts_node_parent(list), callee_) : 0;
+      const int shift = below ? wider(text_, ts_node_parent(list), callee_) : 0;
       indent.resize(static_cast<size_t>(std::max(0, static_cast<int>(indent.size()) + shift)), ' ');
     }
     for (const NewArgument& a : change_.arguments) {

@@ -4,45 +4,28 @@
 #include <algorithm>
 #include <cstring>
 
+#include <tree_sitter/api.h>
+
+extern "C" const TSLanguage* tree_sitter_python(void);
+
 namespace refit::python {
 
 namespace {
 
-// One cursor a thread, its memory used again: a walk asks for the children of every node.
-class Cursor {
- public:
-  Cursor() = default;
-  Cursor(const Cursor&) = delete;
-  Cursor& operator=(const Cursor&) = delete;
-  ~Cursor() {
-    if (made_) ts_tree_cursor_delete(&cursor_);
-  }
-  TSTreeCursor* at(TSNode node) {
-    if (made_) {
-      ts_tree_cursor_reset(&cursor_, node);
-    } else {
-      cursor_ = ts_tree_cursor_new(node);
-      made_ = true;
-    }
-    return &cursor_;
-  }
-
- private:
-  TSTreeCursor cursor_{};
-  bool made_ = false;
-};
-
-// Calls visit(cursor) at each direct child, linear in their number.
+// Calls visit(child) at each direct child, in order.
 template <typename Visit>
 void each_child(TSNode node, Visit visit) {
-  if (!present(node) || ts_node_child_count(node) == 0) return;  // as half of the nodes of a tree
-  thread_local Cursor reused;
-  TSTreeCursor* cursor = reused.at(node);
-  if (ts_tree_cursor_goto_first_child(cursor)) {
-    do {
-      visit(cursor);
-    } while (ts_tree_cursor_goto_next_sibling(cursor));
-  }
+  if (!present(node)) return;
+  const NodeData* end = node.get() + node->extent;
+  for (const NodeData* at = node.get() + 1; at < end; at += at->extent) visit(TSNode(at));
+}
+
+// Of a node and what is inside it, the last that begins at or before a place, or the node.
+const NodeData* last_before(TSNode node, uint32_t place) {
+  const NodeData* first = node.get();
+  return std::upper_bound(first + 1, first + first->extent, place,
+                          [](uint32_t at, const NodeData& n) { return at < n.begin; }) -
+         1;
 }
 
 struct Parser {
@@ -76,7 +59,7 @@ TSSymbol symbol_number(std::string_view name) {
                                      static_cast<uint32_t>(name.size()), true);
 }
 
-TSFieldId field_number(std::string_view name) {
+uint8_t field_number(std::string_view name) {
   static const std::vector<std::string_view> kFields = [] {
     std::vector<std::string_view> out{""};
     const TSLanguage* language = tree_sitter_python();
@@ -86,103 +69,132 @@ TSFieldId field_number(std::string_view name) {
     return out;
   }();
   for (size_t i = 1; i < kFields.size(); ++i) {
-    if (kFields[i] == name) return static_cast<TSFieldId>(i);
+    if (kFields[i] == name) return static_cast<uint8_t>(i);
   }
   return 0;
 }
 
-TSPoint point_of(const Source& source, uint32_t offset) {
-  uint32_t line = source.position(offset).line;
-  return {line - 1, offset - source.line_begin(line)};
-}
-
-constexpr char kFold = '\x01';
-
 const char* read_all(void* payload, uint32_t at, TSPoint, uint32_t* size) {
-  const auto& text = *static_cast<const std::string*>(payload);
+  const auto& text = *static_cast<const std::string_view*>(payload);
   *size = at < text.size() ? static_cast<uint32_t>(text.size()) - at : 0;
   return *size == 0 ? "" : text.data() + at;
 }
 
-// One code point of UTF-8 (a Source holds nothing else), or a fold, which reads as `0`.
-uint32_t decode(const uint8_t* text, uint32_t length, int32_t* code) {
-  const uint8_t first = *text;
-  if (first == static_cast<uint8_t>(kFold)) {
-    uint32_t size = 0;
-    std::memcpy(&size, text + 1, sizeof size);
-    *code = '0';
-    return size;
-  }
-  if (first < 0x80) {
-    *code = first;
-    return 1;
-  }
-  const uint32_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (size > length) {
-    *code = -1;
-    return 1;
-  }
-  int32_t value = first & (0x7f >> size);
-  for (uint32_t i = 1; i < size; ++i) value = value << 6 | (text[i] & 0x3f);
-  *code = value;
-  return size;
+uint32_t decode_bytes(const uint8_t* text, uint32_t length, int32_t* code) {
+  return decode(reinterpret_cast<const char*>(text), length, Folded::yes, code);
+}
+
+std::vector<NodeData> parse(std::string_view text, Folded folded = Folded::no) {
+  auto clean = parse_clean(text, folded);
+  return clean ? std::move(*clean) : parse_any(text, folded);
 }
 
 }  // namespace
 
+std::vector<NodeData> parse_any(std::string_view text, Folded folded) {
+  TSInput input{&text, read_all,
+                folded == Folded::yes ? TSInputEncodingCustom : TSInputEncodingUTF8, decode_bytes};
+  TSTree* tree = ts_parser_parse(parser(), nullptr, input);
+  std::vector<NodeData> out;
+  std::vector<uint32_t> path;  // the nodes that are open
+  TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(tree));
+  bool down = true;
+  while (true) {
+    if (down) {
+      const auto node = ts_tree_cursor_current_node(&cursor);
+      NodeData data;
+      data.begin = ts_node_start_byte(node);
+      data.end = ts_node_end_byte(node);
+      data.above = path.empty() ? 0 : static_cast<uint32_t>(out.size()) - path.back();
+      data.kind = ts_node_symbol(node);
+      data.field = static_cast<uint8_t>(ts_tree_cursor_current_field_id(&cursor));
+      data.named = ts_node_is_named(node);
+      data.missing = ts_node_is_missing(node);
+      data.has_error = ts_node_has_error(node);
+      path.push_back(static_cast<uint32_t>(out.size()));
+      out.push_back(data);
+      if (ts_tree_cursor_goto_first_child(&cursor)) continue;
+    }
+    out[path.back()].extent = static_cast<uint32_t>(out.size()) - path.back();
+    path.pop_back();
+    down = ts_tree_cursor_goto_next_sibling(&cursor);
+    if (!down && !ts_tree_cursor_goto_parent(&cursor)) break;
+  }
+  ts_tree_cursor_delete(&cursor);
+  ts_tree_delete(tree);
+  return out;
+}
+
 std::string_view type_of(TSNode node) {
-  TSSymbol symbol = ts_node_symbol(node);
-  return symbol < kinds().size() ? kinds()[symbol] : std::string_view(ts_node_type(node));
+  return node->kind < kinds().size() ? kinds()[node->kind] : std::string_view("ERROR");
+}
+
+uint32_t ts_node_named_child_count(TSNode node) {
+  uint32_t count = 0;
+  each_child(node, [&](TSNode child) { count += child->named; });
+  return count;
+}
+
+TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t end) {
+  const NodeData* at = last_before(node, begin);
+  while (at != node.get() && (at->end < end || (at->end == begin && at->begin < begin))) {
+    at -= at->above;
+  }
+  return TSNode(at);
 }
 
 TSNode field(TSNode node, std::string_view name) {
-  return ts_node_child_by_field_id(node, field_number(name));
+  if (!present(node)) return {};
+  const uint8_t wanted = field_number(name);
+  if (wanted == 0) return {};
+  const NodeData* end = node.get() + node->extent;
+  for (const NodeData* at = node.get() + 1; at < end; at += at->extent) {
+    if (at->field == wanted) return TSNode(at);
+  }
+  return {};
 }
 
 std::vector<TSNode> children_of(TSNode node) {
   static const TSSymbol kComment = symbol_number("comment"),
                         kContinuation = symbol_number("line_continuation");
   std::vector<TSNode> out;
-  const uint32_t count = present(node) ? ts_node_named_child_count(node) : 0;
+  size_t count = 0;
+  const auto counts = [&](TSNode child) {
+    return child->named && child->kind != kComment && child->kind != kContinuation;
+  };
+  each_child(node, [&](TSNode child) { count += counts(child); });
   if (count == 0) return out;
   out.reserve(count);
-  each_child(node, [&](const TSTreeCursor* cursor) {
-    TSNode child = ts_tree_cursor_current_node(cursor);
-    if (!ts_node_is_named(child)) return;
-    const TSSymbol symbol = ts_node_symbol(child);
-    if (symbol != kComment && symbol != kContinuation) out.push_back(child);
+  each_child(node, [&](TSNode child) {
+    if (counts(child)) out.push_back(child);
   });
   return out;
 }
 
 std::vector<TSNode> all_children_of(TSNode node) {
   std::vector<TSNode> out;
-  each_child(node, [&](const TSTreeCursor* cursor) {
-    out.push_back(ts_tree_cursor_current_node(cursor));
-  });
+  each_child(node, [&](TSNode child) { out.push_back(child); });
   return out;
 }
 
 std::vector<TSNode> children_in(TSNode node, ByteRange range) {
   std::vector<TSNode> out;
-  thread_local Cursor reused;
-  TSTreeCursor* cursor = reused.at(node);
-  if (ts_tree_cursor_goto_first_child_for_byte(cursor, range.begin) < 0) return out;
-  do {
-    TSNode child = ts_tree_cursor_current_node(cursor);
-    if (ts_node_start_byte(child) >= range.end) break;
-    out.push_back(child);
-  } while (ts_tree_cursor_goto_next_sibling(cursor));
+  if (node->extent == 1) return out;
+  const NodeData* at = last_before(node, range.begin);
+  while (at != node.get() && at - at->above != node.get()) at -= at->above;
+  if (at == node.get()) ++at;
+  for (; at < node.get() + node->extent && at->begin < range.end; at += at->extent) {
+    if (at->end > range.begin) out.emplace_back(at);
+  }
   return out;
 }
 
 std::vector<TSNode> fields_of(TSNode node, std::string_view name) {
   std::vector<TSNode> out;
-  TSFieldId wanted = field_number(name);
-  each_child(node, [&](const TSTreeCursor* cursor) {
-    if (wanted == 0 || ts_tree_cursor_current_field_id(cursor) != wanted) return;
-    TSNode child = ts_tree_cursor_current_node(cursor);
-    if (!is(child, "comment")) out.push_back(child);
+  const uint8_t wanted = field_number(name);
+  if (wanted == 0) return out;
+  each_child(node, [&](TSNode child) {
+    if (child->field == wanted && !is(child, "comment")) out.push_back(child);
   });
   return out;
 }
@@ -198,16 +210,13 @@ TSNode without_parentheses(TSNode node) {
 
 std::vector<TSNode> statements_of(TSNode block) { return children_of(block); }
 
-Tree::Tree(std::string_view text)
-    : tree_(ts_parser_parse_string(parser(), nullptr, text.data(),
-                                   static_cast<uint32_t>(text.size()))) {}
+Tree::Tree(std::string_view text) : nodes_(parse(text)) {}
 
 // tree-sitter can be told to pass ranges over, but then looks through them all for every token. So
 // a fold is one character instead, as wide as the range: a mark, and how many bytes it takes.
 Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded) {
   if (folded.empty() || text.find(kFold) != std::string_view::npos) {
-    tree_ =
-        ts_parser_parse_string(parser(), nullptr, text.data(), static_cast<uint32_t>(text.size()));
+    nodes_ = parse(text);
     return;
   }
   std::string marked(text);
@@ -216,56 +225,15 @@ Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded) {
     marked[range.begin] = kFold;
     std::memcpy(marked.data() + range.begin + 1, &size, sizeof size);
   }
-  TSInput input{&marked, read_all, TSInputEncodingCustom, decode};
-  tree_ = ts_parser_parse(parser(), nullptr, input);
+  nodes_ = parse(marked, Folded::yes);
 }
 
-Tree::Tree(std::string_view text, const Source& source, Only only) {
-  const ByteRange r = only.range;
-  const TSRange range{point_of(source, r.begin), point_of(source, r.end), r.begin, r.end};
-  ts_parser_set_included_ranges(parser(), &range, 1);
-  tree_ =
-      ts_parser_parse_string(parser(), nullptr, text.data(), static_cast<uint32_t>(text.size()));
-  ts_parser_set_included_ranges(parser(), nullptr, 0);
-}
-
-Tree::Tree(std::string_view text, const Tree& before, const Source& old_source,
-           const EditSet& edits) {
-  TSTree* old_tree = ts_tree_copy(before.tree_);
-  std::vector<Edit> ordered(edits.edits().begin(), edits.edits().end());
-  std::stable_sort(ordered.begin(), ordered.end(), [](const Edit& a, const Edit& b) {
-    return a.range.begin > b.range.begin;  // from the end, so that offsets before it stay
-  });
-  for (const Edit& edit : ordered) {
-    TSInputEdit change;
-    change.start_byte = edit.range.begin;
-    change.old_end_byte = edit.range.end;
-    change.new_end_byte = edit.range.begin + static_cast<uint32_t>(edit.replacement.size());
-    change.start_point = point_of(old_source, edit.range.begin);
-    change.old_end_point = point_of(old_source, edit.range.end);
-    change.new_end_point = change.start_point;
-    for (char c : edit.replacement) {
-      if (c == '\n') {
-        ++change.new_end_point.row;
-        change.new_end_point.column = 0;
-      } else {
-        ++change.new_end_point.column;
-      }
-    }
-    ts_tree_edit(old_tree, &change);
+Tree::Tree(std::string_view text, Only only)
+    : nodes_(parse(text.substr(only.range.begin, only.range.size()))) {
+  for (NodeData& node : nodes_) {
+    node.begin += only.range.begin;
+    node.end += only.range.begin;
   }
-  tree_ =
-      ts_parser_parse_string(parser(), old_tree, text.data(), static_cast<uint32_t>(text.size()));
-  ts_tree_delete(old_tree);
 }
-
-Tree::~Tree() { release(); }
-
-void Tree::release() {
-  if (tree_ != nullptr) ts_tree_delete(tree_);
-  tree_ = nullptr;
-}
-
-TSNode Tree::root() const { return ts_tree_root_node(tree_); }
 
 }  // namespace refit::python

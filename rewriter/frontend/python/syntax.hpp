@@ -5,24 +5,47 @@
 #include <utility>
 #include <vector>
 
-#include <tree_sitter/api.h>
-
+#include "rewriter/frontend/python/lr_parser.hpp"
 #include "rewriter/text/edit.hpp"
 #include "rewriter/text/source.hpp"
 
-extern "C" const TSLanguage* tree_sitter_python(void);
-
 namespace refit::python {
 
-inline ByteRange range_of(TSNode node) {
-  return {ts_node_start_byte(node), ts_node_end_byte(node)};
+// A place in a Tree, which outlives it; or none.
+class TSNode {
+ public:
+  TSNode() = default;
+  explicit TSNode(const NodeData* at) : at_(at) {}
+  const NodeData* operator->() const { return at_; }
+  const NodeData* get() const { return at_; }
+  friend bool operator==(TSNode, TSNode) = default;
+
+ private:
+  const NodeData* at_ = nullptr;
+};
+
+inline bool present(TSNode node) { return node.get() != nullptr; }
+inline bool ts_node_is_null(TSNode node) { return !present(node); }
+inline bool ts_node_eq(TSNode a, TSNode b) { return a == b; }
+inline uint32_t ts_node_start_byte(TSNode node) { return node->begin; }
+inline uint32_t ts_node_end_byte(TSNode node) { return node->end; }
+inline bool ts_node_is_named(TSNode node) { return node->named; }
+inline bool ts_node_is_missing(TSNode node) { return node->missing; }
+inline bool ts_node_has_error(TSNode node) { return node->has_error; }
+// None above the root.
+inline TSNode ts_node_parent(TSNode node) {
+  return node->above == 0 ? TSNode() : TSNode(node.get() - node->above);
 }
+uint32_t ts_node_named_child_count(TSNode node);
+// The smallest node that holds a range.
+TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t end);
+
+inline ByteRange range_of(TSNode node) { return {node->begin, node->end}; }
 // The grammar's name of a node's kind.
 std::string_view type_of(TSNode node);
 inline bool is(TSNode node, std::string_view type) {
-  return !ts_node_is_null(node) && type_of(node) == type;
+  return present(node) && type_of(node) == type;
 }
-inline bool present(TSNode node) { return !ts_node_is_null(node); }
 TSNode field(TSNode node, std::string_view name);
 // Named children without comments, in order; one walk, linear in their number.
 std::vector<TSNode> children_of(TSNode node);
@@ -33,39 +56,37 @@ std::vector<TSNode> children_in(TSNode node, ByteRange range);
 // The fields named `name`, in order.
 std::vector<TSNode> fields_of(TSNode node, std::string_view name);
 inline std::string_view text_of(std::string_view source, TSNode node) {
-  return source.substr(ts_node_start_byte(node), ts_node_end_byte(node) - ts_node_start_byte(node));
+  return source.substr(node->begin, node->end - node->begin);
 }
 // `(x)` is `x`.
 TSNode without_parentheses(TSNode node);
 // Statements of a block or module.
 std::vector<TSNode> statements_of(TSNode block);
 
+// What tree-sitter's own parser makes of a text, mistakes and all.
+std::vector<NodeData> parse_any(std::string_view text, Folded folded);
+
 class Tree {
  public:
   explicit Tree(std::string_view text);
-  // The tree of `before`'s text after `edits`; what they do not touch is not parsed again.
-  Tree(std::string_view text, const Tree& before, const Source& old_source, const EditSet& edits);
   // The tree of a text in which some ranges, of kFoldable bytes at least and in order, are each
-  // taken for a `0`. Rows below one are too small. Falls back on the whole text where it holds the
-  // byte by which a fold is told.
+  // taken for a `0`. Falls back on the whole text where it holds the byte by which a fold is told.
   static constexpr uint32_t kFoldable = 8;
   Tree(std::string_view text, const std::vector<ByteRange>& folded);
   // The tree of one definition of a text, with the places that it has there.
   struct Only {
     ByteRange range;
   };
-  Tree(std::string_view text, const Source& source, Only only);
-  Tree(Tree&& other) noexcept : tree_(std::exchange(other.tree_, nullptr)) {}
-  ~Tree();
+  Tree(std::string_view text, Only only);
+  Tree(Tree&& other) noexcept : nodes_(std::move(other.nodes_)) {}
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
   Tree& operator=(Tree&&) = delete;
-  TSNode root() const;
-  bool released() const { return tree_ == nullptr; }
-  void release();
+  TSNode root() const { return TSNode(nodes_.data()); }
+  void release() { nodes_ = {}; }
 
  private:
-  TSTree* tree_ = nullptr;
+  std::vector<NodeData> nodes_;
 };
 
 }  // namespace refit::python

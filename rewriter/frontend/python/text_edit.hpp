@@ -16,6 +16,10 @@ bool blank(std::string_view text);
 ByteRange line_of(std::string_view text, uint32_t at);
 // The white space that begins the line of `at`.
 std::string_view indentation(std::string_view text, uint32_t at);
+// Whether no line ends between two places, the second not before the first.
+inline bool one_line(std::string_view text, uint32_t from, uint32_t to) {
+  return text.substr(from, to - from).find('\n') == std::string_view::npos;
+}
 // Whether only white space stands before `at` in its line.
 bool begins_line(std::string_view text, uint32_t at);
 // Comments inside a range, in order, each without its line ending.

@@ -64,7 +64,11 @@ class PythonUnit : public Unit {
   std::unique_ptr<ClassFacts> classes;
   // Parameters with an annotation (function, value): the class that it would name in this module.
   std::map<std::pair<uint32_t, graph::ValueId>, std::string> annotated;
-  std::map<uint32_t, std::string> methods;  // functions that are methods -> their class
+  using Methods = std::map<uint32_t, std::string>;  // functions that are methods -> their class
+  Methods methods;
+  // The method around a function, where `self` means the method's own wherever it is read in it;
+  // else the end.
+  Methods::const_iterator method_around(uint32_t function) const;
 };
 
 }  // namespace refit::python

@@ -7,7 +7,7 @@ from torch import nn
 from . import _ops, ext
 from ._checks import expect_choice, expect_inference, expect_tensor
 from .ext.activation import activate
-from .ext.norm import modulated_norm, module_norm, rows_of
+from .ext.norm import casting_norm, modulated_norm, module_norm, rows_of
 from .utils import ParametersInvalid
 
 
@@ -77,12 +77,14 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
                 raise ParametersInvalid(
                     f"impl_mode 2 needs float16 throughout, but {name} is {tensor.dtype}."
                 )
-    parts = module_norm(norm)
-    if parts is None:
-        expect_inference(x, *norm.parameters())
-        return norm(x)
-    weight, bias, eps, kind = parts
-    return modulated_norm(x, weight, bias, None, None, eps, kind)
+    if parts := module_norm(norm):
+        weight, bias, eps, kind = parts
+        return modulated_norm(x, weight, bias, None, None, eps, kind)
+    if parts := casting_norm(norm, x):
+        weight, bias, eps, kind = parts
+        return modulated_norm(x, weight, bias, None, None, eps, kind, x.dtype)
+    expect_inference(x, *norm.parameters())
+    return norm(x)
 
 
 def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
@@ -104,10 +106,12 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
     _expect_layer_norm("layernorm", layernorm)
     expect_tensor("x", x)
     expect_tensor("scale", scale)
-    parts = module_norm(layernorm)
-    if parts is not None:
+    if parts := module_norm(layernorm):
         weight, bias, eps, kind = parts
         return modulated_norm(x, weight, bias, scale, shift, eps, kind)
+    if parts := casting_norm(layernorm, x):
+        weight, bias, eps, kind = parts
+        return modulated_norm(x, weight, bias, scale, shift, eps, kind, x.dtype)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     expect_inference(x, scale, shift, *layernorm.parameters())
     result = layernorm(x) * (1 + scale)

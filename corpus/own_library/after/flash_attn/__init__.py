@@ -15,7 +15,7 @@ def flash_attn_kvpacked_func(
     deterministic=False,
     return_attn_probs=False,
 ):
-    """The library's own, copied."""
+    """With the library's signature, and a body of its own."""
     from flash_attn_2_cuda import forward
 
     return forward(q, kv, softmax_scale)

@@ -9,10 +9,10 @@ from torch.nn.modules.normalization import LayerNorm
 from .._checks import expect_choice, expect_tensor
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
-from .norm import rms_norm
+from .norm import casting_norm, modulated_norm, module_norm, rms_norm
 
 
-def layernorm_scale_shift(layernorm, x, scale, shift=None):
+def layernorm_scale_shift(layernorm, x, scale, shift=None, *, norm_type=None):
     """``layernorm(x) * (1 + scale) + shift``, scale and shift broadcast as torch broadcasts them.
 
     Args:
@@ -21,6 +21,8 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None):
         x: [..., H].
         scale, shift: what broadcasts against x, numbers too; [S, H] beside x [B, S, H] belongs to the
             positions, where ``mindiesd.layernorm_scale_shift`` takes two dimensions for [B, H].
+        norm_type: ``"float32"``: the norm's result counts as of that type in what follows, as in
+            ``layernorm(x).float() * (1 + scale) + shift``; None: it has the type that it has.
 
     Returns:
         A tensor of the shape and the type that the expression has in torch.
@@ -31,16 +33,24 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None):
     from ..layers import fast_layernorm
     from ..layers import layernorm_scale_shift as published
 
+    expect_choice("norm_type", norm_type, (None, "float32"))
     if isinstance(layernorm, nn.Module) and not isinstance(layernorm, LayerNorm):
-        result = layernorm(x) * (1 + scale)  # what was put in its place: as torch has it
+        result = layernorm(x)  # what was put in its place: as torch has it
+        result = (result if norm_type is None else result.float()) * (1 + scale)
         return result if shift is None else result + shift
     expect_tensor("x", x)
     if _one_pass(scale, x) and (shift is None or _one_pass(shift, x)):
-        return published(layernorm, x, _full_rank(scale, x), _full_rank(shift, x))
+        scale, shift = _full_rank(scale, x), _full_rank(shift, x)
+        if norm_type is None:
+            return published(layernorm, x, scale, shift)
+        if parts := module_norm(layernorm) or casting_norm(layernorm, x):
+            weight, bias, eps, kind = parts
+            return modulated_norm(x, weight, bias, scale, shift, eps, kind, torch.float32)
     for name, value in (("scale", scale), ("shift", shift)):
         if value is not None and not isinstance(value, numbers.Number):
             expect_tensor(name, value)
-    result = fast_layernorm(layernorm, x) * (1 + scale)
+    result = fast_layernorm(layernorm, x)
+    result = (result if norm_type is None else result.float()) * (1 + scale)
     return result if shift is None else result + shift
 
 

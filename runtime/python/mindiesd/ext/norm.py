@@ -19,6 +19,7 @@ from .._checks import (
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
+from ._casting import merely_casts
 
 _HALF = (torch.float16, torch.bfloat16)
 _RESULTS = ("promoted", "input", "weight", "float32", "torch")
@@ -222,14 +223,15 @@ def _torch_norm_type(x, weight, dtype, kind):
 
 
 @eager
-def modulated_norm(x, weight, bias, scale, shift, eps, kind):
+def modulated_norm(x, weight, bias, scale, shift, eps, kind, normed=None):
     """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
-    behind ``layer_norm``, ``fast_layernorm`` and ``layernorm_scale_shift``."""
+    behind ``layer_norm``, ``fast_layernorm`` and ``layernorm_scale_shift``. ``normed`` is the norm's
+    own type where that is not what torch's norm of x has."""
     _expect_rows("x", x)
     weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     expect_inference(x, weight, bias, scale, shift)
-    dtype = promoted(_torch_norm_type(x, weight, x.dtype, kind), scale, shift)
+    dtype = promoted(normed or _torch_norm_type(x, weight, x.dtype, kind), scale, shift)
     if x.is_nested:
         operands = (x, None, None, weight, bias, scale, shift)
         return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
@@ -297,6 +299,19 @@ def module_norm(norm):
     return norm.weight, bias, eps, kind
 
 
+def casting_norm(norm, x):
+    """What ``module_norm`` gives, of a LayerNorm whose class merely casts around it: the result has
+    the type of ``x``, whatever autocast says. None where it is something else."""
+    if LayerNorm.forward is not _TORCH_FORWARD.get("LayerNorm.forward"):
+        return None
+    if not x.is_floating_point() or not merely_casts(type(norm)):
+        return None
+    if len(norm.normalized_shape) != 1 or has_hooks(norm):
+        return None
+    return norm.weight, norm.bias, norm.eps, _ops.LAYER_NORM
+
+
+_MODULE_CALL = module_hooks.Module.__call__
 # torch's own question, _has_any_global_hook, came after 2.4. torch changes these in place.
 _hooks_of_all_modules = tuple(
     getattr(module_hooks, f"_global_{kind}_hooks")
@@ -308,6 +323,7 @@ def has_hooks(module):
     """Whether calling the module does more, or other, than its class's ``forward``."""
     return bool(
         "forward" in module.__dict__
+        or type(module).__call__ is not _MODULE_CALL
         or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks
