@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/frontend/python/indentation.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 
@@ -61,6 +62,18 @@ constexpr std::string_view kPatternImports =
 
 }  // namespace
 
+namespace {
+
+// What is wrong with the indentation of a new text, where that of the text before was right.
+std::optional<std::string> badly_indented(const Unit& before, std::string_view after) {
+  size_t at = unexpected_indentation(after);
+  if (at == std::string_view::npos) return std::nullopt;
+  if (unexpected_indentation(before.source().text()) != std::string_view::npos) return std::nullopt;
+  return fmt::format("the new text is indented as no block is, at `{}`", after.substr(at, 60));
+}
+
+}  // namespace
+
 std::optional<std::string> PythonFrontend::computes_as(const std::string& name) {
   auto meant = project_.resolve(name);
   const Operation* like = meant ? project_.casting(*meant, catalogue_) : nullptr;
@@ -69,6 +82,10 @@ std::optional<std::string> PythonFrontend::computes_as(const std::string& name) 
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
+  if (focus != nullptr && focus->before != nullptr) {
+    auto wrong = badly_indented(*focus->before, source.text());
+    if (wrong) return failure(std::move(*wrong));
+  }
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;
@@ -451,7 +468,7 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
     size_t from = at > 30 ? at - 30 : 0;
     return fmt::format("the new text does not parse near `{}`", after.substr(from, 60));
   }
-  return std::nullopt;
+  return badly_indented(before, after);
 }
 
 }  // namespace refit::python

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit::python {
@@ -99,8 +100,42 @@ class Indexer {
     bind(name, std::move(b));
   }
 
+  // What a statement binds beside its own targets: names behind `as`, in the patterns of a `case`,
+  // before `:=`; those of the statements inside it are theirs.
+  void header(TSNode statement) {
+    std::set<std::string, std::less<>> names;
+    std::vector<TSNode> work{statement};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      std::string_view type = type_of(node);
+      TSNode alias = type.starts_with("except_") ? field(node, "alias") : TSNode{};
+      if (type == "as_pattern_target" || type == "case_pattern" || present(alias)) {
+        names.merge(bound_names(present(alias) ? alias : node, source_));
+        if (!present(alias)) continue;
+      } else if (type == "named_expression") {
+        names.emplace(text_of(source_, field(node, "name")));
+      }
+      for (TSNode child : children_of(node)) {
+        std::string_view t = type_of(child);
+        bool own = t == "block" || t == "lambda" || t.ends_with("_clause");
+        if (!own || t == "with_clause" || t == "for_in_clause" || t == "if_clause") {
+          work.push_back(child);
+        }
+      }
+    }
+    for (const std::string& name : names) {
+      bind(name, {Binding::Kind::other, "", range_of(statement), true});
+    }
+  }
+
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {
     std::string_view type = type_of(node);
+    if (type == "with_statement" || type == "case_clause" || type.starts_with("except_") ||
+        (type != "module" && type != "block" && type != "decorated_definition" &&
+         text_of(source_, node).find(":=") != std::string_view::npos)) {
+      header(node);
+    }
     if (type == "module" || type == "block") {
       for (TSNode child : children_of(node)) inner.emplace_back(child, guarded);
     } else if (type == "import_statement" || type == "import_from_statement") {
@@ -114,6 +149,9 @@ class Indexer {
       bind(name, {type == "class_definition" ? Binding::Kind::class_ : Binding::Kind::function,
                   out_.name + "." + std::string(name), range_of(node), guarded});
     } else if (type == "decorated_definition") {
+      for (TSNode child : children_of(node)) {
+        if (is(child, "decorator")) header(child);
+      }
       inner.emplace_back(field(node, "definition"), guarded);
     } else if (type == "expression_statement") {
       for (TSNode child : children_of(node)) {
