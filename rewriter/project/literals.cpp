@@ -203,12 +203,14 @@ std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
   return out;
 }
 
-std::vector<Literals::Place> Literals::bare_places(std::string_view text) const {
+std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
+                                                   uint32_t end) const {
   std::vector<Place> out;
-  each_bucket(text, [&](size_t at, uint32_t bucket) {
+  const std::string_view part = text.substr(begin, end - begin);
+  each_bucket(part, [&](size_t at, uint32_t bucket) {
     for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
-      if (stands_bare(text, at, literals_[bucket_[i]])) {
-        out.push_back({static_cast<uint32_t>(at), bucket_[i]});
+      if (stands_bare(part, at, literals_[bucket_[i]])) {
+        out.push_back({begin + static_cast<uint32_t>(at), bucket_[i]});
       }
     }
     return true;

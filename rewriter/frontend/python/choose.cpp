@@ -23,11 +23,11 @@ class Chooser {
     Choice out;
     const auto& definitions = outline_.definitions;
     std::vector<bool> wanted(definitions.size(), false);
+    const std::vector<bool> seers = visible_.see_change();
     bool any = false;
     for (size_t i = 0; i < definitions.size(); ++i) {
-      const OutlinedDefinition& d = definitions[i];
-      if (d.is_class) continue;
-      wanted[i] = (focus_.changed.empty() || visible_.sees_change(i)) && visible_.wanted(i);
+      if (definitions[i].is_class) continue;
+      wanted[i] = (focus_.changed.empty() || seers[i]) && visible_.wanted(i);
       any = any || wanted[i];
     }
     if (focus_.helpers) add_helpers(wanted);

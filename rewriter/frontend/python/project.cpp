@@ -414,11 +414,11 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
 
 const Project::Classes& Project::classes() {
   std::call_once(classes_once_, [this] {
-    for (uint32_t i = 0; i < all_.size(); ++i) {
-      auto bytes = real_disk().read(all_[i].path, kReadLimit);
-      if (!bytes) continue;
-      classes_.heirs.add(i, *bytes);
-      classes_.stores.add(*bytes, i, test_file(all_[i].relative));
+    read_unnoted();
+    for (uint32_t file = 0; file < all_.size(); ++file) {
+      const TextNotes notes = std::move(notes_[file].text);
+      classes_.heirs.add(file, notes);
+      classes_.stores.add(file, notes);
     }
   });
   return classes_;
@@ -445,9 +445,9 @@ std::vector<std::string> Project::heirs_storing(const std::string& module_name,
   for (const Heir& heir : heirs_of(module_name, name)) {
     auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
     if (!bytes) continue;
-    auto body = std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin);
-    if (!stores_attribute(body, attribute)) continue;
-    out.push_back(module_of(all_[heir.file].relative, nullptr) + "." + heir.name);
+    if (!stores_attribute(class_text(*bytes, heir.begin), attribute)) continue;
+    out.push_back(module_of(all_[heir.file].relative, nullptr) + "." +
+                  std::string(class_name(*bytes, heir.begin)));
   }
   return out;
 }
@@ -466,8 +466,13 @@ bool Project::heir_stores(const std::string& module_name, const std::string& nam
   return found;
 }
 
-std::string Project::stored_at(const ReplacedNames::Place* place) const {
+std::string Project::stored_at(const ReplacedNames::Place* place) {
   if (place == nullptr) return "";
+  {
+    std::shared_lock lock(mutex_);
+    auto known = stored_at_.find(place);
+    if (known != stored_at_.end()) return known->second;
+  }
   const File& file = all_[place->file];
   auto bytes = real_disk().read(file.path, kReadLimit);
   size_t line = 1;
@@ -475,7 +480,8 @@ std::string Project::stored_at(const ReplacedNames::Place* place) const {
     auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
     line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
   }
-  return file.relative + ":" + std::to_string(line);
+  std::unique_lock lock(mutex_);
+  return stored_at_.emplace(place, file.relative + ":" + std::to_string(line)).first->second;
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {

@@ -22,7 +22,7 @@ Visible::Visible(std::string_view text, const Outline& outline, const Focus& foc
       focus_(focus),
       resolve_(resolve),
       mentioned_(text, outline),
-      places_(focus.literals->bare_places(text)),
+      places_(outline.definitions.size()),
       assumed_(focus.literals->untold()),
       only_shown_(focus.literals->none()),
       parts_(outline.definitions.size()) {
@@ -61,11 +61,16 @@ bool Visible::outside_wanted() {
     at = d.end;
   }
   parts.push_back({at, size});
+  Places places;
+  for (ByteRange part : parts) {
+    const Places more = focus_.literals->bare_places(text_, part.begin, part.end);
+    places.insert(places.end(), more.begin(), more.end());
+  }
   LiteralBits out = assumed_;
-  for (ByteRange part : parts) out |= bare(part.begin, part.end);
+  for (Literals::Place place : places) out.set(place.id);
   if (!focus_.wanted(where, out)) return false;
   out = focus_.literals->none();
-  for (ByteRange part : parts) add_seen(part.begin, part.end, out);
+  for (ByteRange part : parts) add_seen(part.begin, part.end, places, out);
   if (focus_.wanted(where, out)) return true;
   for (size_t n = 0; focus_.shown != nullptr && n < focus_.shown->size(); ++n) {
     for (ByteRange part : parts) {
@@ -96,22 +101,52 @@ const Mentioned::Part& Visible::part(size_t i) {
   return *parts_[i];
 }
 
-LiteralBits Visible::bare(uint32_t begin, uint32_t end) const {
-  LiteralBits out = assumed_;
-  auto place = std::lower_bound(places_.begin(), places_.end(), begin,
-                                [](Literals::Place p, uint32_t at) { return p.at < at; });
-  for (; place != places_.end() && place->at < end; ++place) out.set(place->id);
+const Visible::Places& Visible::places(size_t i) {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  if (!places_[i]) places_[i] = focus_.literals->bare_places(text_, d.begin, d.end);
+  return *places_[i];
+}
+
+// From what was changed back to those that name it, and to those that name these.
+std::vector<bool> Visible::see_change() {
+  const auto& definitions = outline_.definitions;
+  if (focus_.changed.empty()) return {};
+  std::vector<std::vector<size_t>> naming(2 * mentioned_.names());
+  std::vector<bool> out(definitions.size(), false), passed(naming.size(), false);
+  std::vector<size_t> work;
+  auto take = [&](size_t i) {
+    if (!out[i]) work.push_back(i);
+    out[i] = true;
+  };
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    if (definitions[i].is_class) continue;
+    for (const Mentioned::Name& n : names(i))
+      naming[2 * size_t{n.name} + (n.own ? 1 : 0)].push_back(i);
+    if (changed(i)) take(i);
+  }
+  while (!work.empty()) {
+    const OutlinedDefinition& d = definitions[work.back()];
+    work.pop_back();
+    for (const bool own : {false, true}) {
+      const size_t number = mentioned_.number(d.name);
+      if (number == SIZE_MAX || !may_be_seen(d, own)) continue;
+      const size_t name = 2 * number + (own ? 1 : 0);
+      if (passed[name]) continue;
+      passed[name] = true;
+      for (size_t i : naming[name]) take(i);
+    }
+  }
   return out;
 }
 
 // What stands in a part of the text, remarks apart.
-void Visible::add_seen(uint32_t begin, uint32_t end, LiteralBits& out) const {
+void Visible::add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const {
   auto remark = std::lower_bound(outline_.remarks.begin(), outline_.remarks.end(), begin,
                                  [](ByteRange r, uint32_t at) { return r.begin < at; });
   for (uint32_t at = begin; at < end; ++remark) {
     const bool last = remark == outline_.remarks.end() || remark->begin >= end;
     const uint32_t stop = last ? end : remark->begin;
-    if (stop > at) focus_.literals->add_seen(text_, at, stop, places_, out);
+    if (stop > at) focus_.literals->add_seen(text_, at, stop, places, out);
     if (last) break;
     at = remark->end;
   }
@@ -153,7 +188,7 @@ const LiteralBits& Visible::seen(size_t group) {
     LiteralBits out = focus_.literals->none();
     for (size_t i : groups_[g].members) {
       const OutlinedDefinition& d = outline_.definitions[i];
-      add_seen(d.begin, d.end, out);
+      add_seen(d.begin, d.end, places(i), out);
       for (uint32_t alias : part(i).aliases) add_alias(alias, out);
     }
     for (size_t next : groups_[g].next) out |= *groups_[next].seen;
@@ -324,16 +359,13 @@ void Visible::close(size_t node, std::vector<size_t>& open) {
   for (size_t member : members) group_[member] = number;
   for (size_t member : members) {
     if (member < count) {
-      const OutlinedDefinition& d = outline_.definitions[member];
       group.members.push_back(member);
-      group.bare |= bare(d.begin, d.end);
-      group.changed = group.changed || changed(member);
+      for (Literals::Place place : places(member)) group.bare.set(place.id);
       for (uint32_t alias : part(member).aliases) add_alias(alias, group.bare);
     }
     each_successor(member, [&](size_t next) {
       if (group_[next] == number) return;
       group.bare |= groups_[group_[next]].bare;
-      group.changed = group.changed || groups_[group_[next]].changed;
       group.next.push_back(group_[next]);
     });
   }

@@ -28,8 +28,8 @@ class Visible {
   bool wanted(size_t i);
   // The same of the file's own statements, those of its classes among them.
   bool outside_wanted();
-  // Whether a definition or what it sees was changed.
-  bool sees_change(size_t i) { return groups_[group_of(i)].changed; }
+  // The functions that were changed or that see one that was; empty where no change is asked for.
+  std::vector<bool> see_change();
   bool changed(size_t i) const;
 
   const Mentioned& mentioned() const { return mentioned_; }
@@ -45,17 +45,17 @@ class Visible {
  private:
   // Definitions that name one another, and names that stand between them, see the same.
   struct Group {
-    LiteralBits bare;                 // with all that may be seen
-    std::optional<LiteralBits> seen;  // of these what is, short of what is only shown
-    bool shown = false;               // that is in it, too
-    bool changed = false;
+    LiteralBits bare;                   // with all that may be seen
+    std::optional<LiteralBits> seen;    // of these what is, short of what is only shown
+    bool shown = false;                 // that is in it, too
     std::vector<size_t> members, next;  // definitions, groups
   };
 
   const Mentioned::Part& part(size_t i);
   std::string_view text(size_t i) const;
-  LiteralBits bare(uint32_t begin, uint32_t end) const;
-  void add_seen(uint32_t begin, uint32_t end, LiteralBits& out) const;
+  using Places = std::vector<Literals::Place>;
+  const Places& places(size_t i);
+  void add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const;
   void add_alias(size_t alias, LiteralBits& out);
   std::vector<size_t> reached(size_t group) const;
   const LiteralBits& seen(size_t group);
@@ -75,8 +75,8 @@ class Visible {
   const Focus& focus_;
   const ResolveName& resolve_;
   Mentioned mentioned_;
-  std::vector<Literals::Place> places_;
-  LiteralBits assumed_;  // what places do not tell
+  std::vector<std::optional<Places>> places_;  // by definition
+  LiteralBits assumed_;                        // what places do not tell
   LiteralBits only_shown_;
   static constexpr size_t kSeveral = SIZE_MAX - 1;
   std::vector<size_t> meant_;  // by name, twice: the only definition, kSeveral or SIZE_MAX
