@@ -458,11 +458,7 @@ def test_gated_halves_in_either_order():
 # --- more than 2^31 ----------------------------------------------------------------------------------
 
 
-def enough_memory(gibibytes):
-    return torch.cuda.mem_get_info()[0] > gibibytes * 2**30 if torch.cuda.is_available() else False
-
-
-@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+@pytest.mark.usefixtures("much_memory")
 def test_more_than_two_to_the_31_elements():
     rows = 2**24 + 3
     x = torch.empty(rows, 128, dtype=torch.bfloat16, device="cuda").normal_()
@@ -483,7 +479,7 @@ def test_more_than_two_to_the_31_elements():
     check(out[ends], activated(x[ends], "gelu"))
 
 
-@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+@pytest.mark.usefixtures("much_memory")
 def test_more_rows_than_31_bits_count():
     rows = 2**31 + 5
     x = torch.empty(rows, 2, dtype=torch.bfloat16, device="cuda").normal_()
