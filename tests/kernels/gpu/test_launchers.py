@@ -276,6 +276,23 @@ def test_norm_then_rotary(form, interleaved, width, dtype, span):
             check(result, *rotated(y, matrix, interleaved))
 
 
+@pytest.mark.parametrize("form,interleaved", FORMS)
+@pytest.mark.parametrize("heads", ((32, 8), (28, 4), (40, 8), (24, 2), (7, 3), (2, 16)))
+def test_norm_then_rotary_of_fewer_heads_of_key(form, interleaved, heads):
+    """A part of each block is query and a part key, where that leaves few threads idle."""
+    for width in (64, 128):
+        q, k = (normal(2, 37, n, width, dtype=torch.bfloat16) for n in heads)
+        table, matrix = tables(form, (37, 1), width, torch.float32)
+        weights = [normal(width, dtype=torch.bfloat16) for _ in heads]
+        results = launchers.rotary(
+            (q, k), (poisoned(q), poisoned(k)), *table, interleaved=interleaved, norm="row",
+            weights=weights,
+        )  # fmt: skip
+        for x, result, weight in zip((q, k), results, weights, strict=True):
+            y = normalised(x, "rms", 1e-6) * weight.double()
+            check(result, *rotated(y, matrix, interleaved))
+
+
 @pytest.mark.parametrize("heads,width", ((24, 128), (40, 128), (12, 64), (16, 1024)))
 def test_norm_over_heads_then_rotary_as_wan(heads, width):
     x = normal(1, 300, heads, width, dtype=torch.bfloat16)
