@@ -30,6 +30,7 @@ def outputs():
             rope.kept(SimpleNamespace(), t, cos, sin),
             rope.complex_pairs(t.transpose(1, 2), z[:, 0].expand(2, 6, 4)),
             rope.complex_in_its_shape(t, z),
+            rope.complex_in_its_shape(t[0], z[None]),
             rope.complex_in_double(t, z.to(torch.complex128)),
             rope.complex_uncast(t, z),
         ]

@@ -198,9 +198,9 @@ class Frontend {
   virtual std::optional<Telling> called(const std::string& /*glob*/) const { return std::nullopt; }
   // What a slice with a start and a step, and no stop, cannot be written without.
   virtual std::optional<Telling> stepped_slice() const { return std::nullopt; }
-  // Takes notice of what a file imports, in passing, while its bytes are at hand; by any number of
-  // threads at once, before anything else is asked.
-  virtual void note_imports(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by
+  // any number of threads at once, before anything else is asked.
+  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/) {}
   virtual Callers callers_of(const std::vector<std::string>& definitions) {
     Callers out;
     out.anywhere = true;

@@ -128,6 +128,9 @@ class Graph {
   std::set<ValueId> readers;
   // Reads of attributes that hold a number, whoever stores them.
   std::set<ValueId> numbers;
+  // What decides, beside the conditions of an `if`, which block runs: the subject and the guards of
+  // a `match`, and sizes that are unpacked inside a `try` with handlers.
+  std::vector<ValueId> questions;
   // Calls of a private method that were seen through, and the class that defines it: true as long
   // as no class of another file overrides it.
   std::map<ValueId, std::string> methods_seen;
@@ -165,6 +168,7 @@ class Graph {
     instances.erase(instances.lower_bound(from), instances.end());
     elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
     numbers.erase(numbers.lower_bound(from), numbers.end());
+    std::erase_if(questions, [from](ValueId id) { return id >= from; });
   }
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.

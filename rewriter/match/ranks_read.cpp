@@ -64,6 +64,21 @@ std::optional<int> written_sizes(const Graph& g, ValueId id) {
 
 namespace {
 
+// What a value has its axes from, all of them; kNone where it has them from nothing else.
+ValueId same_axes(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  if (v.kind != Kind::op || v.operands.empty()) return kNone;
+  switch (v.op->axes) {
+    case AxisKind::transpose:
+    case AxisKind::permute:
+    case AxisKind::cast:
+    case AxisKind::contiguous:
+      return v.operands[0];
+    default:
+      return kNone;
+  }
+}
+
 // The tensors whose rank decides a branch: what one side shows of them, the other may contradict.
 std::set<ValueId> asked_by_conditions(const Graph& g) {
   std::set<ValueId> out, seen;
@@ -75,6 +90,7 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
   for (const Value& v : g.values) {
     if (v.kind == Kind::phi) work.push_back(v.operands[0]);
   }
+  work.insert(work.end(), g.questions.begin(), g.questions.end());
   while (!work.empty()) {
     const ValueId id = work.back();
     work.pop_back();
@@ -84,13 +100,14 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
     const bool query = v.kind == Kind::op && v.op->axes == AxisKind::query &&
                        v.op->id.find("dim") != std::string::npos;
     if (counts || query || is_shape(g, id)) {
-      out.insert(v.operands[0]);
+      for (ValueId at = v.operands[0]; at != kNone && out.insert(at).second;) at = same_axes(g, at);
       continue;
     }
     // One size of a shape says nothing of how many there are.
     const bool size = v.kind == Kind::index && is_shape(g, v.operands[0]) &&
                       g[v.operands[1]].kind == Kind::literal;
-    const bool computes = v.kind == Kind::op && !v.op->id.starts_with("operator.");
+    const bool computes =
+        v.kind == Kind::op && v.op->library != "operator" && v.op->library != "builtins";
     if (size || computes || v.kind == Kind::element) continue;
     work.insert(work.end(), v.operands.begin(), v.operands.end());
   }
@@ -127,7 +144,9 @@ class RanksRead {
  private:
   // What all the readers that show a rank agree on. A cycle shows nothing.
   std::optional<int> agreed(ValueId id) const {
-    if (g_.rank_asked()->contains(id)) return std::nullopt;
+    for (ValueId at = id; at != kNone; at = same_axes(g_, at)) {
+      if (g_.rank_asked()->contains(at)) return std::nullopt;
+    }
     std::optional<int> out;
     for (ValueId user : g_.users(id)) {
       std::optional<int> shown = by(user, id);

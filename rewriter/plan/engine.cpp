@@ -149,7 +149,7 @@ void Run::scan(size_t i) {
     state.language = nullptr;
   }
   bool python = state.language != nullptr && state.language->language == Language::python;
-  if (python) frontend(i)->note_imports(input_.files[i].relative, *bytes);
+  if (python) frontend(i)->note(input_.files[i].relative, *bytes);
   LiteralBits seen = requirements_.seen(*bytes);
   state.trains = requirements_.trains(seen);
   state.exports = requirements_.exports(seen);

@@ -5,62 +5,74 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace refit::python {
 namespace {
 
-std::set<std::string> names(const Heirs& heirs, const std::string& name, uint32_t file) {
-  std::set<std::string> out;
-  for (const Heir& heir : heirs.of(name, file)) out.insert(heir.name);
-  return out;
-}
+// The classes of some files, with their texts.
+struct Files {
+  Heirs heirs;
+  std::vector<std::string> texts;
+
+  explicit Files(std::vector<std::string> given) : texts(std::move(given)) {
+    for (uint32_t i = 0; i < texts.size(); ++i) heirs.add(i, text_notes(texts[i], false));
+  }
+  std::set<std::string> names(const std::string& name, uint32_t file) const {
+    std::set<std::string> out;
+    for (const Heir& heir : heirs.of(name, file)) {
+      const std::string_view found = class_name(texts[heir.file], heir.begin);
+      EXPECT_EQ(name_hash(found), heir.name);
+      out.emplace(found);
+    }
+    return out;
+  }
+};
 
 TEST(Heirs, HeadersAreReadHoweverTheyAreWritten) {
-  Heirs heirs;
-  heirs.add(0, "class Block:\n    pass\n");
-  heirs.add(
-      1,
-      "from a import Block as Base\n"
-      "class One(Base): pass\n"
-      "class Two(\n    nn.Module,  # (not this\n    Base,\n    metaclass=Meta,\n):\n    pass\n"
-      "if True:\n    class Three(other.Block[int]):\n        pass\n"
-      "class Four(One):\n    pass\n"
-      "class Five[T](Block):\n    pass\n"
-      "class Blocks(Blocked):\n    pass\n"
-      "text = 'subclass Six(Block)'\n");
-  EXPECT_EQ(names(heirs, "Block", 0),
+  const Files files(
+      {"class Block:\n    pass\n",
+       "from a import Block as Base\n"
+       "class One(Base): pass\n"
+       "class Two(\n    nn.Module,  # (not this\n    Base,\n    metaclass=Meta,\n):\n    pass\n"
+       "if True:\n    class Three(other.Block[int]):\n        pass\n"
+       "class Four(One):\n    pass\n"
+       "class Five[T](Block):\n    pass\n"
+       "class Blocks(Blocked):\n    pass\n"
+       "text = 'subclass Six(Block)'\n"});
+  EXPECT_EQ(files.names("Block", 0),
             (std::set<std::string>{"One", "Two", "Three", "Four", "Five"}));
-  EXPECT_EQ(names(heirs, "Blocked", 0), std::set<std::string>{"Blocks"});
-  EXPECT_EQ(names(heirs, "Meta", 0), std::set<std::string>{});
+  EXPECT_EQ(files.names("Blocked", 0), std::set<std::string>{"Blocks"});
+  EXPECT_EQ(files.names("Meta", 0), std::set<std::string>{});
 }
 
 TEST(Heirs, ABaseThatTheFileDefinesIsThatOne) {
-  Heirs heirs;
-  heirs.add(0, "class Norm:\n    pass\nclass Own(Norm):\n    pass\n");
-  heirs.add(1, "class Norm:\n    pass\nclass Other(Norm):\n    pass\n");
-  heirs.add(2, "class Far(Norm):\n    pass\n");
-  EXPECT_EQ(names(heirs, "Norm", 0), (std::set<std::string>{"Own", "Far"}));
-  EXPECT_EQ(names(heirs, "Norm", 1), (std::set<std::string>{"Other", "Far"}));
+  const Files files({"class Norm:\n    pass\nclass Own(Norm):\n    pass\n",
+                     "class Norm:\n    pass\nclass Other(Norm):\n    pass\n",
+                     "class Far(Norm):\n    pass\n"});
+  EXPECT_EQ(files.names("Norm", 0), (std::set<std::string>{"Own", "Far"}));
+  EXPECT_EQ(files.names("Norm", 1), (std::set<std::string>{"Other", "Far"}));
 }
 
 TEST(Heirs, TheTextOfAnHeirEndsWhereTheNextDefinitionBegins) {
-  Heirs heirs;
-  std::string text = "class A(Base):\n    x = 1\n\nrest = 2\n\n@final\nclass B(Base):\n    y = 1\n";
-  heirs.add(0, text);
-  for (const Heir& heir : heirs.of("Base", 9)) {
-    std::string own = text.substr(heir.begin, heir.end - heir.begin);
-    EXPECT_EQ(own.find("x = 1") != std::string::npos, heir.name == "A") << own;
-    EXPECT_EQ(own.find("y = 1") != std::string::npos, heir.name == "B") << own;
+  const std::string text =
+      "class A(Base):\n    x = 1\n\nrest = 2\n\n@final\nclass B(Base):\n    y = 1\n";
+  const Files files({text});
+  EXPECT_EQ(files.names("Base", 9), (std::set<std::string>{"A", "B"}));
+  for (const Heir& heir : files.heirs.of("Base", 9)) {
+    const std::string_view own = class_text(text, heir.begin);
+    const bool first = class_name(text, heir.begin) == "A";
+    EXPECT_EQ(own.find("x = 1") != std::string_view::npos, first) << own;
+    EXPECT_EQ(own.find("y = 1") != std::string_view::npos, !first) << own;
   }
 }
 
 TEST(Heirs, ClassesThatAreAskedFor) {
-  Heirs heirs;
-  heirs.add(0,
-            "from m import Norm as N\n"
-            "class Own: pass\n"
-            "a = isinstance(x, N), isinstance(x, (nn.Linear, Own))\n"
-            "b = issubclass(\n    type(x),\n    Conv,\n)\n");
+  const Heirs heirs = Files({"from m import Norm as N\n"
+                             "class Own: pass\n"
+                             "a = isinstance(x, N), isinstance(x, (nn.Linear, Own))\n"
+                             "b = issubclass(\n    type(x),\n    Conv,\n)\n"})
+                          .heirs;
   for (const char* name : {"Norm", "Linear", "Conv"}) EXPECT_TRUE(heirs.compared(name)) << name;
   for (const char* name : {"Own", "nn", "x", "N"}) EXPECT_FALSE(heirs.compared(name)) << name;
 }
@@ -96,12 +108,12 @@ TEST(StoresAttribute, EveryWayToGiveOne) {
 }
 
 TEST(Heirs, TablesOfClassesAskAboutThem) {
-  Heirs heirs;
-  heirs.add(0,
-            "from t import Keyed, Other as O\n"
-            "class Own:\n  pass\n"
-            "maps = {\"transformers.models.q.Dotted\": 1, Keyed: 2,\n  O: 3, Own: 4, t.Last : 5}\n"
-            "def f(a, b: Annotated, c=\"Word\"):\n  return 'a.b.lower', x[1:Part]\n");
+  const Heirs heirs =
+      Files({"from t import Keyed, Other as O\n"
+             "class Own:\n  pass\n"
+             "maps = {\"transformers.models.q.Dotted\": 1, Keyed: 2,\n  O: 3, Own: 4, t.Last : 5}\n"
+             "def f(a, b: Annotated, c=\"Word\"):\n  return 'a.b.lower', x[1:Part]\n"})
+          .heirs;
   for (const char* name : {"Dotted", "Keyed", "Other"}) EXPECT_TRUE(heirs.compared(name)) << name;
   for (const char* name : {"Own", "Annotated", "Word", "lower", "Part"}) {
     EXPECT_FALSE(heirs.compared(name)) << name;

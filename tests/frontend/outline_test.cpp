@@ -54,6 +54,15 @@ const Row kRows[] = {
      "for i in range(3):\n  a = i\nelse:\n  b = 1\nwhile x:\n  c = 1\nfor j, (k, l) in z:\n  "
      "pass\n"},
     {"with", "with open(a) as f:\n  b = 1\n"},
+    {"with_several",
+     "with (a() as b, c(d) as (e, [f, *g])):\n  h = 1\nwith i as j.k, l as m[n]: pass\n"
+     "try:\n  pass\nexcept (A, B) as o:\n  pass\nexcept* C as p: pass\n"},
+    {"cases",
+     "match a:\n  case [b, *c] if d(b):\n    pass\n  case C(e=f) | {'g': f, **h}: i = 1\n"
+     "  case j.k | (l as m):\n    pass\n"},
+    {"walrus",
+     "if (a := b) > 1: c = (d := 2)\nprint(e := 'f := 3', lambda: 1)\n@(g := h)\n"
+     "def i(j=(k := 1)): l = (m := 2)\nn = [o for p in q if (r := p)]\nwhile (s := t()): pass\n"},
     {"match", "match x:\n  case 1:\n    a = 1\n  case _:\n    b = 2\nmatch = 3\ncase = match\n"},
     {"assignments",
      "a = 1\nb = c = a\nd, (e, *f) = g\n[h, i] = j\nk: int = 3\nl: int\nm += 1\nn = o.p.q\n"

@@ -22,7 +22,7 @@ class Replaced : public testing::TestWithParam<Row> {};
 
 TEST_P(Replaced, NameOfAModule) {
   OutsideStores stores;
-  stores.add(GetParam().text, 0, GetParam().test);
+  stores.add(0, text_notes(GetParam().text, GetParam().test));
   const ReplacedNames& replaced = stores.replaced();
   EXPECT_EQ(replaced.of_module("pkg.attention", "F", true) != nullptr, GetParam().imported);
   EXPECT_EQ(replaced.of_module("pkg.attention", "F", false) != nullptr, GetParam().defined);
@@ -54,9 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Frontend, Replaced, testing::ValuesIn(kRows), RowName()
 
 TEST(ReplacedLibrary, OperationsAndTheModulesThatTheyAreIn) {
   OutsideStores stores;
-  stores.add(
-      "import torch\nimport torch.nn.functional as F\nF.gelu = mine\ntorch.Tensor.chunk = x\n");
-  stores.add("import sys\nsys.modules['flash_attn'] = mine\n");
+  auto add = [&](const char* text) { stores.add(0, text_notes(text, false)); };
+  add("import torch\nimport torch.nn.functional as F\nF.gelu = mine\ntorch.Tensor.chunk = x\n");
+  add("import sys\nsys.modules['flash_attn'] = mine\n");
   const ReplacedNames& replaced = stores.replaced();
   EXPECT_NE(replaced.of_library("torch.nn.functional.gelu"), nullptr);
   EXPECT_NE(replaced.of_library("Tensor.chunk"), nullptr);

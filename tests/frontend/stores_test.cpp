@@ -18,7 +18,7 @@ class Stored : public testing::TestWithParam<Row> {};
 
 TEST_P(Stored, FromOutside) {
   OutsideStores stores;
-  stores.add(GetParam().text);
+  stores.add(0, text_notes(GetParam().text, false));
   EXPECT_EQ(stores.stored("norm"), GetParam().stored) << GetParam().text;
 }
 
@@ -50,13 +50,13 @@ INSTANTIATE_TEST_SUITE_P(Frontend, Stored, testing::ValuesIn(kRows), row_name);
 
 TEST(Exchanged, ClassesThatAreSearchedWhereNamesAreComputed) {
   OutsideStores stores;
-  stores.add(
-      "if isinstance(child, (nn.LayerNorm,\n    RMSNorm)):\n    setattr(parent, name, new)\n");
-  stores.add("if type(child) is Conv: setattr(parent, 'conv', new)\n");
+  auto add = [&](const char* text) { stores.add(0, text_notes(text, false)); };
+  add("if isinstance(child, (nn.LayerNorm,\n    RMSNorm)):\n    setattr(parent, name, new)\n");
+  add("if type(child) is Conv: setattr(parent, 'conv', new)\n");
   EXPECT_TRUE(stores.exchanged("LayerNorm"));
   EXPECT_TRUE(stores.exchanged("RMSNorm"));
   EXPECT_FALSE(stores.exchanged("Conv"));
-  stores.add("TABLE = {nn.Conv: Other}\nparent._modules[name] = TABLE[type(child)]()\n");
+  add("TABLE = {nn.Conv: Other}\nparent._modules[name] = TABLE[type(child)]()\n");
   EXPECT_TRUE(stores.exchanged("Conv"));
 }
 

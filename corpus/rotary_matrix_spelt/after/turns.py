@@ -30,3 +30,9 @@ def of_another_shape(x: Tensor, other: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.float().view(*x.shape[:-1], -1, 1, 2)
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
     return turned.view(*other.shape).type_as(x)
+
+
+def with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:
+    pairs = x.float().unflatten(-1, (-1, 1, 2))
+    turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
+    return turned.flatten(-2).type_as(x)

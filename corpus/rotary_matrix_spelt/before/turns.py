@@ -25,7 +25,7 @@ def by_a_sum_of_sizes(x: Tensor, matrices: Tensor) -> Tensor:
 def unflattened(x: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.float().unflatten(-1, (-1, 1, 2))
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
-    return turned.flatten(-2).type_as(x)
+    return turned.reshape(x.shape).type_as(x)
 
 
 def without_autocast(x: Tensor, matrices: Tensor) -> Tensor:
@@ -39,3 +39,9 @@ def of_another_shape(x: Tensor, other: Tensor, matrices: Tensor) -> Tensor:
     pairs = x.float().view(*x.shape[:-1], -1, 1, 2)
     turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
     return turned.view(*other.shape).type_as(x)
+
+
+def with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:
+    pairs = x.float().unflatten(-1, (-1, 1, 2))
+    turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
+    return turned.flatten(-2).type_as(x)

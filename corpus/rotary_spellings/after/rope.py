@@ -116,7 +116,7 @@ def complex_pairs(x, freqs):
 
 
 def complex_in_its_shape(x, freqs):
-    return mindiesd.ext.rotary_complex(x, freqs)
+    return mindiesd.ext.rotary_complex(x, freqs, keep_shape=True)
 
 
 def complex_in_double(x, freqs):

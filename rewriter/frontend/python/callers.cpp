@@ -1,5 +1,5 @@
 // Who may call a definition: the files that import it, its module or everything from one, by the
-// notes of Project::note_imports. Entry points: Project::note_imports, Project::callers_of.
+// notes of Project::note. Entry points: Project::note, Project::callers_of.
 #include <algorithm>
 #include <functional>
 
@@ -69,11 +69,16 @@ void each_imported(std::string_view bytes, size_t at, Found found) {
 
 }  // namespace
 
-void Project::note_imports(std::string_view relative, std::string_view bytes) {
+void Project::note(std::string_view relative, std::string_view bytes) {
   auto known = numbers_.find(relative);
   if (known == numbers_.end()) return;
   noted_[known->second] = 1;
   Notes& out = notes_[known->second];
+  note_imports(relative, bytes, out);
+  out.text = text_notes(bytes, test_file(relative));
+}
+
+void Project::note_imports(std::string_view relative, std::string_view bytes, Notes& out) const {
   constexpr std::string_view kImport = "import";
   auto note = [&](std::string_view component, uint64_t name) {
     auto found = components_.find(std::string(component));
@@ -119,11 +124,13 @@ void Project::note_imports(std::string_view relative, std::string_view bytes) {
 }
 
 void Project::read_unnoted() {
-  for (uint32_t file = 0; file < all_.size(); ++file) {
-    if (noted_[file] != 0) continue;
-    auto bytes = real_disk().read(all_[file].path, kReadLimit);
-    if (bytes) note_imports(all_[file].relative, *bytes);
-  }
+  std::call_once(unnoted_once_, [this] {
+    for (uint32_t file = 0; file < all_.size(); ++file) {
+      if (noted_[file] != 0) continue;
+      auto bytes = real_disk().read(all_[file].path, kReadLimit);
+      if (bytes) note(all_[file].relative, *bytes);
+    }
+  });
 }
 
 void Project::index_importers() {

@@ -169,7 +169,8 @@ const Operation* Project::casting(const std::string& qualified, const Catalogue&
       }
     }
   });
-  if (!may_cast_.contains(qualified.substr(qualified.rfind('.') + 1))) return nullptr;
+  const std::string_view last = std::string_view(qualified).substr(qualified.rfind('.') + 1);
+  if (!may_cast_.contains(name_hash(last))) return nullptr;
   {
     std::shared_lock lock(mutex_);
     auto known = casting_.find(qualified);

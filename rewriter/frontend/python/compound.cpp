@@ -117,7 +117,9 @@ bool FunctionLowering::try_statement(TSNode node) {
   auto names = bound_names(node, unit_.text());
   begin_branch();
   block_number_ = 0;
+  const auto first = static_cast<ValueId>(g().values.size());
   bool falls = block(field(node, "body"));
+  const auto last = static_cast<ValueId>(g().values.size());
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
     DefinitionId now = env_[name_id(name)];
@@ -152,7 +154,12 @@ bool FunctionLowering::try_statement(TSNode node) {
       }
     }
   }
-  if (handled) opaque_names(names, "after try", {});
+  if (handled) {
+    opaque_names(names, "after try", {});
+    for (ValueId v = first; v < last; ++v) {
+      if (g()[v].kind == Kind::element) g().questions.push_back(g()[v].operands[0]);
+    }
+  }
   end_branch();
   block_number_ = outer_block;
   close(id);
@@ -199,14 +206,20 @@ bool FunctionLowering::with_statement(TSNode node) {
 void FunctionLowering::match_statement(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
-  for (TSNode subject : fields_of(node, "subject")) use(expression(subject));
+  for (TSNode subject : fields_of(node, "subject")) {
+    g().questions.push_back(expression(subject));
+    use(g().questions.back());
+  }
   auto names = bound_names(node, unit_.text());
   for (TSNode clause : children_of(field(node, "body"))) {
     opaque_names(names, "match", {});
     ++block_number_;
     TSNode guard = field(clause, "guard");
     if (present(guard)) {
-      for (TSNode e : children_of(guard)) use(expression(e));
+      for (TSNode e : children_of(guard)) {
+        g().questions.push_back(expression(e));
+        use(g().questions.back());
+      }
     }
     block(field(clause, "consequence"));
     for (const std::string& name : names) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/frontend/python/indentation.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 
@@ -55,9 +56,28 @@ std::string with_holes(std::string_view code) {
   return out;
 }
 
-constexpr std::string_view kPatternImports =
-    "import torch\nimport math\nimport einops\nimport mindiesd\nimport operator\nimport refit\n"
-    "import torch.nn.functional as F\nfrom torch import nn\n";
+// What a pattern may name: an import binds a name.
+constexpr std::pair<std::string_view, std::string_view> kPatternImports[] = {
+    {"torch", "import torch\n"},
+    {"math", "import math\n"},
+    {"einops", "import einops\n"},
+    {"mindiesd", "import mindiesd\n"},
+    {"operator", "import operator\n"},
+    {"refit", "import refit\n"},
+    {"F", "import torch.nn.functional as F\n"},
+    {"nn", "from torch import nn\n"}};
+
+}  // namespace
+
+namespace {
+
+// What is wrong with the indentation of a new text, where that of the text before was right.
+std::optional<std::string> badly_indented(const Unit& before, std::string_view after) {
+  size_t at = unexpected_indentation(after);
+  if (at == std::string_view::npos) return std::nullopt;
+  if (unexpected_indentation(before.source().text()) != std::string_view::npos) return std::nullopt;
+  return fmt::format("the new text is indented as no block is, at `{}`", after.substr(at, 60));
+}
 
 }  // namespace
 
@@ -69,6 +89,10 @@ std::optional<std::string> PythonFrontend::computes_as(const std::string& name) 
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
+  if (focus != nullptr && focus->before != nullptr) {
+    auto wrong = badly_indented(*focus->before, source.text());
+    if (wrong) return failure(std::move(*wrong));
+  }
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;
@@ -115,7 +139,10 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
 }
 
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
-  std::string text(kPatternImports);
+  std::string text;
+  for (const auto& [name, statement] : kPatternImports) {
+    if (code.find(name) != std::string_view::npos) text += statement;
+  }
   text += "def refit_pattern():\n";
   std::string body = with_holes(code);
   size_t at = 0;
@@ -451,7 +478,7 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
     size_t from = at > 30 ? at - 30 : 0;
     return fmt::format("the new text does not parse near `{}`", after.substr(from, 60));
   }
-  return std::nullopt;
+  return badly_indented(before, after);
 }
 
 }  // namespace refit::python

@@ -30,8 +30,8 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   bool shows_addition(const Literal& literal, const Operation& of,
                       const std::vector<const Operation*>& users) const override;
   std::optional<Telling> called(const std::string& glob) const override;
-  void note_imports(std::string_view relative, std::string_view bytes) override {
-    project_.note_imports(relative, bytes);
+  void note(std::string_view relative, std::string_view bytes) override {
+    project_.note(relative, bytes);
   }
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);

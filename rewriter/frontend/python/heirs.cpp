@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/frontend/python/renamed.hpp"
-#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
 namespace {
+
+constexpr std::string_view kClass = "class ";
 
 std::string_view word_at(std::string_view text, size_t at) {
   size_t end = at;
@@ -60,19 +60,10 @@ std::vector<std::string> entries(std::string_view text, size_t open) {
   return out;
 }
 
-// What add looks for in every file of a project, in one pass.
-struct Words {
-  Literals literals;
-  uint32_t class_header = literals.add("class ", false), as = literals.add(Renamed::kAs, false),
-           isinstance = literals.add("isinstance", false),
-           issubclass = literals.add("issubclass", false);
-  Words() { literals.build(); }
-};
-
 struct Header {
-  std::string name;
+  std::string_view name;
   std::vector<std::string> bases;
-  uint32_t begin, end;
+  uint32_t begin;
 };
 
 // Where the next definition stands that is no part of a class whose header is indented so far.
@@ -95,15 +86,12 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
   for (size_t at : places) {  // of "class "
     size_t line = line_start(text, at), depth = indentation(text, line);
     if (line + depth != at) continue;
-    size_t name_at = text.find_first_not_of(" \t", at + 6);
+    size_t name_at = text.find_first_not_of(" \t", at + kClass.size());
     if (name_at == std::string_view::npos) break;
     std::string_view name = word_at(text, name_at);
     size_t after = text.find_first_not_of(" \t", name_at + name.size());
     if (name.empty() || after == std::string_view::npos) continue;
-    Header header{std::string(name),
-                  {},
-                  static_cast<uint32_t>(at),
-                  static_cast<uint32_t>(extent(text, at, depth))};
+    Header header{name, {}, static_cast<uint32_t>(at)};
     if (text[after] == '[') after = text.find('(', after);
     if (after != std::string_view::npos && text[after] == '(') {
       for (const std::string& entry : entries(text, after)) {
@@ -120,7 +108,7 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
 // "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
 // classes that something is done to.
 void note_tables(std::string_view text, const std::set<std::string_view>& local,
-                 const Renamed& renamed, std::unordered_set<std::string>& compared) {
+                 const Renamed& renamed, std::vector<uint64_t>& compared) {
   static constexpr auto kEnds = [] {
     std::array<bool, 256> out{};
     out['"'] = out['\''] = out[':'] = true;
@@ -136,40 +124,36 @@ void note_tables(std::string_view text, const std::set<std::string_view>& local,
     while (chain > 0 && (name_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
     if (text[at] != ':') {
       bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
-      if (quoted) compared.emplace(word);
+      if (quoted) compared.push_back(name_hash(word));
       continue;
     }
     size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
     if (chain > 0 && before != std::string_view::npos &&
         (text[before] == '{' || text[before] == ',')) {
-      compared.emplace(renamed.of(word));
+      compared.push_back(name_hash(renamed.of(word)));
     }
   }
 }
 
-std::string local_key(uint32_t file, std::string_view name) {
-  return std::to_string(file) + ":" + std::string(name);
-}
+uint64_t local_key(uint32_t file, uint64_t name) { return paired(file + uint64_t{1}, name); }
 
 }  // namespace
 
-void Heirs::add(uint32_t file, std::string_view text) {
-  static const Words words;
-  const auto places = words.literals.places(text);
-  std::vector<Header> found = headers(text, places[words.class_header]);
-  const Renamed renamed(text, places[words.as]);
+void note_classes(std::string_view text, const NotedPlaces& places, const Renamed& renamed,
+                  TextNotes& out) {
+  const std::vector<Header> found = headers(text, places.of(NotedPlaces::kClass));
   std::set<std::string_view> local;
   for (const Header& h : found) local.insert(h.name);
   for (const Header& h : found) {
     for (const std::string& base : h.bases) {
-      std::string key =
-          local.contains(base) ? local_key(file, base) : std::string(renamed.of(base));
-      heirs_[key].push_back({h.name, file, h.begin, h.end});
+      const bool own = local.contains(base);
+      out.classes.push_back(
+          {name_hash(own ? base : renamed.of(base)), name_hash(h.name), h.begin, own});
     }
   }
-  for (uint32_t question : {words.isinstance, words.issubclass}) {
-    for (size_t at : places[question]) {
-      size_t open = at + std::string_view("isinstance").size();
+  for (auto question : {NotedPlaces::kIsinstance, NotedPlaces::kIssubclass}) {
+    for (size_t at : places.of(question)) {
+      size_t open = at + NotedPlaces::text_of(question).size();
       if (open >= text.size() || text[open] != '(') continue;
       auto arguments = entries(text, open);
       if (arguments.size() < 2) continue;
@@ -178,24 +162,31 @@ void Heirs::add(uint32_t file, std::string_view text) {
         std::string_view word = word_at(asked, i);
         bool last = i + word.size() >= asked.size() || asked[i + word.size()] != '.';
         if (!word.empty() && last && !local.contains(word)) {
-          compared_.emplace(renamed.of(word));
+          out.compared.push_back(name_hash(renamed.of(word)));
         }
         i += std::max<size_t>(word.size(), 1);
       }
     }
   }
-  note_tables(text, local, renamed, compared_);
+  note_tables(text, local, renamed, out.compared);
+}
+
+void Heirs::add(uint32_t file, const TextNotes& notes) {
+  for (const TextNotes::Inherits& c : notes.classes) {
+    heirs_[c.local ? local_key(file, c.base) : c.base].push_back({c.name, file, c.begin});
+  }
+  compared_.insert(notes.compared.begin(), notes.compared.end());
 }
 
 std::vector<Heir> Heirs::of(const std::string& name, uint32_t file) const {
   std::vector<Heir> out;
-  std::set<std::string> seen;
-  std::vector<std::pair<std::string, uint32_t>> work{{name, file}};
+  std::set<std::pair<uint64_t, uint32_t>> seen;
+  std::vector<std::pair<uint64_t, uint32_t>> work{{name_hash(name), file}};
   while (!work.empty()) {
     auto [base, home] = work.back();
     work.pop_back();
-    if (!seen.insert(local_key(home, base)).second) continue;
-    for (const std::string& key : {base, local_key(home, base)}) {
+    if (!seen.insert({base, home}).second) continue;
+    for (uint64_t key : {base, local_key(home, base)}) {
       auto known = heirs_.find(key);
       if (known == heirs_.end()) continue;
       for (const Heir& heir : known->second) {
@@ -205,6 +196,17 @@ std::vector<Heir> Heirs::of(const std::string& name, uint32_t file) const {
     }
   }
   return out;
+}
+
+std::string_view class_name(std::string_view text, uint32_t begin) {
+  size_t at = text.find_first_not_of(" \t", std::min(text.size(), begin + kClass.size()));
+  return at == std::string_view::npos ? std::string_view{} : word_at(text, at);
+}
+
+std::string_view class_text(std::string_view text, uint32_t begin) {
+  if (begin >= text.size()) return {};
+  size_t end = extent(text, begin, begin - line_start(text, begin));
+  return text.substr(begin, end - begin);
 }
 
 bool stores_attribute(std::string_view body, std::string_view attribute) {

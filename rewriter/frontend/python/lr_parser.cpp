@@ -44,13 +44,26 @@ struct Reading {
   uint32_t scanner = 0;  // number of the scanner's state
 };
 
+// What one parse leaves to the next: where it kept things.
+struct Buffers {
+  std::vector<StackNode> stack;
+  std::vector<RuleTree> trees;
+  std::vector<uint32_t> children;
+};
+
 class Parser {
  public:
-  Parser(std::string_view text, Folded folded)
+  Parser(std::string_view text, Folded folded, Buffers& buffers)
       : language_(*tree_sitter_python()),
         table_(table()),
         text_(text),
-        tokens_(text, folded, table_) {
+        tokens_(text, folded, table_),
+        stack_(buffers.stack),
+        trees_(buffers.trees),
+        children_(buffers.children) {
+    stack_.clear();
+    trees_.clear();
+    children_.clear();
     stack_.push_back({{kNothing, kNothing}, 0, 0, 1});
     trees_.reserve(text.size() / 3 + 16);
     children_.reserve(text.size() / 3 + 16);
@@ -245,6 +258,41 @@ class Parser {
 
   // With one reading and one way down.
   bool reduce_alone(Reading& reading, const TSParseAction& action) {
+    const uint32_t count = action.reduce.child_count;
+    const size_t first = children_.size();
+    children_.resize(first + count);
+    int32_t precedence = 0;
+    uint32_t at = reading.top;
+    for (uint32_t* child = children_.data() + first + count; child-- != children_.data() + first;) {
+      const StackNode& node = stack_[at];
+      const RuleTree& tree = trees_[node.first.tree];
+      if (node.more != 0 || tree.extra) {
+        children_.resize(first);
+        return node.more == 0 && reduce_over_extras(reading, action);
+      }
+      *child = node.first.tree;
+      precedence += tree.precedence;
+      at = node.first.below;
+    }
+    RuleTree made{};
+    made.begin = made.end = stack_[at].position;
+    if (count != 0) {
+      made.begin = trees_[children_[first]].begin;
+      made.end = trees_[children_.back()].end;
+    }
+    made.first = static_cast<uint32_t>(first);
+    made.count = count;
+    made.precedence = precedence;
+    made.symbol = action.reduce.symbol;
+    made.production = action.reduce.production_id;
+    trailing_.clear();
+    go_down(reading, at);
+    push_reduced(reading, made, action, trailing_);
+    return true;
+  }
+
+  // The same where comments or the like stand between what is reduced, or on top of it.
+  bool reduce_over_extras(Reading& reading, const TSParseAction& action) {
     popped_.clear();
     uint32_t at = reading.top;
     for (uint32_t wanted = action.reduce.child_count; wanted > 0;) {
@@ -256,16 +304,20 @@ class Parser {
     }
     split_trailing(popped_, trailing_);
     const RuleTree made = tree_of(action, popped_, stack_[at].position);
-    // Nothing else leads to what was above.
-    if (at < lowest_fork_) {
+    go_down(reading, at);
+    push_reduced(reading, made, action, trailing_);
+    return true;
+  }
+
+  // Where nothing else leads to what was above.
+  void go_down(Reading& reading, uint32_t at) {
+    if (at < lowest_fork_ && lowest_fork_ != kNothing) {
       lowest_fork_ = kNothing;
       highest_linked_ = 0;
       more_.clear();
     }
     stack_.resize(std::max(at, highest_linked_) + 1);
     reading.top = at;
-    push_reduced(reading, made, action, trailing_);
-    return true;
   }
 
   struct Path {
@@ -486,9 +538,9 @@ class Parser {
   const Table& table_;
   std::string_view text_;
   Tokens tokens_;
-  std::vector<StackNode> stack_;
-  std::vector<RuleTree> trees_;
-  std::vector<uint32_t> children_;
+  std::vector<StackNode>& stack_;
+  std::vector<RuleTree>& trees_;
+  std::vector<uint32_t>& children_;
   std::vector<Reading> readings_;
   std::map<std::pair<uint32_t, uint32_t>, Link> more_;  // by place and number, from 1 on
   uint32_t lowest_fork_ = kNothing;                     // place that has more than one way
@@ -506,7 +558,10 @@ class Parser {
 }  // namespace
 
 std::optional<std::vector<NodeData>> parse_clean(std::string_view text, Folded folded) {
-  Parser parser(text, folded);
+  constexpr size_t kKept = size_t{1} << 18;  // bytes of a text whose buffers may stay
+  thread_local Buffers kept;
+  Buffers own;
+  Parser parser(text, folded, text.size() > kKept ? own : kept);
   if (!parser.run()) return std::nullopt;
   return parser.nodes();
 }

@@ -3,6 +3,7 @@
 #include "rewriter/frontend/python/outline.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "rewriter/frontend/python/lines.hpp"
 
@@ -144,11 +145,12 @@ class Scanner {
 
   bool statement(size_t begin, size_t end, uint32_t indent, const Block& home) {
     std::string_view code = text_.substr(begin, end - begin);
+    Names* names = home.in == In::module ? &out_.module.names : nullptr;
     if (code.front() == '@') {
+      if (names != nullptr) header_names("", begin, end, *names);
       if (!decorated_) decorated_ = static_cast<uint32_t>(begin);
       return true;
     }
-    Names* names = home.in == In::module ? &out_.module.names : nullptr;
     std::string_view word = first_word(code);
     std::string_view rest = code;
     if (word == "async") {
@@ -157,6 +159,10 @@ class Scanner {
       word = first_word(rest);
     }
     if (word == "def" || word == "class") {
+      if (names != nullptr) {
+        size_t colon = lines_.find_outside(begin, end, ':');
+        header_names("", begin, std::min(colon, end), *names);
+      }
       define(begin, end, indent, home, word == "class", trimmed(rest.substr(word.size())), names);
       return true;
     }
@@ -172,19 +178,81 @@ class Scanner {
       if (word == "case" && !compound) compound = match_case(begin, end, after);
     }
     if (!compound) {
+      if (names != nullptr) header_names("", begin, end, *names);
       simple_statements(begin, end, home.guarded, names);
       return true;
     }
     if (word == "for" && names != nullptr) loop_names(begin, end, rest);
     size_t colon = lines_.header_colon(begin + (rest.data() - code.data()) + word.size(), end);
     if (colon == std::string_view::npos) return false;
+    if (names != nullptr) header_names(word, begin, colon, *names);
     Block block{home.in, true, false, 0, indent, SIZE_MAX, home.type};
     if (trimmed(text_.substr(colon + 1, end - colon - 1)).empty()) {
       blocks_.push_back(block);
     } else {
+      if (names != nullptr) header_names("", colon + 1, end, *names);
       simple_statements(colon + 1, end, true, names);
     }
     return true;
+  }
+
+  // Calls visit(word, where) for each name and keyword in [begin, end) outside strings and
+  // comments.
+  template <typename Visit>
+  void words(size_t begin, size_t end, Visit visit) const {
+    for (size_t at = begin; at < end;) {
+      if (text_[at] == '"' || text_[at] == '\'') {
+        at = lines_.string_end(at, 0);
+        if (at == std::string_view::npos) return;
+      } else if (text_[at] == '#') {
+        at = lines_.next_line(at);
+      } else if (name_char(text_[at])) {
+        std::string_view word = first_word(text_.substr(at, end - at));
+        visit(word, at);
+        at += word.size();
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  // What a statement binds beside its own targets: in a header the names behind `as`, and in the
+  // pattern of a `case` those that are no class, no attribute and no keyword; before `:=` anywhere.
+  void header_names(std::string_view header, size_t begin, size_t end, Names& names) {
+    bool walrus = text_.substr(begin, end - begin).find(":=") != std::string_view::npos;
+    bool pattern = header == "case", as = header == "with" || header == "except";
+    if (!walrus && !pattern && !as) return;
+    std::set<std::string_view> bound;
+    bool target = false;
+    int depth = 0;          // of brackets that opened since `as`
+    size_t before = begin;  // where the last word ended
+    words(begin, end, [&](std::string_view word, size_t at) {
+      for (; target && before < at; ++before) {
+        char c = text_[before];
+        depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+        if (depth <= 0 && !space(c)) target = false;
+      }
+      before = at + word.size();
+      size_t behind = before;
+      while (behind < end && space(text_[behind])) ++behind;
+      char last = at > begin ? text_[at - 1] : ' ', next = behind < end ? text_[behind] : ' ';
+      bool alone = last != '.' && next != '.' && next != '(' && is_name(word);
+      if (alone && text_.substr(behind, 2) == ":=") bound.insert(word);
+      if (word == "if") pattern = false;
+      if (pattern && alone && at != begin && word != "as" && word != "_" && next != '=') {
+        bound.insert(word);
+      }
+      if (target && alone && next != '[') bound.insert(word);
+      if (depth == 0) target = false;  // behind a name that stands by itself nothing is a target
+      if (as && word == "as") {
+        target = true;
+        depth = 0;
+      }
+    });
+    for (std::string_view name : bound) {
+      auto from = static_cast<uint32_t>(begin);
+      bind(names, name, {Binding::Kind::other, "", {from, static_cast<uint32_t>(end)}, true});
+    }
   }
 
   // `case 1: x = 2` on one line.

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit::python {
@@ -99,8 +100,42 @@ class Indexer {
     bind(name, std::move(b));
   }
 
+  // What a statement binds beside its own targets: names behind `as`, in the patterns of a `case`,
+  // before `:=`; those of the statements inside it are theirs.
+  void header(TSNode statement) {
+    std::set<std::string, std::less<>> names;
+    std::vector<TSNode> work{statement};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      std::string_view type = type_of(node);
+      TSNode alias = type.starts_with("except_") ? field(node, "alias") : TSNode{};
+      if (type == "as_pattern_target" || type == "case_pattern" || present(alias)) {
+        names.merge(bound_names(present(alias) ? alias : node, source_));
+        if (!present(alias)) continue;
+      } else if (type == "named_expression") {
+        names.emplace(text_of(source_, field(node, "name")));
+      }
+      for (TSNode child : children_of(node)) {
+        std::string_view t = type_of(child);
+        bool own = t == "block" || t == "lambda" || t.ends_with("_clause");
+        if (!own || t == "with_clause" || t == "for_in_clause" || t == "if_clause") {
+          work.push_back(child);
+        }
+      }
+    }
+    for (const std::string& name : names) {
+      bind(name, {Binding::Kind::other, "", range_of(statement), true});
+    }
+  }
+
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {
     std::string_view type = type_of(node);
+    if (type == "with_statement" || type == "case_clause" || type.starts_with("except_") ||
+        (type != "module" && type != "block" && type != "decorated_definition" &&
+         text_of(source_, node).find(":=") != std::string_view::npos)) {
+      header(node);
+    }
     if (type == "module" || type == "block") {
       for (TSNode child : children_of(node)) inner.emplace_back(child, guarded);
     } else if (type == "import_statement" || type == "import_from_statement") {
@@ -114,6 +149,9 @@ class Indexer {
       bind(name, {type == "class_definition" ? Binding::Kind::class_ : Binding::Kind::function,
                   out_.name + "." + std::string(name), range_of(node), guarded});
     } else if (type == "decorated_definition") {
+      for (TSNode child : children_of(node)) {
+        if (is(child, "decorator")) header(child);
+      }
       inner.emplace_back(field(node, "definition"), guarded);
     } else if (type == "expression_statement") {
       for (TSNode child : children_of(node)) {
@@ -376,11 +414,11 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
 
 const Project::Classes& Project::classes() {
   std::call_once(classes_once_, [this] {
-    for (uint32_t i = 0; i < all_.size(); ++i) {
-      auto bytes = real_disk().read(all_[i].path, kReadLimit);
-      if (!bytes) continue;
-      classes_.heirs.add(i, *bytes);
-      classes_.stores.add(*bytes, i, test_file(all_[i].relative));
+    read_unnoted();
+    for (uint32_t file = 0; file < all_.size(); ++file) {
+      const TextNotes notes = std::move(notes_[file].text);
+      classes_.heirs.add(file, notes);
+      classes_.stores.add(file, notes);
     }
   });
   return classes_;
@@ -407,9 +445,9 @@ std::vector<std::string> Project::heirs_storing(const std::string& module_name,
   for (const Heir& heir : heirs_of(module_name, name)) {
     auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
     if (!bytes) continue;
-    auto body = std::string_view(*bytes).substr(heir.begin, heir.end - heir.begin);
-    if (!stores_attribute(body, attribute)) continue;
-    out.push_back(module_of(all_[heir.file].relative, nullptr) + "." + heir.name);
+    if (!stores_attribute(class_text(*bytes, heir.begin), attribute)) continue;
+    out.push_back(module_of(all_[heir.file].relative, nullptr) + "." +
+                  std::string(class_name(*bytes, heir.begin)));
   }
   return out;
 }
@@ -428,8 +466,13 @@ bool Project::heir_stores(const std::string& module_name, const std::string& nam
   return found;
 }
 
-std::string Project::stored_at(const ReplacedNames::Place* place) const {
+std::string Project::stored_at(const ReplacedNames::Place* place) {
   if (place == nullptr) return "";
+  {
+    std::shared_lock lock(mutex_);
+    auto known = stored_at_.find(place);
+    if (known != stored_at_.end()) return known->second;
+  }
   const File& file = all_[place->file];
   auto bytes = real_disk().read(file.path, kReadLimit);
   size_t line = 1;
@@ -437,7 +480,8 @@ std::string Project::stored_at(const ReplacedNames::Place* place) const {
     auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
     line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
   }
-  return file.relative + ":" + std::to_string(line);
+  std::unique_lock lock(mutex_);
+  return stored_at_.emplace(place, file.relative + ":" + std::to_string(line)).first->second;
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {

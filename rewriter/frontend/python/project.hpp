@@ -101,10 +101,10 @@ class Project {
   // What an absolute import in a module means where the folder that the module's package lies in
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
-  // Notes what one file imports from modules of the project, in passing, while its bytes are at
-  // hand. Files may be noted by any number of threads at once; whoever is asked for importers first
-  // reads the files that were not noted.
-  void note_imports(std::string_view relative, std::string_view bytes);
+  // Notes what one file imports from modules of the project and what its text says of classes and
+  // of names of others, in passing, while its bytes are at hand. Files may be noted by any number
+  // of threads at once; whoever is asked first reads the files that were not noted.
+  void note(std::string_view relative, std::string_view bytes);
   // Files that may call one of these definitions, and the words that such a call needs.
   Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
@@ -129,25 +129,6 @@ class Project {
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
  private:
-  struct Meaning {
-    std::optional<std::string> name;
-    std::string why;  // there is none
-  };
-  Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
-  std::string stored_at(const ReplacedNames::Place* place) const;
-  std::unique_ptr<Module> read_module(const std::string& name) const;
-  const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
-  void read_unnoted();
-  void index_importers();
-  // What the text of all files says of classes, read when it is first asked for.
-  struct Classes {
-    Heirs heirs;
-    OutsideStores stores;
-  };
-  const Classes& classes();
-  // The classes of other files that inherit from this one.
-  std::vector<Heir> heirs_of(const std::string& module, const std::string& name);
-
   // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
   struct ImportNote {
     uint32_t component;
@@ -161,7 +142,28 @@ class Project {
   struct Notes {
     std::vector<ImportNote> imports;
     std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
+    TextNotes text;                                            // until classes() takes it up
   };
+
+  struct Meaning {
+    std::optional<std::string> name;
+    std::string why;  // there is none
+  };
+  Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
+  std::string stored_at(const ReplacedNames::Place* place);
+  std::unique_ptr<Module> read_module(const std::string& name) const;
+  const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
+  void note_imports(std::string_view relative, std::string_view bytes, Notes& out) const;
+  void read_unnoted();
+  void index_importers();
+  // What the text of all files says of classes, put together when it is first asked for.
+  struct Classes {
+    Heirs heirs;
+    OutsideStores stores;
+  };
+  const Classes& classes();
+  // The classes of other files that inherit from this one.
+  std::vector<Heir> heirs_of(const std::string& module, const std::string& name);
 
   std::vector<File> all_;
   std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
@@ -169,19 +171,20 @@ class Project {
   std::unordered_map<std::string, uint32_t> components_;  // last components of module names
   std::vector<Notes> notes_;                              // by file
   std::vector<char> noted_;
-  std::once_flag importers_once_;
+  std::once_flag unnoted_once_, importers_once_;
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
   std::unordered_map<std::string, std::string> module_names_;      // relative path -> module
   std::unordered_map<std::string, bool> packages_;
   std::once_flag classes_once_;
   Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;
+  std::unordered_map<const ReplacedNames::Place*, std::string> stored_at_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
   std::unordered_map<std::string, Meaning> resolved_;
   std::unordered_map<std::string, std::string> differs_;
   std::once_flag may_cast_once_;
-  std::unordered_set<std::string> may_cast_;  // names of classes whose bases may be cast around
+  std::unordered_set<uint64_t> may_cast_;  // names of classes whose bases may be cast around
   std::unordered_map<std::string, const Operation*> casting_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "rewriter/project/literals.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 
 namespace refit::python {
 
@@ -39,34 +39,11 @@ std::string_view module_found(std::string_view object) {
   return {};
 }
 
-// Whether a line of the text imports something by that name.
-bool imports(std::string_view text, std::string_view name) {
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    size_t end = at + name.size();
-    if ((at > 0 && name_char(text[at - 1])) || (end < text.size() && name_char(text[end]))) {
-      continue;
-    }
-    size_t line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-    std::string_view head =
-        trimmed(text.substr(line == std::string_view::npos ? 0 : line + 1, 200));
-    if (head.starts_with("import ") || head.starts_with("from ")) return true;
-  }
-  return false;
-}
-
-// What note_text looks for in every file of a project, and where aliases stand, in one pass.
-constexpr std::array<std::string_view, 6> kWords{Renamed::kAs,   "patch(",     "patch.object(",
-                                                 "sys.modules[", ".__dict__[", "vars("};
-enum Word : size_t { kAs, kPatch, kPatchObject, kModules, kDict, kVars };
-
-const Literals& words() {
-  static const Literals made = [] {
-    Literals out;
-    for (std::string_view word : kWords) out.add(word, false);
-    out.build();
-    return out;
-  }();
-  return made;
+// The key of a name as it is written: `OBJECT.NAME` or another text.
+uint64_t key_of(std::string_view name) {
+  size_t dot = name.find('.');
+  if (dot == std::string_view::npos || dot != name.rfind('.')) return name_hash(name);
+  return paired(name_hash(name.substr(0, dot)), name_hash(name.substr(dot + 1)));
 }
 
 }  // namespace
@@ -78,27 +55,43 @@ bool test_file(std::string_view relative) {
   return path.find("/tests/") != std::string::npos || path.find("/test/") != std::string::npos;
 }
 
-void ReplacedNames::begin(uint32_t file, std::string_view text, bool test) {
-  file_ = file;
-  text_ = text;
-  test_ = test;
-  renamed_.reset();
-  places_ = words().places(text);
+// Whether a line of the text imports something by that name.
+bool ReplacedReader::imports(std::string_view name) {
+  if (!imported_) {
+    imported_.emplace();
+    for (auto word : {NotedPlaces::kImport, NotedPlaces::kFrom}) {
+      for (size_t at : places_.of(word)) {
+        size_t line = at;
+        while (line > 0 && text_[line - 1] != '\n') {
+          if (!space(text_[line - 1]) && text_[line - 1] != '\\') break;
+          --line;
+        }
+        if (line > 0 && text_[line - 1] != '\n') continue;  // it does not begin its line
+        size_t end = std::min(text_.find('\n', at), text_.size());
+        while (at < end) {
+          std::string_view part = first_word(text_.substr(at, end - at));
+          if (!part.empty()) imported_->insert(part);
+          at += std::max<size_t>(part.size(), 1);
+        }
+      }
+    }
+  }
+  return imported_->contains(name);
 }
 
 // Calls found(place behind it) for each place of a word that begins as one.
 template <typename Found>
-void ReplacedNames::each(size_t word, Found found) const {
-  for (size_t at : places_[word]) {
-    if (at == 0 || !name_char(text_[at - 1])) found(at + kWords[word].size());
+void ReplacedReader::each(NotedPlaces::Word word, Found found) const {
+  for (size_t at : places_.of(word)) {
+    if (at == 0 || !name_char(text_[at - 1])) found(at + NotedPlaces::text_of(word).size());
   }
 }
 
-void ReplacedNames::add(std::string key, std::string_view name) {
-  names_.emplace(std::move(key), Place{file_, static_cast<uint32_t>(name.data() - text_.data())});
+void ReplacedReader::add(uint64_t key, std::string_view name) {
+  out_.replaced.push_back({key, static_cast<uint32_t>(name.data() - text_.data())});
 }
 
-void ReplacedNames::store(std::string_view object, std::string_view name) {
+void ReplacedReader::store(std::string_view object, std::string_view name) {
   object = trimmed(object);
   if (object == "self" || object == "cls" || object.starts_with("self.")) return;
   bool certain = true;
@@ -108,47 +101,45 @@ void ReplacedNames::store(std::string_view object, std::string_view name) {
     certain = object != "*";
   } else {
     std::string_view root = object.substr(0, object.find('.'));
-    certain = imports(text_, root);
-    if (root.size() == object.size()) {
-      if (!renamed_) renamed_.emplace(text_, places_[kAs]);
-      object = renamed_->of(object);
-    }
+    certain = imports(root);
+    if (root.size() == object.size()) object = renamed_.of(object);
   }
-  add(std::string(last_component(object)) + "." + std::string(name), name);
-  if (!certain) add(std::string(name), name);
+  add(paired(name_hash(last_component(object)), name_hash(name)), name);
+  if (!certain) add(key_of(name), name);
 }
 
-void ReplacedNames::note_text() {
+void ReplacedReader::note_text() {
   if (test_) return;
   auto dotted = [&](std::string_view written) {  // "package.module.NAME"
     size_t dot = written.rfind('.');
     if (dot == std::string_view::npos || !plain_chain(written)) return;
     std::string_view object = last_component(written.substr(0, dot));
-    add(std::string(object) + std::string(written.substr(dot)), written);
+    add(paired(name_hash(object), name_hash(written.substr(dot + 1))), written);
   };
-  each(kPatch, [&](size_t at) { dotted(quoted_after(text_, at)); });
-  each(kPatchObject, [&](size_t at) {
+  each(NotedPlaces::kPatch, [&](size_t at) { dotted(quoted_after(text_, at)); });
+  each(NotedPlaces::kPatchObject, [&](size_t at) {
     size_t comma = text_.find(',', at);
     if (comma == std::string_view::npos) return;
     std::string_view name = quoted_after(text_, comma + 1);
     if (!name.empty()) store(text_.substr(at, comma - at), name);
   });
-  each(kModules, [&](size_t at) {
+  each(NotedPlaces::kSysModules, [&](size_t at) {
     std::string_view module = quoted_after(text_, at);
     if (module.empty()) return;
     size_t close = text_.find(']', at);
     if (close == std::string_view::npos) return;
     std::string_view behind = trimmed(text_.substr(close + 1, 8));
     if (!behind.starts_with("=") || behind.starts_with("==")) return;
-    modules_.emplace(module, Place{file_, static_cast<uint32_t>(at)});
+    out_.modules.push_back({name_hash(module), static_cast<uint32_t>(at)});
   });
-  for (size_t at : places_[kDict]) {
-    std::string_view name = quoted_after(text_, at + kWords[kDict].size());
+  for (size_t at : places_.of(NotedPlaces::kDict)) {
+    const size_t open = at + NotedPlaces::text_of(NotedPlaces::kDict).size();
+    std::string_view name = quoted_after(text_, open);
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
     if (!name.empty()) store(text_.substr(begin, at - begin), name);
   }
-  each(kVars, [&](size_t at) {
+  each(NotedPlaces::kVars, [&](size_t at) {
     size_t close = text_.find(')', at);
     if (close == std::string_view::npos || !text_.substr(close).starts_with(")[")) return;
     std::string_view name = quoted_after(text_, close + 2);
@@ -156,18 +147,25 @@ void ReplacedNames::note_text() {
   });
 }
 
+void ReplacedNames::add(uint32_t file, const TextNotes& notes) {
+  for (const auto& n : notes.replaced) names_.emplace(n.name, Place{file, n.offset});
+  for (const auto& m : notes.modules) modules_.emplace(m.name, Place{file, m.offset});
+}
+
 const ReplacedNames::Place* ReplacedNames::of_module(std::string_view module, std::string_view name,
                                                      bool imported) const {
-  auto at = [&](const std::string& key) {
+  auto at = [&](uint64_t key) {
     auto found = names_.find(key);
     return found == names_.end() ? nullptr : &found->second;
   };
+  static const std::array<uint64_t, 3> any{name_hash("module"), name_hash("mod"), name_hash("*")};
+  const uint64_t hash = name_hash(name);
   if (imported) {
-    if (const Place* place = at(std::string(name))) return place;
+    if (const Place* place = at(hash)) return place;
   }
-  for (std::string_view object : {last_component(module), std::string_view("module"),
-                                  std::string_view("mod"), std::string_view("*")}) {
-    if (const Place* place = at(std::string(object) + "." + std::string(name))) return place;
+  if (const Place* place = at(paired(name_hash(last_component(module)), hash))) return place;
+  for (uint64_t object : any) {
+    if (const Place* place = at(paired(object, hash))) return place;
   }
   return nullptr;
 }
@@ -176,14 +174,14 @@ const ReplacedNames::Place* ReplacedNames::of_library(std::string_view qualified
   for (size_t dot = qualified.find('.');; dot = qualified.find('.', dot + 1)) {
     std::string_view prefix = qualified.substr(0, dot);
     if (!modules_.empty()) {
-      auto module = modules_.find(std::string(prefix));
+      auto module = modules_.find(name_hash(prefix));
       if (module != modules_.end()) return &module->second;
     }
     size_t last = prefix.rfind('.');
     if (last != std::string_view::npos) {
       size_t before = prefix.rfind('.', last - 1);
       std::string_view pair = before == std::string_view::npos ? prefix : prefix.substr(before + 1);
-      auto known = names_.find(std::string(pair));
+      auto known = names_.find(key_of(pair));
       if (known != names_.end()) return &known->second;
     }
     if (dot == std::string_view::npos) return nullptr;

@@ -1,7 +1,7 @@
 // Names of modules to which a project's files give another meaning from outside: `module.F = mine`,
 // `setattr(module, "F", mine)`, `patch("module.F")`, `sys.modules["module"] = mine`, read from the
 // text without a parser. What a test replaces for a while is not counted. Entry points:
-// ReplacedNames::begin and the notes of one file after it, of_module, of_library.
+// ReplacedReader, of one file, and ReplacedNames.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,41 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
+#include <unordered_set>
 
 #include "rewriter/frontend/python/renamed.hpp"
+#include "rewriter/frontend/python/text_notes.hpp"
 
 namespace refit::python {
 
 // Whether a file is a test by its name or its folder, as pytest finds them.
 bool test_file(std::string_view relative);
+
+// Notes what one text replaces; the text outlives it.
+class ReplacedReader {
+ public:
+  ReplacedReader(std::string_view text, const NotedPlaces& places, const Renamed& renamed,
+                 bool test, TextNotes& out)
+      : text_(text), places_(places), renamed_(renamed), test_(test), out_(out) {}
+
+  // `OBJECT.NAME = …`; both are parts of the text, or in quotes there.
+  void store(std::string_view object, std::string_view name);
+  // Patches, `sys.modules[…] = …` and stores into `__dict__` of the text.
+  void note_text();
+
+ private:
+  void add(uint64_t key, std::string_view name);
+  bool imports(std::string_view name);
+  template <typename Found>
+  void each(NotedPlaces::Word word, Found found) const;
+
+  std::string_view text_;
+  const NotedPlaces& places_;
+  const Renamed& renamed_;
+  bool test_;
+  TextNotes& out_;
+  std::optional<std::unordered_set<std::string_view>> imported_;  // words of lines that import
+};
 
 class ReplacedNames {
  public:
@@ -24,12 +51,8 @@ class ReplacedNames {
     uint32_t file, offset;
   };
 
-  // The file that the notes are about until the next call; its text outlives them.
-  void begin(uint32_t file, std::string_view text, bool test);
-  // `OBJECT.NAME = …`; both are parts of the text, or in quotes there.
-  void store(std::string_view object, std::string_view name);
-  // Patches, `sys.modules[…] = …` and stores into `__dict__` of the text.
-  void note_text();
+  // Takes up the notes of a file. Of two places the first is kept.
+  void add(uint32_t file, const TextNotes& notes);
 
   // Where the module's `name` may get another meaning: in an object of the module's last name, in
   // one that may be any module, and for an imported name in whatever no import of that file
@@ -39,17 +62,7 @@ class ReplacedNames {
   const Place* of_library(std::string_view qualified) const;
 
  private:
-  void add(std::string key, std::string_view name);
-  template <typename Found>
-  void each(size_t word, Found found) const;
-
-  std::string_view text_;
-  uint32_t file_ = 0;
-  bool test_ = false;
-  std::optional<Renamed> renamed_;
-  std::vector<std::vector<size_t>> places_;       // in the file at hand, by word
-  std::unordered_map<std::string, Place> names_;  // OBJECT.NAME; NAME of an object not known
-  std::unordered_map<std::string, Place> modules_;
+  std::unordered_map<uint64_t, Place> names_, modules_;  // see TextNotes
 };
 
 }  // namespace refit::python

@@ -26,7 +26,10 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
                type == "expression_list" || type == "list_splat" || type == "case_pattern" ||
                type == "splat_pattern" || type == "union_pattern" || type == "class_pattern" ||
                type == "dict_pattern" || type == "keyword_pattern" || type == "as_pattern") {
-      for (TSNode child : children_of(at)) work.push_back(child);
+      auto parts = children_of(at);
+      // The class of a pattern and the name of its attribute are read.
+      bool named = type == "class_pattern" || type == "keyword_pattern";
+      work.insert(work.end(), parts.begin() + (named && !parts.empty() ? 1 : 0), parts.end());
     } else if (type == "dotted_name" && ts_node_named_child_count(at) == 1) {
       out.emplace(text_of(source, at));  // a capture in a `case`
     }

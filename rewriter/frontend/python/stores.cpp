@@ -2,10 +2,8 @@
 #include "rewriter/frontend/python/stores.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -49,36 +47,8 @@ std::string_view quoted(std::string_view text, size_t at) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, end - at - 1);
 }
 
-// What add looks for in every file of a project, in one pass.
-constexpr std::array<std::string_view, 3> kHooks{".register_forward_hook(",
-                                                 ".register_forward_pre_hook(", ".forward ="};
-constexpr std::array<std::string_view, 3> kStores{".add_module(", ".register_module(",
-                                                  "._modules["};
-constexpr uint32_t kSetattr = 0, kFirstHook = 1, kFirstStore = kFirstHook + kHooks.size();
-struct Words {
-  Literals literals;
-  Words() {
-    literals.add("setattr", false);
-    for (std::string_view hook : kHooks) literals.add(hook, false);
-    for (std::string_view store : kStores) literals.add(store, false);
-    literals.build();
-  }
-};
-
-}  // namespace
-
-void OutsideStores::add(std::string_view text, uint32_t file, bool test) {
-  static const Words words;
-  const Places places = words.literals.places(text);
-  replaced_.begin(file, text, test);
-  replaced_.note_text();
-  note_assignments(text);
-  note_hooks(text, places);
-  if (note_calls(text, places)) note_classes(text);
-}
-
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
-void OutsideStores::note_assignments(std::string_view text) {
+void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
   for (size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
     if (at == 0 || at + 1 >= text.size()) continue;
     if (text[at + 1] == '=') {
@@ -106,8 +76,8 @@ void OutsideStores::note_assignments(std::string_view text) {
         std::string_view whole = trimmed(head.substr(piece, i - piece));
         std::string_view name = attribute_of_other(whole);
         if (!name.empty()) {
-          stored_.emplace(name);
-          if (!argument) replaced_.store(whole.substr(0, whole.size() - name.size() - 1), name);
+          out.stored.push_back(name_hash(name));
+          if (!argument) replaced.store(whole.substr(0, whole.size() - name.size() - 1), name);
         }
         if (c == ':' && piece == 0 && is_target(whole)) break;  // an annotation follows
         piece = i + 1;
@@ -118,7 +88,8 @@ void OutsideStores::note_assignments(std::string_view text) {
 
 // `setattr(attn, "norm", …)`, `attn.add_module("norm", …)`, `attn._modules["norm"] = …`. The result
 // says whether a name is one that the file computes.
-bool OutsideStores::note_calls(std::string_view text, const Places& places) {
+bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader& replaced,
+                TextNotes& out) {
   bool computed = false;
   auto note = [&](size_t at) {
     at = text.find_first_not_of(" \t\r\n", at);
@@ -127,10 +98,10 @@ bool OutsideStores::note_calls(std::string_view text, const Places& places) {
     if (name.empty()) {
       computed = true;
     } else {
-      stored_.emplace(name);
+      out.stored.push_back(name_hash(name));
     }
   };
-  for (size_t at : places[kSetattr]) {
+  for (size_t at : places.of(NotedPlaces::kSetattr)) {
     size_t open = text.find_first_not_of("_", at + 7);
     if (open == std::string_view::npos || text[open] != '(') continue;
     size_t comma = text.find(',', open);
@@ -140,36 +111,40 @@ bool OutsideStores::note_calls(std::string_view text, const Places& places) {
     note(comma + 1);
     std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", comma + 1));
     if (!name.empty() && !text.substr(0, at).ends_with("monkeypatch.")) {
-      replaced_.store(object, name);
+      replaced.store(object, name);
     }
   }
-  for (uint32_t i = 0; i < kStores.size(); ++i) {
-    for (size_t at : places[kFirstStore + i]) {
-      if (word_before(text, at) != "self") note(at + kStores[i].size());
+  for (auto store :
+       {NotedPlaces::kAddModule, NotedPlaces::kRegisterModule, NotedPlaces::kModules}) {
+    for (size_t at : places.of(store)) {
+      if (word_before(text, at) != "self") note(at + NotedPlaces::text_of(store).size());
     }
   }
   return computed;
 }
 
 // `attn.norm.register_forward_hook(…)`: what a call of the layer gives is no longer its own.
-void OutsideStores::note_hooks(std::string_view text, const Places& places) {
-  for (uint32_t i = 0; i < kHooks.size(); ++i) {
-    for (size_t at : places[kFirstHook + i]) {
+void note_hooks(std::string_view text, const NotedPlaces& places, TextNotes& out) {
+  for (auto hook :
+       {NotedPlaces::kForwardHook, NotedPlaces::kForwardPreHook, NotedPlaces::kForward}) {
+    for (size_t at : places.of(hook)) {
       std::string_view name = word_before(text, at);
       bool attribute = at > name.size() && text[at - name.size() - 1] == '.';
-      if (attribute) stored_.emplace(name);
+      if (attribute) out.stored.push_back(name_hash(name));
     }
   }
 }
 
 // The classes in `isinstance(x, …)`, `type(x) == …` and tables of a file, by the look of a name.
-void OutsideStores::note_classes(std::string_view text) {
+void note_exchanged(std::string_view text, TextNotes& out) {
   auto note_words = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (!name_char(text[i]) || (i > 0 && name_char(text[i - 1]))) continue;
       size_t last = i;
       while (last < end && name_char(text[last])) ++last;
-      if (text[i] >= 'A' && text[i] <= 'Z') exchanged_.emplace(text.substr(i, last - i));
+      if (text[i] >= 'A' && text[i] <= 'Z') {
+        out.exchanged.push_back(name_hash(text.substr(i, last - i)));
+      }
     }
   };
   for (std::string_view question : {"isinstance(", "type(", "__class__"}) {
@@ -183,8 +158,25 @@ void OutsideStores::note_classes(std::string_view text) {
   for (size_t at = text.find_first_of("\"':"); at != std::string_view::npos;
        at = text.find_first_of("\"':", at + 1)) {
     std::string_view word = word_before(text, at);
-    if (!word.empty() && word.front() >= 'A' && word.front() <= 'Z') exchanged_.emplace(word);
+    if (!word.empty() && word.front() >= 'A' && word.front() <= 'Z') {
+      out.exchanged.push_back(name_hash(word));
+    }
   }
+}
+
+}  // namespace
+
+void note_stores(std::string_view text, const NotedPlaces& places, ReplacedReader& replaced,
+                 TextNotes& out) {
+  note_assignments(text, replaced, out);
+  note_hooks(text, places, out);
+  if (note_calls(text, places, replaced, out)) note_exchanged(text, out);
+}
+
+void OutsideStores::add(uint32_t file, const TextNotes& notes) {
+  stored_.insert(notes.stored.begin(), notes.stored.end());
+  exchanged_.insert(notes.exchanged.begin(), notes.exchanged.end());
+  replaced_.add(file, notes);
 }
 
 }  // namespace refit::python

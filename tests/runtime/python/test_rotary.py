@@ -103,6 +103,28 @@ def test_complex(backend, dtype, table):
     )
 
 
+@pytest.mark.parametrize("shape", [(5, 8), (3, 5, 8), (1, 3, 5, 8)])
+def test_the_shape_is_kept(backend, shape):
+    """A table with more dimensions than x, as ``reshape(x.shape)`` takes it."""
+    x, freqs = torch.randn(shape), torch.randn(1, 1, 1, 5, 4, dtype=torch.complex64)
+
+    def original(x):
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * freqs).reshape(x.shape)
+
+    for _ in range(3):  # a call that is repeated from C, too
+        result = ext.rotary_complex(x, freqs, keep_shape=True)
+        assert result.shape == x.shape
+        torch.testing.assert_close(result, original(x))
+    assert ext.rotary_complex(x, freqs).shape == (1,) * (5 - x.dim()) + shape
+    plain = freqs[0, 0, 0]
+    torch.testing.assert_close(ext.rotary_complex(x, plain, keep_shape=True), original(x))
+    with pytest.raises(ParametersInvalid, match="must have x's shape"):
+        ext.rotary_complex(torch.ones(5, 8), freqs.expand(1, 2, 1, 5, 4), keep_shape=True)
+    with pytest.raises(ParametersInvalid, match="keep_shape"):
+        ext.rotary_complex(x, freqs, keep_shape="yes")
+
+
 def test_strides(backend):
     x = torch.randn(2, 7, 3, 16)
     cos = torch.randn(7, 1, 16)

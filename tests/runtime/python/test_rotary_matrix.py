@@ -34,6 +34,17 @@ def test_a_rotation_is_a_rotation():
     assert torch.allclose(mindiesd.ext.rotary_matrix(x, freqs), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(5, 8), (3, 5, 8)])
+def test_the_shape_is_that_of_x(shape):
+    x, freqs = torch.randn(shape), torch.randn(1, 1, 5, 4, 2, 2)
+    for _ in range(3):
+        out = mindiesd.ext.rotary_matrix(x, freqs)
+        assert out.shape == x.shape
+        torch.testing.assert_close(out.double(), reference(x, freqs))
+    with pytest.raises(ParametersInvalid, match="must have x's shape"):
+        mindiesd.ext.rotary_matrix(torch.ones(5, 8), freqs.expand(2, 1, 5, 4, 2, 2))
+
+
 def test_result_types():
     x, freqs = torch.randn(4, 8).bfloat16(), torch.randn(4, 4, 2, 2)
     assert mindiesd.ext.rotary_matrix(x, freqs).dtype == torch.bfloat16

@@ -1,5 +1,7 @@
 """Rotary embedding in its general form, by real tables, complex tables and angles."""
 
+import math
+
 import torch
 
 from .. import _ops
@@ -143,9 +145,15 @@ def _expect_writable(name, x, rows, dtype):
         )
 
 
-def _rotary(x, tables, result_type, inplace):
+def _rotary(x, tables, result_type, inplace, keep_shape=False):
     expect_bool("inplace", inplace)
+    expect_bool("keep_shape", keep_shape)
     rows = tables.broadcast("x", x)
+    if keep_shape and math.prod(rows) != math.prod(x.shape[:-1]):
+        raise ParametersInvalid(
+            f"the result must have x's shape, {list(x.shape)}, but with these tables it has "
+            f"{[*rows, x.shape[-1]]}."
+        )
     dtype = _rotary_type(result_type, x, *tables.parts)
     cos, sin = tables.for_result(x.dtype, dtype)
     if x.is_nested:
@@ -154,9 +162,11 @@ def _rotary(x, tables, result_type, inplace):
         _expect_writable("x", x, rows, dtype)
         _ops.rotary_position_embedding_(x, cos, sin, tables.interleaved)
         return x
-    if rows != x.shape[:-1]:
-        x = x.expand(*rows, x.shape[-1])
-    return _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
+    shape = x.shape
+    if rows != shape[:-1]:
+        x = x.expand(*rows, shape[-1])
+    result = _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
+    return result.reshape(shape) if keep_shape and rows != shape[:-1] else result
 
 
 @eager
@@ -191,7 +201,7 @@ def rotary_position_embedding(
 
 
 @eager
-def rotary_complex(x, freqs_cis, *, result_type="input", inplace=False):
+def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inplace=False):
     """Neighbours (x[2j], x[2j + 1]) as complex numbers, times ``freqs_cis``.
 
     Args:
@@ -200,10 +210,12 @@ def rotary_complex(x, freqs_cis, *, result_type="input", inplace=False):
             real table counts as complex, as it does in the product that this call replaces.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
             ``"float32"``.
+        keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: dimensions of one
+            that only freqs_cis has are left out.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
-        A real tensor [..., D].
+        A real tensor of the broadcast shape, or of x's.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
@@ -213,7 +225,7 @@ def rotary_complex(x, freqs_cis, *, result_type="input", inplace=False):
     expect_inference(x, freqs_cis)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(*_complex_parts(freqs_cis, x.shape[-1]), True, x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace)
+    return _rotary(x, tables, result_type, inplace, keep_shape)
 
 
 @eager
@@ -222,8 +234,8 @@ def rotary_matrix(x, freqs, *, result_type="input", inplace=False):
 
     Args:
         x: [..., D], D even, floating.
-        freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
-            lies on another device.
+        freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs, none of which it
+            may enlarge; moved where it lies on another device.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
@@ -238,7 +250,7 @@ def rotary_matrix(x, freqs, *, result_type="input", inplace=False):
     expect_inference(x, freqs)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(freqs, None, True, x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace)
+    return _rotary(x, tables, result_type, inplace, keep_shape=True)
 
 
 def _tables_of(cos, sin, rotated_mode, x):

@@ -1,0 +1,77 @@
+"""Attention of three or four axes: what one side of the question shows of the rank, the other denies."""
+
+import mindiesd.ext
+
+
+def by_len(q):
+    if len(q.shape) == 4:
+        b, h, n, d = q.shape
+        q = q[:, :h]
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def by_the_larger(q):
+    if max(q.ndim, 3) == 4:
+        b, h, n, d = q.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def by_a_flag_of_it(q):
+    flat = bool(q.dim() == 3)
+    if not flat:
+        b, h, n, d = q.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def by_match(q):
+    match q.ndim:
+        case 3:
+            out = mindiesd.ext.attention_forward(q, q, q, head_first=True)
+        case _:
+            b, h, n, d = q.shape
+            out = mindiesd.ext.attention_forward(q, q[:, :h], q[:, :h], head_first=True)
+    return out
+
+
+def by_a_guard(q):
+    match q:
+        case _ if q.ndim == 4:
+            b, h, n, d = q.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def by_trying(q):
+    try:
+        b, h, n, d = q.shape
+    except ValueError:
+        b, n, d = q.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def of_a_cast(q):
+    wide = q.float()
+    if wide.ndim == 4:
+        b, h, n, d = q.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def of_what_is_transposed(q):
+    turned = q.transpose(-2, -1)
+    if len(q.shape) == 4:
+        b, h, d, n = turned.shape
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)
+
+
+def unpacked_for_all(q):
+    """Nothing asks: it has four."""
+    b, h, n, d = q.shape
+    return mindiesd.attention_forward(q, q, q, head_first=True)
+
+
+def trying_something_else(q, cache):
+    b, h, n, d = q.shape
+    try:
+        q = cache["q"]
+    except KeyError:
+        pass
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True)

@@ -1,0 +1,77 @@
+"""Attention of three or four axes: what one side of the question shows of the rank, the other denies."""
+
+import torch.nn.functional as F
+
+
+def by_len(q):
+    if len(q.shape) == 4:
+        b, h, n, d = q.shape
+        q = q[:, :h]
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_the_larger(q):
+    if max(q.ndim, 3) == 4:
+        b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_a_flag_of_it(q):
+    flat = bool(q.dim() == 3)
+    if not flat:
+        b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_match(q):
+    match q.ndim:
+        case 3:
+            out = F.scaled_dot_product_attention(q, q, q)
+        case _:
+            b, h, n, d = q.shape
+            out = F.scaled_dot_product_attention(q, q[:, :h], q[:, :h])
+    return out
+
+
+def by_a_guard(q):
+    match q:
+        case _ if q.ndim == 4:
+            b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_trying(q):
+    try:
+        b, h, n, d = q.shape
+    except ValueError:
+        b, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def of_a_cast(q):
+    wide = q.float()
+    if wide.ndim == 4:
+        b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def of_what_is_transposed(q):
+    turned = q.transpose(-2, -1)
+    if len(q.shape) == 4:
+        b, h, d, n = turned.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def unpacked_for_all(q):
+    """Nothing asks: it has four."""
+    b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def trying_something_else(q, cache):
+    b, h, n, d = q.shape
+    try:
+        q = cache["q"]
+    except KeyError:
+        pass
+    return F.scaled_dot_product_attention(q, q, q)

@@ -1,0 +1,37 @@
+// See indentation.hpp: the indentation stack of Python's own tokenizer.
+#include "rewriter/frontend/python/indentation.hpp"
+
+#include <vector>
+
+#include "rewriter/frontend/python/lines.hpp"
+
+namespace refit::python {
+
+size_t unexpected_indentation(std::string_view text) {
+  const Lines lines(text);
+  std::vector<size_t> open{0};
+  bool header = false;  // the line before opens a block
+  for (size_t at = 0; at < text.size();) {
+    size_t indent = 0, begin = at;
+    for (; begin < text.size() && blank(text[begin]); ++begin) {
+      indent = text[begin] == '\f' ? 0 : text[begin] == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
+    }
+    size_t code_end = 0;
+    size_t next = begin < text.size() ? lines.logical_line(begin, &code_end) : text.size();
+    if (next == std::string_view::npos) return next;
+    std::string_view code = trimmed(text.substr(begin, std::max(code_end, begin) - begin));
+    at = next;
+    if (code.empty()) continue;
+    if (indent > open.back()) {
+      if (!header) return begin;
+      open.push_back(indent);
+    } else {
+      while (indent < open.back()) open.pop_back();
+      if (indent != open.back()) return begin;
+    }
+    header = code.back() == ':';
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,72 @@
+// See text_notes.hpp; heirs.cpp, stores.cpp and replaced.cpp each read their part.
+#include "rewriter/frontend/python/text_notes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "rewriter/frontend/python/heirs.hpp"
+#include "rewriter/frontend/python/renamed.hpp"
+#include "rewriter/frontend/python/replaced.hpp"
+#include "rewriter/frontend/python/stores.hpp"
+#include "rewriter/project/literals.hpp"
+
+namespace refit::python {
+
+namespace {
+
+constexpr std::array<std::string_view, NotedPlaces::kWords> kTexts{"class ",
+                                                                   Renamed::kAs,
+                                                                   "isinstance",
+                                                                   "issubclass",
+                                                                   "import ",
+                                                                   "from ",
+                                                                   "setattr",
+                                                                   ".register_forward_hook(",
+                                                                   ".register_forward_pre_hook(",
+                                                                   ".forward =",
+                                                                   ".add_module(",
+                                                                   ".register_module(",
+                                                                   "._modules[",
+                                                                   "patch(",
+                                                                   "patch.object(",
+                                                                   "sys.modules[",
+                                                                   ".__dict__[",
+                                                                   "vars("};
+
+const Literals& words() {
+  static const Literals made = [] {
+    Literals out;
+    for (std::string_view text : kTexts) out.add(text, false);
+    out.build();
+    return out;
+  }();
+  return made;
+}
+
+void make_unique(std::vector<uint64_t>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  names.shrink_to_fit();
+}
+
+}  // namespace
+
+NotedPlaces::NotedPlaces(std::string_view text) : places_(words().places(text)) {}
+
+std::string_view NotedPlaces::text_of(Word word) { return kTexts[word]; }
+
+TextNotes text_notes(std::string_view text, bool test) {
+  TextNotes out;
+  const NotedPlaces places(text);
+  const Renamed renamed(text, places.of(NotedPlaces::kAs));
+  note_classes(text, places, renamed, out);
+  ReplacedReader replaced(text, places, renamed, test, out);
+  replaced.note_text();
+  note_stores(text, places, replaced, out);
+  for (auto* names : {&out.compared, &out.stored, &out.exchanged}) make_unique(*names);
+  out.classes.shrink_to_fit();
+  out.replaced.shrink_to_fit();
+  return out;
+}
+
+}  // namespace refit::python

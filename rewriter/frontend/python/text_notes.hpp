@@ -1,0 +1,73 @@
+// What the text of one file says of classes, of attributes of objects that are not its own and of
+// names of other modules, in the compact form in which a run keeps it for every file: names are
+// hashes, places are offsets. Read in one pass, without a parser. Entry point: text_notes; Heirs,
+// OutsideStores and ReplacedNames answer for a project what the notes of its files say together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace refit::python {
+
+// Two names of one hash are taken for one, which can only keep a site from being rewritten.
+inline uint64_t name_hash(std::string_view name) { return std::hash<std::string_view>{}(name); }
+inline uint64_t paired(uint64_t first, uint64_t second) {  // of OBJECT.NAME
+  return first ^ (second + 0x9e3779b97f4a7c15u + (first << 6) + (first >> 2));
+}
+
+struct TextNotes {
+  struct Inherits {  // a class and one of its bases, both by the last component of the name
+    uint64_t base, name;
+    uint32_t begin;  // where its header is
+    bool local;      // the file defines the base itself
+  };
+  struct Place {
+    uint64_t name;
+    uint32_t offset;
+  };
+  std::vector<Inherits> classes;
+  std::vector<uint64_t> compared;   // see Heirs::compared
+  std::vector<uint64_t> stored;     // see OutsideStores::stored
+  std::vector<uint64_t> exchanged;  // see OutsideStores::exchanged
+  std::vector<Place> replaced;      // OBJECT.NAME; NAME of an object not known
+  std::vector<Place> modules;       // replaced as a whole
+};
+
+// `test`: what a test replaces for a while is not noted.
+TextNotes text_notes(std::string_view text, bool test);
+
+// Where each of the words stands that the notes are read from.
+class NotedPlaces {
+ public:
+  enum Word : uint32_t {
+    kClass,
+    kAs,
+    kIsinstance,
+    kIssubclass,
+    kImport,
+    kFrom,
+    kSetattr,
+    kForwardHook,
+    kForwardPreHook,
+    kForward,
+    kAddModule,
+    kRegisterModule,
+    kModules,
+    kPatch,
+    kPatchObject,
+    kSysModules,
+    kDict,
+    kVars,
+    kWords
+  };
+  explicit NotedPlaces(std::string_view text);
+  static std::string_view text_of(Word word);
+  const std::vector<size_t>& of(Word word) const { return places_[word]; }
+
+ private:
+  std::vector<std::vector<size_t>> places_;
+};
+
+}  // namespace refit::python

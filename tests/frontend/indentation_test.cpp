@@ -1,0 +1,69 @@
+// Indentation as Python's tokenizer takes it, and a frontend that refuses a new text without it.
+#include "rewriter/frontend/python/indentation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/frontend/lowered.hpp"
+#include "tests/frontend/row_name.hpp"
+
+namespace refit {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* text;
+  const char*
+      wrong;  // what the first line that no block has begins with; empty where there is none
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class Indented : public testing::TestWithParam<Row> {};
+
+TEST_P(Indented, AsPythonTakesIt) {
+  const std::string_view text = GetParam().text, wrong = GetParam().wrong;
+  const size_t at = python::unexpected_indentation(text);
+  if (wrong.empty()) {
+    EXPECT_EQ(at, std::string_view::npos) << text.substr(std::min(at, text.size()));
+  } else {
+    ASSERT_NE(at, std::string_view::npos);
+    EXPECT_EQ(text.substr(at, wrong.size()), wrong);
+  }
+}
+
+const Row kRows[] = {
+    {"flat", "a = 1\nb = 2\n", ""},
+    {"blocks", "if a:\n  b = 1\n  if c:\n      d = 2\n  e = 3\nelse:\n    f = 4\ng = 5\n", ""},
+    {"first_line", "  a = 1\n", "a = 1"},
+    {"further_in", "a = 1\n  b = 2\n", "b = 2"},
+    {"further_in_a_block", "if a:\n  b = 1\n    c = 2\n", "c = 2"},
+    {"between_blocks", "if a:\n    b = 1\n  c = 2\n", "c = 2"},
+    {"behind_a_bracket", "a = (1,\n      2)\n", ""},
+    {"behind_a_bracket_too_far", "a = (1,\n      2)\n      b\n", "b"},
+    {"behind_a_backslash", "a = 1 + \\\n    2\nb = 3\n", ""},
+    {"strings", "a = '''\n   b:\n      c\n'''\nd = 1\n", ""},
+    {"comments", "if a:  # b\n  c = 1\n      # d\n# e\n  f = 2\n", ""},
+    {"blank_lines", "if a:\n\n   \n  b = 1\n \n  c = 2\n", ""},
+    {"tabs", "if a:\n\tb = 1\n        c = 2\n", ""},
+    {"form_feed", "a = 1\n\f\nb = 2\n", ""},
+    {"one_line_block", "if a: b = 1\n  c = 2\n", "c = 2"},
+    {"slice_is_no_header", "a = b[1:\n2]\n  c = 3\n", "c = 3"},
+    {"decorated", "@a\n  \ndef f():\n  pass\n", ""},
+    {"windows", "if a:\r\n  b = 1\r\nc = 2\r\n", ""},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, Indented, testing::ValuesIn(kRows), RowName());
+
+TEST(IndentedText, IsAskedOfWhatReplacesOne) {
+  const Lowered right("def f(a):\n  b = a\n  return b\n");
+  const auto said = right.frontend.verify(*right.unit, "def f(a):\n  b = a\n    return b\n");
+  ASSERT_TRUE(said.has_value());
+  EXPECT_NE(said->find("return b"), std::string::npos) << *said;
+  EXPECT_FALSE(right.frontend.verify(*right.unit, "def f(a):\n  return a\n").has_value());
+  // What the grammar took before is no fault of the change.
+  const Lowered odd("def f(a):\n  b = a\n    \n  if a:\n    c = 1\n      d = 2\n  return b\n");
+  EXPECT_FALSE(
+      odd.frontend.verify(*odd.unit, "def f(a):\n  if a:\n    c = 1\n      d = 2\n").has_value());
+}
+
+}  // namespace
+}  // namespace refit
