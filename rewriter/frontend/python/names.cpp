@@ -100,6 +100,22 @@ const Names& FunctionLowering::names_of(Scope& scope) const {
   return *scope.names;
 }
 
+// `try: from a import f` and `except ImportError: from a import g as f`, where both are names of
+// one operation: whichever there is, it is that.
+std::optional<std::string> FunctionLowering::one_operation(const std::vector<Binding>& bindings) {
+  const Operation* one = nullptr;
+  for (const Binding& b : bindings) {
+    if (b.kind == Binding::Kind::none) continue;
+    auto name = b.kind == Binding::Kind::import ? context_.project.resolve(b.qualified)
+                                                : std::optional<std::string>();
+    const Operation* op = name ? context_.catalogue.find(*name) : nullptr;
+    if (op == nullptr || (one != nullptr && op != one)) return std::nullopt;
+    if (!context_.project.differs(*name, *op).empty()) return std::nullopt;
+    one = op;
+  }
+  return one != nullptr ? std::optional(one->id) : std::nullopt;
+}
+
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
   for (auto s = scope_->parent; s; s = s->parent) {
     if (!s->locals.contains(name)) continue;
@@ -143,7 +159,7 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
       return std::nullopt;
     }
     auto one = context_.project.meaning(list, why);
-    if (!one) return std::nullopt;
+    if (!one) return one_operation(list);
     return context_.project.resolve(*one, why);
   }
   for (const std::string& star : unit_.names.names.stars) {
