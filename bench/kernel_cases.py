@@ -164,6 +164,7 @@ def norm_cases(launchers):
 
     yield modulated_as_wan((1, 32760, 5120))
     yield modulated_as_wan((1, 32760, 1536))
+    yield modulated_as_wan((1, 4608, 3072))
 
     def block(shape, wan=False):
         width = shape[-1]
@@ -205,6 +206,7 @@ def norm_cases(launchers):
     yield block((1, 32760, 5120))
     yield block((1, 32760, 5120), wan=True)
     yield block((1, 32760, 1536), wan=True)
+    yield block((1, 4608, 3072), wan=True)
 
 
 def rotate_neighbours(x, cos, sin):
