@@ -186,7 +186,11 @@ class Chooser {
       }
     };
     for (size_t i = 0; i < definitions.size(); ++i) {
-      if (definitions[i].is_class) continue;
+      if (definitions[i].is_class) {
+        // `act = nn.GELU()` in the body of a class that is otherwise of no interest
+        if (visible_.outside_wanted({definitions[i].body, definitions[i].end})) keep(i);
+        continue;
+      }
       if (wanted[i] || reaches_out(text(i)) || visible_.changed(i)) keep(i);
     }
     while (!work.empty()) {

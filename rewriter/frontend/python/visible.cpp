@@ -50,26 +50,33 @@ bool Visible::wanted(size_t i) {
   return focus_.wanted(where, seen(group));
 }
 
-bool Visible::outside_wanted() {
-  const auto size = static_cast<uint32_t>(text_.size());
-  const ByteRange where{0, size};
+bool Visible::outside_wanted() { return outside_wanted({0, static_cast<uint32_t>(text_.size())}); }
+
+bool Visible::outside_wanted(ByteRange where) {
   std::vector<ByteRange> parts;
-  uint32_t at = 0;
+  uint32_t at = where.begin;
   for (const OutlinedDefinition& d : outline_.definitions) {
     if (d.is_class || d.begin < at) continue;
+    if (d.begin >= where.end) break;
     parts.push_back({at, d.body});
     at = d.end;
   }
-  parts.push_back({at, size});
+  parts.push_back({at, std::max(at, where.end)});
   Places places;
   for (ByteRange part : parts) {
     const Places more = focus_.literals->bare_places(text_, part.begin, part.end);
     places.insert(places.end(), more.begin(), more.end());
   }
+  LiteralBits named = focus_.literals->none();  // the module's aliases stand in its own text
+  for (ByteRange part : parts) {
+    if (where.begin == 0) break;
+    for (uint32_t alias : mentioned_.in(part.begin, part.end).aliases) add_alias(alias, named);
+  }
   LiteralBits out = assumed_;
+  out |= named;
   for (Literals::Place place : places) out.set(place.id);
   if (!focus_.wanted(where, out)) return false;
-  out = focus_.literals->none();
+  out = std::move(named);
   for (ByteRange part : parts) add_seen(part.begin, part.end, places, out);
   if (focus_.wanted(where, out)) return true;
   for (size_t n = 0; focus_.shown != nullptr && n < focus_.shown->size(); ++n) {

@@ -26,8 +26,9 @@ class Visible {
 
   // Whether the focus wants a definition for what it sees.
   bool wanted(size_t i);
-  // The same of the file's own statements, those of its classes among them.
+  // The same of the file's own statements, those of its classes among them, or of a class's own.
   bool outside_wanted();
+  bool outside_wanted(ByteRange where);
   // The functions that were changed or that see one that was; empty where no change is asked for.
   std::vector<bool> see_change();
   bool changed(size_t i) const;
