@@ -65,6 +65,7 @@ struct RunResult {
   std::vector<std::string> notes;  // e.g. training-code warnings; one sentence each
   std::vector<NearMiss> near;      // nearest first; only where EngineOptions::explain asks for them
   uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
+  uint64_t functions_lowered = 0;  // that became value graphs, those of new texts included
 };
 
 }  // namespace refit

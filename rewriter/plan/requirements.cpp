@@ -17,6 +17,7 @@ using graph::ValueId;
 namespace {
 
 constexpr size_t kAlternatives = 64;  // more are not told apart
+constexpr size_t kProduct = 4096;     // ways to make the choices of one pattern; more are not asked
 
 std::string last_component(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -407,8 +408,47 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
   return {out.begin(), out.end()};
 }
 
-// One alternative a pattern, times the ways in which its choices can be made. A rule of which
-// nothing is known needs nothing: no alternative at all.
+// A pattern's own requirements, times those of the ways in which its choices can be made, from
+// `first` on: an alternative may have choices in turn, of holes that come later.
+std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& rule,
+                                                          const CompiledPattern& pattern,
+                                                          Choices first) {
+  std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
+  for (const Where& clause : pattern.source->where) {
+    // One without a code says which sites are meant at all.
+    if (!clause.code.empty() || clause.or_assume) continue;
+    Texts texts;
+    if (clause.kind == "computed_from") texts = any_of(clause.values);
+    if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
+    if (texts) drafts.front().push_back(std::move(*texts));
+  }
+  for (; first != rule.choices.end(); ++first) {
+    const std::string& hole = first->first;
+    bool used = std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
+                            [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
+    if (!used) continue;
+    std::vector<Draft> ways;
+    for (const CompiledPattern& alternative : first->second) {
+      for (Draft& way : of_pattern(rule, alternative, std::next(first))) {
+        ways.push_back(std::move(way));
+      }
+    }
+    tidy(ways);
+    if (drafts.size() * ways.size() > kProduct) continue;
+    std::vector<Draft> product;
+    for (const Draft& draft : drafts) {
+      for (const Draft& way : ways) {
+        product.push_back(draft);
+        product.back().insert(product.back().end(), way.begin(), way.end());
+      }
+    }
+    drafts = std::move(product);
+  }
+  return drafts;
+}
+
+// One alternative a pattern and way of its choices. A rule of which nothing is known needs nothing:
+// no alternative at all.
 std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule) {
   std::vector<Draft> out;
   for (const Operation* op : rule.callees) {
@@ -416,40 +456,12 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     if (!texts) return {};
     out.push_back({std::move(*texts)});
   }
-  auto add_pattern = [&](const CompiledPattern& pattern, bool with_choices) {
-    std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
-    for (const Where& clause : pattern.source->where) {
-      // One without a code says which sites are meant at all.
-      if (!clause.code.empty() || clause.or_assume) continue;
-      Texts texts;
-      if (clause.kind == "computed_from") texts = any_of(clause.values);
-      if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
-      if (texts) drafts.front().push_back(std::move(*texts));
-    }
-    if (with_choices) {
-      for (const auto& [hole, alternatives] : rule.choices) {
-        bool used =
-            std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
-                        [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
-        if (!used) continue;
-        std::vector<Draft> product;
-        for (const Draft& draft : drafts) {
-          for (const CompiledPattern& alternative : alternatives) {
-            Draft both = draft;
-            for (auto& clause : of_graph(alternative.graph, alternative.root)) {
-              both.push_back(std::move(clause));
-            }
-            product.push_back(std::move(both));
-          }
-        }
-        drafts = std::move(product);
-      }
-    }
-    for (Draft& draft : drafts) out.push_back(std::move(draft));
+  auto add_pattern = [&](const CompiledPattern& pattern, Choices first) {
+    for (Draft& draft : of_pattern(rule, pattern, first)) out.push_back(std::move(draft));
   };
-  for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, true);
+  for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, rule.choices.begin());
   for (const CompiledAnchor& anchor : rule.anchors) {
-    for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, false);
+    for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, rule.choices.end());
     Draft telltale;
     for (const auto* operations : {&anchor.operation, &anchor.fed_by}) {
       std::vector<std::string> texts;
@@ -464,17 +476,19 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     if (!anchor.operation.empty()) out.push_back(std::move(telltale));
   }
   for (Draft& draft : out) {
-    std::sort(draft.begin(), draft.end());
-    draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
     if (draft.empty()) return {};
   }
-  keep_smallest(out);
+  tidy(out);
   if (out.size() > kAlternatives) return {};
   return out;
 }
 
 // An alternative that asks for all that another asks for, and more, adds nothing.
-void Requirements::keep_smallest(std::vector<Draft>& drafts) {
+void Requirements::tidy(std::vector<Draft>& drafts) {
+  for (Draft& draft : drafts) {
+    std::sort(draft.begin(), draft.end());
+    draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
+  }
   std::sort(drafts.begin(), drafts.end(),
             [](const Draft& a, const Draft& b) { return a.size() < b.size(); });
   std::vector<Draft> kept;

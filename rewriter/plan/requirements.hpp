@@ -26,6 +26,7 @@ class Requirements {
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
   LiteralBits seen(std::string_view text) const { return literals_.scan(text); }
+  const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
   // patterns is asked for where the file is in the language that `frontend` reads.
   std::vector<bool> file(const LiteralBits& seen, bool derived) const;
@@ -83,6 +84,9 @@ class Requirements {
   std::vector<size_t> ways_to(const graph::Graph& graph, graph::ValueId id) const;
   Draft of_graph(const graph::Graph& graph, graph::ValueId root);
   std::vector<Draft> of_rule(const CompiledRule& rule);
+  using Choices = decltype(CompiledRule::choices)::const_iterator;
+  std::vector<Draft> of_pattern(const CompiledRule& rule, const CompiledPattern& pattern,
+                                Choices first);
   // The values that a match of `root` accounts for.
   static std::vector<graph::ValueId> reachable(const graph::Graph& graph, graph::ValueId root);
   // The last components of all names of an operation.
@@ -99,7 +103,7 @@ class Requirements {
   std::vector<std::string> noted(std::vector<Telling> tellings);
   uint32_t literal(const std::string& text, bool words);
   Clauses clauses(const Draft& draft, bool words);
-  static void keep_smallest(std::vector<Draft>& drafts);
+  static void tidy(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
   const Catalogue& catalogue_;

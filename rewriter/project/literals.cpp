@@ -119,10 +119,13 @@ bool Literals::negates(std::string_view text, size_t at) {
 }
 
 bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
-  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
-  if (literal.negation) return negates(text, at);
-  if (literal.word && !stands_alone(text, at, literal.text.size())) return false;
-  return literal.check == nullptr || literal.check(text, at);
+  if (literal.negation) return text[at] == '-' && negates(text, at);
+  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(text, at));
+}
+
+bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
+  return text.compare(at, literal.text.size(), literal.text) == 0 &&
+         (!literal.word || stands_alone(text, at, literal.text.size()));
 }
 
 bool Literals::stands_alone(std::string_view text, size_t at, size_t size) {
@@ -162,11 +165,9 @@ void Literals::each_bucket(std::string_view text, Visit visit) const {
   }
 }
 
-LiteralBits Literals::scan(std::string_view text) const {
-  LiteralBits seen = none();
-  size_t missing = literals_.size() - unscanned_;
-  if (missing == 0) return seen;
+void Literals::scan_single(std::string_view text, LiteralBits& seen, size_t& missing) const {
   for (uint32_t id : single_) {
+    if (seen.test(id)) continue;
     const Literal& literal = literals_[id];
     for (size_t at = text.find(literal.text); at != std::string_view::npos;
          at = text.find(literal.text, at + 1)) {
@@ -176,6 +177,13 @@ LiteralBits Literals::scan(std::string_view text) const {
       break;
     }
   }
+}
+
+LiteralBits Literals::scan(std::string_view text) const {
+  LiteralBits seen = none();
+  size_t missing = literals_.size() - unscanned_;
+  if (missing == 0) return seen;
+  scan_single(text, seen, missing);
   if (missing == 0) return seen;
   each_bucket(text, [&](size_t at, uint32_t bucket) {
     check(text, at, bucket, seen, missing);
@@ -193,6 +201,41 @@ std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
     return true;
   });
   return out;
+}
+
+std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
+                                                   uint32_t end) const {
+  std::vector<Place> out;
+  const std::string_view part = text.substr(begin, end - begin);
+  each_bucket(part, [&](size_t at, uint32_t bucket) {
+    for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
+      if (stands_bare(part, at, literals_[bucket_[i]])) {
+        out.push_back({begin + static_cast<uint32_t>(at), bucket_[i]});
+      }
+    }
+    return true;
+  });
+  return out;
+}
+
+LiteralBits Literals::untold() const {
+  LiteralBits out = none();
+  for (uint32_t id : single_) out.set(id);
+  return out;
+}
+
+void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
+                        const std::vector<Place>& places, LiteralBits& seen) const {
+  const std::string_view part = text.substr(begin, end - begin);
+  size_t missing = literals_.size();
+  scan_single(part, seen, missing);
+  auto place = std::lower_bound(places.begin(), places.end(), begin,
+                                [](Place p, uint32_t at) { return p.at < at; });
+  for (; place != places.end() && place->at < end; ++place) {
+    const Literal& literal = literals_[place->id];
+    if (seen.test(place->id) || place->at + literal.text.size() > end) continue;
+    if (literal.check == nullptr || literal.check(part, place->at - begin)) seen.set(place->id);
+  }
 }
 
 }  // namespace refit

@@ -59,6 +59,21 @@ class Literals {
   // Every place in a text where each literal of two bytes or more stands, by number, ascending.
   std::vector<std::vector<size_t>> places(std::string_view text) const;
 
+  // For what asks of many parts of one text: their literals are looked for once, conditions where
+  // it matters.
+  struct Place {
+    uint32_t at = 0, id = 0;
+  };
+  // Where literals of two bytes or more stand in the part [begin, end) of a text, whatever their
+  // conditions say, ascending.
+  std::vector<Place> bare_places(std::string_view text, uint32_t begin, uint32_t end) const;
+  // The literals that those places do not tell of.
+  LiteralBits untold() const;
+  // Adds what `scan` finds in the part [begin, end) of a text; `places` are the bare ones of it or
+  // of more.
+  void add_seen(std::string_view text, uint32_t begin, uint32_t end,
+                const std::vector<Place>& places, LiteralBits& seen) const;
+
  private:
   struct Literal {
     std::string text;
@@ -67,6 +82,8 @@ class Literals {
     Check check = nullptr;
   };
   static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  static bool stands_bare(std::string_view text, size_t at, const Literal& literal);
+  void scan_single(std::string_view text, LiteralBits& seen, size_t& missing) const;
   static bool stands_alone(std::string_view text, size_t at, size_t size);
   static bool negates(std::string_view text, size_t at);
   void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,

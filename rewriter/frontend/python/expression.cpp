@@ -58,7 +58,7 @@ std::string_view binary_operation(std::string_view token) {
 std::optional<std::vector<std::string>> operator_spellings(std::string_view operation) {
   if (operation == "operator.neg")
     return std::vector<std::string>{std::string(Literals::kNegation)};
-  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>"};
+  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>", "@"};
   for (std::string_view token : kTelling) {
     if (binary_operation(token) == operation) return std::vector<std::string>{std::string(token)};
   }
