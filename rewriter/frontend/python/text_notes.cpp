@@ -36,7 +36,9 @@ constexpr std::array<std::string_view, NotedPlaces::kWords> kTexts{"class ",
 const Literals& words() {
   static const Literals made = [] {
     Literals out;
-    for (std::string_view text : kTexts) out.add(text, false);
+    for (std::string_view text : kTexts) {
+      out.add(text, text == kTexts[NotedPlaces::kImport]);  // as a word
+    }
     out.build();
     return out;
   }();
@@ -55,9 +57,8 @@ NotedPlaces::NotedPlaces(std::string_view text) : places_(words().places(text)) 
 
 std::string_view NotedPlaces::text_of(Word word) { return kTexts[word]; }
 
-TextNotes text_notes(std::string_view text, bool test) {
+TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test) {
   TextNotes out;
-  const NotedPlaces places(text);
   const Renamed renamed(text, places.of(NotedPlaces::kAs));
   note_classes(text, places, renamed, out);
   ReplacedReader replaced(text, places, renamed, test, out);
