@@ -50,13 +50,14 @@ class Chooser {
     Choice out;
     const auto& definitions = outline_.definitions;
     std::vector<bool> wanted(definitions.size(), false);
+    const std::vector<bool> seers = see_change();
     bool any = false;
     for (size_t i = 0; i < definitions.size(); ++i) {
       const OutlinedDefinition& d = definitions[i];
       if (d.is_class) continue;
       ByteRange where{d.header, d.end};
-      wanted[i] = focus_.wanted(where, own(i)) || focus_.wanted(where, all(i));
-      wanted[i] = wanted[i] && (focus_.changed.empty() || sees_change(i));
+      wanted[i] = (focus_.changed.empty() || seers[i]) &&
+                  (focus_.wanted(where, own(i)) || focus_.wanted(where, all(i)));
       any = any || wanted[i];
       if (!wanted[i]) out.left_out.push_back(where);
     }
@@ -282,6 +283,78 @@ class Chooser {
     return at != focus_.changed.end() && at->begin <= d.end;
   }
 
+  // The functions that were changed, those that name one of them, those that name those, and so on:
+  // from what was changed back, so that few names are looked for.
+  std::vector<bool> see_change() {
+    const auto& definitions = outline_.definitions;
+    if (focus_.changed.empty()) return {};
+    std::vector<bool> out(definitions.size(), false), looked_for(2 * by_name_.size(), false);
+    std::vector<size_t> work;
+    auto take = [&](size_t i) {
+      if (!out[i]) work.push_back(i);
+      out[i] = true;
+    };
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      if (!definitions[i].is_class && changed(i)) take(i);
+    }
+    for (size_t names = 0; !work.empty();) {
+      const OutlinedDefinition& d = definitions[work.back()];
+      work.pop_back();
+      for (bool own_member : {false, true}) {
+        const size_t name = 2 * named_.at(d.name) + (own_member ? 1 : 0);
+        if (!may_be_seen(d, own_member) || looked_for[name]) continue;
+        looked_for[name] = true;
+        if (++names <= kFewNames) {
+          each_naming(d.name, own_member, take);
+        } else {
+          for (size_t i : naming(name)) take(i);
+        }
+      }
+    }
+    return out;
+  }
+
+  static constexpr size_t kFewNames = 8;  // for each of which the whole text is searched
+
+  template <typename Visit>
+  void each_naming(std::string_view name, bool own_member, Visit visit) const {
+    const auto& definitions = outline_.definitions;
+    size_t i = 0;
+    for (size_t at = text_.find(name); at != std::string_view::npos;
+         at = text_.find(name, at + name.size())) {
+      // Functions of the module and of its classes stand apart.
+      while (i < definitions.size() && (definitions[i].is_class || definitions[i].end <= at)) ++i;
+      if (i == definitions.size()) return;
+      if (definitions[i].begin > at) continue;
+      if (names_at(i, at - definitions[i].begin, name.size(), own_member)) visit(i);
+    }
+  }
+
+  // The functions that name what has a number, of all names at once.
+  const std::vector<size_t>& naming(size_t name) {
+    if (naming_.empty()) {
+      naming_.resize(2 * by_name_.size());
+      for (size_t i = 0; i < outline_.definitions.size(); ++i) {
+        if (outline_.definitions[i].is_class) continue;
+        for (size_t named : mentions(i).names) naming_[named].push_back(i);
+      }
+    }
+    return naming_[name];
+  }
+
+  // Whether the text at a place of a function is a word, and one that follows `self.` or no dot.
+  bool names_at(size_t i, size_t at, size_t size, bool own_member) const {
+    std::string_view body = text(i);
+    if (at + size < body.size() && name_byte(body[at + size])) return false;
+    if (at > 0 && name_byte(body[at - 1])) return false;
+    return own_member ? member_of_self(body, at) : at == 0 || body[at - 1] != '.';
+  }
+
+  // Whether what stands at a place may be a method of the object that the text is a method of.
+  static bool member_of_self(std::string_view body, size_t at) {
+    return at >= 5 && body[at - 1] == '.' && body.substr(at - 5, 4) == "self";
+  }
+
   // The classes of the file that a class names in its header, and those whose headers name it.
   const std::vector<size_t>& kin_of(size_t i) {
     if (kin_.empty()) {
@@ -315,14 +388,7 @@ class Chooser {
   }
 
   // What a definition sees with everything that it names, directly or not.
-  const LiteralBits& all(size_t i) { return groups_[group_of(i)].seen; }
-  bool sees_change(size_t i) { return groups_[group_of(i)].changed; }
-
-  // Definitions that name one another, and names that stand between them, see the same.
-  struct Group {
-    LiteralBits seen;
-    bool changed = false;
-  };
+  const LiteralBits& all(size_t i) { return groups_[group_of(i)]; }
 
   // Nodes are definitions and, behind them, names: twice each, see may_be_seen.
   template <typename Visit>
@@ -386,23 +452,18 @@ class Chooser {
     auto first = std::find(open.rbegin(), open.rend(), node).base() - 1;
     std::vector<size_t> members(first, open.end());
     open.erase(first, open.end());
-    Group group{focus_.seen(""), false};
+    LiteralBits seen = focus_.seen("");
     for (size_t member : members) group_[member] = number;
     for (size_t member : members) {
       if (member < count) {
-        group.seen |= own(member);
-        group.changed = group.changed || changed(member);
-        for (std::string_view qualified : mentions(member).aliases) {
-          group.seen |= focus_.seen(qualified);
-        }
+        seen |= own(member);
+        for (std::string_view qualified : mentions(member).aliases) seen |= focus_.seen(qualified);
       }
       each_successor(member, [&](size_t next) {
-        if (group_[next] == number) return;
-        group.seen |= groups_[group_[next]].seen;
-        group.changed = group.changed || groups_[group_[next]].changed;
+        if (group_[next] != number) seen |= groups_[group_[next]];
       });
     }
-    groups_.push_back(std::move(group));
+    groups_.push_back(std::move(seen));
   }
 
   // A call can be seen through to a function of the module, or to a private method of the object.
@@ -442,7 +503,7 @@ class Chooser {
       std::string_view word = body.substr(at, end - at);
       // After a dot it can be a method of the same object, and nothing else that stands here.
       bool member = at > 0 && body[at - 1] == '.';
-      bool own_member = member && at >= 5 && body.substr(at - 5, 4) == "self";
+      bool own_member = member_of_self(body, at);
       at = end;
       if (member && !own_member) continue;
       auto definition = named_.find(word);
@@ -469,11 +530,13 @@ class Chooser {
   std::unordered_map<std::string_view, std::vector<std::string_view>> renamed_;
   std::vector<std::optional<LiteralBits>> own_;
   std::vector<Mentions> mentions_;
+  std::vector<std::vector<size_t>> naming_;  // by number of name
   std::vector<std::optional<std::vector<std::string_view>>> stored_;
   std::vector<std::vector<size_t>> kin_;
   std::vector<size_t> group_, number_, lowest_;  // by node
   size_t numbered_ = 0;
-  std::vector<Group> groups_;
+  // Definitions that name one another, and names that stand between them, see the same.
+  std::vector<LiteralBits> groups_;
 };
 
 }  // namespace

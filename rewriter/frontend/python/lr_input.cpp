@@ -11,7 +11,91 @@ namespace {
 constexpr size_t kFewScannerBytes = 250, kRecentStates = 64;
 constexpr std::ptrdiff_t kWideIndentation = 32;  // of which each may be eight columns
 
+// What the grammar's scanner can find, by the numbers that it and the grammar know them by, and how
+// it writes down the quotes of an open string.
+constexpr size_t kIndent = 1, kStringStart = 3, kStringContent = 4, kEscape = 5;
+constexpr uint8_t kSingleQuote = 1, kDoubleQuote = 2, kFormat = 16, kTriple = 32;
+
+enum class Char : uint8_t { other, blank, letter, digit, mark };
+
+constexpr std::array<Char, 256> kChars = [] {
+  std::array<Char, 256> out{};
+  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")) {
+    out[static_cast<uint8_t>(c)] = Char::letter;
+  }
+  for (const char c : std::string_view("0123456789")) out[static_cast<uint8_t>(c)] = Char::digit;
+  out[' '] = out['\t'] = Char::blank;
+  for (const char c : Table::kMarks) out[static_cast<uint8_t>(c)] = Char::mark;
+  return out;
+}();
+
+Char char_of(char c) { return kChars[static_cast<uint8_t>(c)]; }
+
+bool ends_name(char c) {
+  const Char kind = char_of(c);
+  return kind != Char::letter && kind != Char::digit && static_cast<uint8_t>(c) < 0x80 &&
+         c != kFold;
+}
+
+// Letters that may stand before a string.
+bool string_prefix(char c) {
+  return std::string_view("fFrRbBuU").find(c) != std::string_view::npos;
+}
+bool quote(char c) { return c == '\'' || c == '"' || c == '`'; }
+
 }  // namespace
+
+void Table::read_lexer() {
+  uint32_t states = 0, external_states = 0;
+  for (uint32_t s = 0; s < language_.state_count; ++s) {
+    const TSLexerMode& mode = language_.lex_modes[s];
+    if (mode.lex_state != UINT16_MAX) states = std::max<uint32_t>(states, mode.lex_state + 1u);
+    external_states = std::max<uint32_t>(external_states, mode.external_lex_state + 1u);
+  }
+  // What the lexer takes a text for, of whose characters the first two are blanks and the last
+  // belongs to nothing.
+  const auto taken = [&](uint32_t state, std::string_view text) -> TSSymbol {
+    Lexer lexer(text, Folded::no);
+    lexer.start(text.data());
+    if (!language_.lex_fn(&lexer, static_cast<TSStateId>(state))) return 0;
+    lexer.finish();
+    const bool all = lexer.token_begin == text.data() + 2 && lexer.token_end + 1 == lexer.stop;
+    return all ? lexer.result_symbol : 0;
+  };
+  plain_.resize(states);
+  for (uint32_t state = 0; state < states; ++state) {
+    Plain& plain = plain_[state];
+    const TSSymbol name = language_.keyword_capture_token;
+    const bool names = taken(state, " \tz ") == name && taken(state, " \t_Z9_ ") == name;
+    if (names) plain.name = name;
+    for (const char mark : kMarks) {
+      const TSSymbol symbol = taken(state, std::string{' ', '\t', mark, ' '});
+      const bool same = taken(state, std::string{' ', '\t', mark, 'a'}) == symbol &&
+                        taken(state, std::string{' ', '\t', mark, '\n'}) == symbol;
+      if (same) plain.marks[static_cast<uint8_t>(mark)] = symbol;
+    }
+  }
+  keyword_begins_.resize(size_t{128} * 128);
+  for (size_t a = 0; a < 128; ++a) {
+    const auto read = [&](size_t b) {
+      const char text[] = {static_cast<char>(a), static_cast<char>(b), ' '};
+      Lexer lexer({text, sizeof text}, Folded::no);
+      lexer.start(text);
+      language_.keyword_lex_fn(&lexer, 0);
+      return lexer.at - text;
+    };
+    if (char_of(static_cast<char>(a)) != Char::letter || read(' ') == 0) continue;
+    for (size_t b = 0; b < 128; ++b) keyword_begins_[a * 128 + b] = read(b) > 1;
+  }
+  sought_.resize(external_states);
+  for (uint32_t state = 1; state < external_states; ++state) {
+    const bool* valid =
+        language_.external_scanner.states + size_t{language_.external_token_count} * state;
+    sought_[state].in_string = valid[kStringContent] || valid[kEscape];
+    sought_[state].content = valid[kStringContent] && !valid[kIndent];
+    sought_[state].string_start = valid[kStringStart];
+  }
+}
 
 uint32_t decode(const char* text, size_t length, Folded folded, int32_t* code) {
   const auto first = static_cast<uint8_t>(*text);
@@ -53,14 +137,83 @@ bool Tokens::reserved(TSStateId state, TSSymbol symbol) const {
   return false;
 }
 
+bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, Token& token) {
+  const Table::Sought& sought = table_.sought(mode.external_lex_state);
+  if (sought.in_string) return false;
+  const Table::Plain& known = table_.plain(mode.lex_state);
+  const char* at = from;
+  while (at != lexer_.stop && char_of(*at) == Char::blank) ++at;
+  if (at == lexer_.stop) return false;
+  const Char kind = char_of(*at);
+  const char* end = at + 1;
+  if (kind == Char::letter) {
+    if (known.name == 0) return false;
+    if (sought.string_start && string_prefix(*at)) {
+      const char* behind = end;
+      while (behind != lexer_.stop && string_prefix(*behind)) ++behind;
+      if (behind != lexer_.stop && quote(*behind)) return false;
+    }
+    while (end != lexer_.stop && (char_of(*end) == Char::letter || char_of(*end) == Char::digit)) {
+      ++end;
+    }
+    if (end != lexer_.stop && !ends_name(*end)) return false;
+    token.symbol = known.name;
+  } else if (kind == Char::mark) {
+    token.symbol = known.marks[static_cast<uint8_t>(*at)];
+    if (token.symbol == 0 || end == lexer_.stop) return false;
+    // Brackets and commas end where they begin; the others do before these.
+    const bool longer = *at == '.' || *at == ':' || *at == '=';
+    if (longer && *end != ' ' && *end != '\n' && char_of(*end) != Char::letter) return false;
+  } else {
+    return false;
+  }
+  token.begin = static_cast<uint32_t>(at - text_.data());
+  token.end = static_cast<uint32_t>(end - text_.data());
+  if (kind == Char::letter) note_keyword(state, token);
+  return true;
+}
+
+void Tokens::note_keyword(TSStateId state, Token& token) {
+  const char* word = text_.data() + token.begin;
+  if (token.end - token.begin > 1 && !table_.begins_keyword(word[0], word[1])) return;
+  lexer_.start(word);
+  token.keyword = language_.keyword_lex_fn(&lexer_, 0);
+  if (token.keyword && lexer_.token_end == text_.data() + token.end &&
+      (table_.at(state, lexer_.result_symbol) != 0 || reserved(state, lexer_.result_symbol))) {
+    token.symbol = lexer_.result_symbol;
+  }
+}
+
+const char* Tokens::string_text(uint32_t scanner_state, const char* from) const {
+  const std::string& open = scanner_states_[scanner_state];
+  const size_t strings = open.size() < 2 ? 0 : static_cast<uint8_t>(open[1]);
+  if (strings == 0) return from;
+  const auto flags = static_cast<uint8_t>(open[1 + strings]);
+  const char end = (flags & kSingleQuote) != 0 ? '\'' : (flags & kDoubleQuote) != 0 ? '"' : '`';
+  const char line = (flags & kTriple) != 0 ? end : '\n';
+  const char* at = from;
+  for (; at != lexer_.stop; ++at) {
+    const char c = *at;
+    if (c == '\\' || c == end || c == line || c == '\0' || c == kFold) break;
+    if ((flags & kFormat) != 0 && (c == '{' || c == '}')) break;
+  }
+  if (at == from) return from;
+  --at;
+  while (at != from && (static_cast<uint8_t>(*at) & 0xc0) == 0x80) --at;
+  return at;
+}
+
 bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, Token& token) {
   const TSLexerMode& mode = language_.lex_modes[state];
   if (mode.lex_state == UINT16_MAX) return false;
   const char* from = text_.data() + position;
   token.scanner = scanner_state;
   token.keyword = token.external = false;
+  if (plain(mode, state, from, token)) return true;
   if (mode.external_lex_state != 0) {
-    lexer_.start(from);
+    const Table::Sought& sought = table_.sought(mode.external_lex_state);
+    lexer_.start(sought.content ? string_text(scanner_state, from) : from);
+    lexer_.token_begin = from;
     if (scanner_now_ != scanner_state || always_set_) {
       const std::string& now = scanner_states_[scanner_state];
       language_.external_scanner.deserialize(scanner_, now.data(),
@@ -87,13 +240,7 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
   lexer_.finish();
   take(lexer_.result_symbol, token);
   if (token.symbol == language_.keyword_capture_token && token.symbol != 0) {
-    const char* end = lexer_.token_end;
-    lexer_.start(lexer_.token_begin);
-    token.keyword = language_.keyword_lex_fn(&lexer_, 0);
-    if (token.keyword && lexer_.token_end == end &&
-        (table_.at(state, lexer_.result_symbol) != 0 || reserved(state, lexer_.result_symbol))) {
-      token.symbol = lexer_.result_symbol;
-    }
+    note_keyword(state, token);
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -86,6 +87,7 @@ class Table {
       : language_(language),
         width_(language.symbol_count),
         entries_(size_t{language.state_count} * width_) {
+    read_lexer();
     for (uint32_t state = 0; state < language.state_count; ++state) {
       uint16_t* row = entries_.data() + state * width_;
       if (state < language.large_state_count) {
@@ -112,6 +114,28 @@ class Table {
     const TSParseActionEntry* entry = language_.parse_actions + at(state, token);
     return {entry + 1, entry->entry.count, entry->entry.reusable};
   }
+  // What the generated lexer makes of the most frequent tokens, by its state: of a name of ASCII
+  // characters, and of those of kMarks that are a token by themselves (0: none), if no character
+  // follows that may belong to it.
+  static constexpr std::string_view kMarks = "()[],.:=";
+  struct Plain {
+    TSSymbol name = 0;
+    std::array<TSSymbol, 128> marks{};  // by character
+  };
+  const Plain& plain(uint32_t lex_state) const { return plain_[lex_state]; }
+  // Whether a keyword may begin with these two characters.
+  bool begins_keyword(char first, char second) const {
+    const auto a = static_cast<uint8_t>(first), b = static_cast<uint8_t>(second);
+    return a >= 128 || b >= 128 || keyword_begins_[a * size_t{128} + b];
+  }
+  // What the grammar's scanner may look for, by the state that it is told.
+  struct Sought {
+    bool in_string = false;  // what stands in a string or ends it
+    bool content = false;    // the text of one, in a text without mistakes
+    bool string_start = false;
+  };
+  const Sought& sought(uint32_t external_state) const { return sought_[external_state]; }
+
   // Where a token leads by its last action.
   TSStateId next(TSStateId state, TSSymbol token) const {
     const Actions found = actions(state, token);
@@ -122,9 +146,14 @@ class Table {
   }
 
  private:
+  void read_lexer();
+
   const TSLanguage& language_;
   size_t width_;
   std::vector<uint16_t> entries_;
+  std::vector<Plain> plain_;
+  std::vector<bool> keyword_begins_;  // by two characters
+  std::vector<Sought> sought_;
 };
 
 struct Token {
@@ -153,6 +182,13 @@ class Tokens {
   }
 
  private:
+  // The same for what is told from a few characters; false where that takes the grammar's own.
+  bool plain(const TSLexerMode& mode, TSStateId state, const char* from, Token& token);
+  // Whether a word is a keyword, and where it must or can be one in a state, takes it for that.
+  void note_keyword(TSStateId state, Token& token);
+  // Of the text of a string the last character before one that may end it, change its meaning, or
+  // is another scanner's business; `from` where that is the first.
+  const char* string_text(uint32_t scanner_state, const char* from) const;
   void take(TSSymbol symbol, Token& token) const;
   bool note_scanner(uint32_t before);
 

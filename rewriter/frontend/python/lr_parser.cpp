@@ -245,6 +245,41 @@ class Parser {
 
   // With one reading and one way down.
   bool reduce_alone(Reading& reading, const TSParseAction& action) {
+    const uint32_t count = action.reduce.child_count;
+    const size_t first = children_.size();
+    children_.resize(first + count);
+    int32_t precedence = 0;
+    uint32_t at = reading.top;
+    for (uint32_t* child = children_.data() + first + count; child-- != children_.data() + first;) {
+      const StackNode& node = stack_[at];
+      const RuleTree& tree = trees_[node.first.tree];
+      if (node.more != 0 || tree.extra) {
+        children_.resize(first);
+        return node.more == 0 && reduce_over_extras(reading, action);
+      }
+      *child = node.first.tree;
+      precedence += tree.precedence;
+      at = node.first.below;
+    }
+    RuleTree made{};
+    made.begin = made.end = stack_[at].position;
+    if (count != 0) {
+      made.begin = trees_[children_[first]].begin;
+      made.end = trees_[children_.back()].end;
+    }
+    made.first = static_cast<uint32_t>(first);
+    made.count = count;
+    made.precedence = precedence;
+    made.symbol = action.reduce.symbol;
+    made.production = action.reduce.production_id;
+    trailing_.clear();
+    go_down(reading, at);
+    push_reduced(reading, made, action, trailing_);
+    return true;
+  }
+
+  // The same where comments or the like stand between what is reduced, or on top of it.
+  bool reduce_over_extras(Reading& reading, const TSParseAction& action) {
     popped_.clear();
     uint32_t at = reading.top;
     for (uint32_t wanted = action.reduce.child_count; wanted > 0;) {
@@ -256,16 +291,20 @@ class Parser {
     }
     split_trailing(popped_, trailing_);
     const RuleTree made = tree_of(action, popped_, stack_[at].position);
-    // Nothing else leads to what was above.
-    if (at < lowest_fork_) {
+    go_down(reading, at);
+    push_reduced(reading, made, action, trailing_);
+    return true;
+  }
+
+  // Where nothing else leads to what was above.
+  void go_down(Reading& reading, uint32_t at) {
+    if (at < lowest_fork_ && lowest_fork_ != kNothing) {
       lowest_fork_ = kNothing;
       highest_linked_ = 0;
       more_.clear();
     }
     stack_.resize(std::max(at, highest_linked_) + 1);
     reading.top = at;
-    push_reduced(reading, made, action, trailing_);
-    return true;
   }
 
   struct Path {

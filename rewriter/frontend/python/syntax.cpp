@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/syntax.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <tree_sitter/api.h>
@@ -41,37 +42,44 @@ TSParser* parser() {
   return reused.parser;
 }
 
-// Names of the grammar's kinds by number, with their lengths.
-const std::vector<std::string_view>& kinds() {
-  static const std::vector<std::string_view> kNames = [] {
-    std::vector<std::string_view> out;
-    const TSLanguage* language = tree_sitter_python();
-    for (uint32_t i = 0; i < ts_language_symbol_count(language); ++i) {
-      out.emplace_back(ts_language_symbol_name(language, static_cast<TSSymbol>(i)));
-    }
-    return out;
-  }();
-  return kNames;
-}
-
 TSSymbol symbol_number(std::string_view name) {
   return ts_language_symbol_for_name(tree_sitter_python(), name.data(),
                                      static_cast<uint32_t>(name.size()), true);
 }
 
-uint8_t field_number(std::string_view name) {
-  static const std::vector<std::string_view> kFields = [] {
-    std::vector<std::string_view> out{""};
+// Numbers of the grammar's fields, by what is seen of a name at once.
+class Fields {
+ public:
+  Fields() {
     const TSLanguage* language = tree_sitter_python();
     for (uint32_t i = 1; i <= ts_language_field_count(language); ++i) {
-      out.emplace_back(ts_language_field_name_for_id(language, static_cast<TSFieldId>(i)));
+      names_.emplace_back(ts_language_field_name_for_id(language, static_cast<TSFieldId>(i)));
+      uint8_t& at = places_[place(names_.back())];
+      if (at == 0) at = static_cast<uint8_t>(i);
     }
-    return out;
-  }();
-  for (size_t i = 1; i < kFields.size(); ++i) {
-    if (kFields[i] == name) return static_cast<uint8_t>(i);
   }
-  return 0;
+  // 0: there is none of that name.
+  uint8_t number(std::string_view name) const {
+    if (name.empty()) return 0;
+    const uint8_t likely = places_[place(name)];
+    if (likely == 0 || names_[likely - 1u] == name) return likely;
+    auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? uint8_t{0} : static_cast<uint8_t>(found - names_.begin() + 1);
+  }
+
+ private:
+  static size_t place(std::string_view name) {
+    return (name.size() * 29 + static_cast<uint8_t>(name.front()) * 5u +
+            static_cast<uint8_t>(name.back())) %
+           256;
+  }
+  std::vector<std::string_view> names_;
+  std::array<uint8_t, 256> places_{};
+};
+
+uint8_t field_number(std::string_view name) {
+  static const Fields kFields;
+  return kFields.number(name);
 }
 
 const char* read_all(void* payload, uint32_t at, TSPoint, uint32_t* size) {
@@ -125,8 +133,17 @@ std::vector<NodeData> parse_any(std::string_view text, Folded folded) {
   return out;
 }
 
-std::string_view type_of(TSNode node) {
-  return node->kind < kinds().size() ? kinds()[node->kind] : std::string_view("ERROR");
+const std::string_view* kind_names() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> out(kNoKind + 1, "ERROR");
+    const TSLanguage* language = tree_sitter_python();
+    const uint32_t count = std::min<uint32_t>(ts_language_symbol_count(language), kNoKind);
+    for (uint32_t i = 0; i < count; ++i) {
+      out[i] = ts_language_symbol_name(language, static_cast<TSSymbol>(i));
+    }
+    return out;
+  }();
+  return kNames.data();
 }
 
 uint32_t ts_node_named_child_count(TSNode node) {
@@ -157,17 +174,22 @@ TSNode field(TSNode node, std::string_view name) {
 std::vector<TSNode> children_of(TSNode node) {
   static const TSSymbol kComment = symbol_number("comment"),
                         kContinuation = symbol_number("line_continuation");
+  constexpr size_t kFew = 12;
+  std::array<TSNode, kFew> few;
   std::vector<TSNode> out;
   size_t count = 0;
-  const auto counts = [&](TSNode child) {
-    return child->named && child->kind != kComment && child->kind != kContinuation;
-  };
-  each_child(node, [&](TSNode child) { count += counts(child); });
-  if (count == 0) return out;
-  out.reserve(count);
   each_child(node, [&](TSNode child) {
-    if (counts(child)) out.push_back(child);
+    if (!child->named || child->kind == kComment || child->kind == kContinuation) return;
+    if (count < kFew) {
+      few[count] = child;
+    } else {
+      if (count == kFew) out.assign(few.begin(), few.end());
+      out.push_back(child);
+    }
+    ++count;
   });
+  if (count != 0 && count <= kFew)
+    out.assign(few.begin(), few.begin() + static_cast<std::ptrdiff_t>(count));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Thin helpers over tree-sitter nodes of the Python grammar.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,8 +42,14 @@ uint32_t ts_node_named_child_count(TSNode node);
 TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t end);
 
 inline ByteRange range_of(TSNode node) { return {node->begin, node->end}; }
+// Names of the grammar's kinds by number; the last stands for what is none of them, a mistake.
+inline constexpr uint16_t kNoKind = 511;
+const std::string_view* kind_names();
 // The grammar's name of a node's kind.
-std::string_view type_of(TSNode node);
+inline std::string_view type_of(TSNode node) {
+  static const std::string_view* const kNames = kind_names();
+  return kNames[std::min(node->kind, kNoKind)];
+}
 inline bool is(TSNode node, std::string_view type) {
   return present(node) && type_of(node) == type;
 }

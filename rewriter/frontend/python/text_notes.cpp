@@ -2,7 +2,7 @@
 #include "rewriter/frontend/python/text_notes.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
@@ -14,24 +14,29 @@ namespace refit::python {
 
 namespace {
 
-constexpr std::array<std::string_view, NotedPlaces::kWords> kTexts{"class ",
-                                                                   Renamed::kAs,
-                                                                   "isinstance",
-                                                                   "issubclass",
-                                                                   "import ",
-                                                                   "from ",
-                                                                   "setattr",
-                                                                   ".register_forward_hook(",
-                                                                   ".register_forward_pre_hook(",
-                                                                   ".forward =",
-                                                                   ".add_module(",
-                                                                   ".register_module(",
-                                                                   "._modules[",
-                                                                   "patch(",
-                                                                   "patch.object(",
-                                                                   "sys.modules[",
-                                                                   ".__dict__[",
-                                                                   "vars("};
+constexpr std::string_view kTexts[] = {
+    "class ",
+    Renamed::kAs,
+    "isinstance(",
+    "issubclass(",
+    "import",
+    "from ",
+    "setattr(",
+    "setattr_(",
+    "setattr__(",
+    ".register_forward_hook(",
+    ".register_forward_pre_hook(",
+    ".forward =",
+    ".add_module(",
+    ".register_module(",
+    "._modules[",
+    "patch(",
+    "patch.object(",
+    "sys.modules[",
+    ".__dict__[",
+    "vars(",
+};
+static_assert(std::size(kTexts) == NotedPlaces::kWords);
 
 const Literals& words() {
   static const Literals made = [] {
