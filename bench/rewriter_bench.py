@@ -109,7 +109,8 @@ def measure(name: str, tree: Path, bound: float, runs: int, threads: int) -> boo
     counts = told["files"]
     print(f"{name}: {counts['seen']} files, {counts['parsed']} parsed, {len(held)} with a site, "
           f"{len(decided) - len(held)} more decide, "
-          f"{told['summary']['total']['found']} sites, {threads} threads, {runs} runs")
+          f"{told['summary']['total']['found']} sites, {counts['lowered_functions']} functions "
+          f"lowered, {threads} threads, {runs} runs")
     print(f"  refit migrate       {tool.cpu:7.3f} s CPU  {tool.wall:7.3f} s  {tool.memory:5.0f} MiB")
     print(f"  floor: search       {search_cost.cpu:7.3f} s CPU  {search_cost.wall:7.3f} s")
     print(f"  floor: parse        {parse_cost.cpu:7.3f} s CPU  {parse_cost.wall:7.3f} s")

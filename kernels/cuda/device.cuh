@@ -310,6 +310,41 @@ __device__ __forceinline__ void load_modulation(const Modulation& operand, std::
   for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) values[i] = value;
 }
 
+// A weight or modulator of as many columns as 16 bytes of T hold, as it lies in memory: of type M,
+// which is T, or float where T is half precision.
+template <typename T, typename M>
+struct Held {
+  static constexpr int kCount = 16 / static_cast<int>(sizeof(T));
+  static constexpr int kParts = static_cast<int>(sizeof(M) / sizeof(T));
+  Raw<16> raw[kParts];
+
+  __device__ __forceinline__ void fill(float value) {
+    float values[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) values[i] = value;
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) raw[i] = pack<M, 16>(values);
+  }
+  // `vector`: which columns.
+  __device__ __forceinline__ void load(const char* row, int vector) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i)
+      raw[i] = load_shared_data<16>(row + (vector * kParts + i) * 16);
+  }
+  __device__ __forceinline__ void get(float* values) const {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) unpack<M>(raw[i], values + i * (kCount / kParts));
+  }
+  // Without letting the compiler keep what an earlier call computed.
+  __device__ __forceinline__ void get_again(float* values) {
+    if constexpr (kParts == 1) {
+      unpack_again<T>(raw[0], values);
+    } else {
+      get(values);
+    }
+  }
+};
+
 // --- threads of a row --------------------------------------------------------------------------
 
 struct Sum {

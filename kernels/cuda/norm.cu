@@ -4,8 +4,6 @@
 
 #include "kernels/cuda/norm.cuh"
 
-#include <cstdio>
-#include <cstdlib>
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/norm_block.cuh"
@@ -143,17 +141,24 @@ NormKernel kernel_of(DataType type, const NormChoice& choice) {
   }
 }
 
+// What rows share: gate, scale and shift, weight and bias.
+bool shared_by_rows(int operand) {
+  return operand == kGate || operand == kScale || operand == kShift;
+}
+
 // Whether norm_kernel takes the task: one type, no repeats within a row, and either weight and
-// bias, with at most the rounding that most models have, or scale and shift.
-bool simple(const Task& task) {
+// bias, with at most the rounding that most models have, or scale and shift. With `shared` what
+// rows share has that type (norm_rows_kernel, norm_block_kernel).
+bool simple(const Task& task, DataType shared) {
   const DataType type = task.operands[kInput].type;
-  const auto same = [&](const RowOperand& operand) {
-    return !present(operand) || (operand.type == type && operand.step == 1);
+  const auto is = [](const RowOperand& operand, DataType wanted) {
+    return !present(operand) || (operand.type == wanted && operand.step == 1);
   };
-  const bool same_types = std::all_of(std::begin(task.operands), std::end(task.operands), same) &&
-                          same(task.weight) && same(task.bias);
+  for (int o = 0; o < kNormOperands; ++o) {
+    if (!is(task.operands[o], shared_by_rows(o) ? shared : type)) return false;
+  }
+  if (!is(task.weight, shared) || !is(task.bias, shared)) return false;
   const bool rounded = task.normalized != DataType::kFloat32;
-  if (!same_types) return false;
   if (modulated(task)) {
     return task.centered && !present(task.weight) && !present(task.bias) && !rounded;
   }
@@ -199,9 +204,39 @@ struct RowsPlan {
   }
 };
 
-// Where it is the faster one, as measured on an H200.
-RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOperands>& rows,
-                   const Device& device) {
+// With weights or modulators of float32 norm_kernel is the faster one from so many vectors on,
+// whose blocks do not fetch them first.
+bool wide_needs_no_plan(bool centered, bool branches, std::int64_t vectors, std::int64_t rows) {
+  const std::int64_t total = vectors * rows;
+  if (branches) return total >= 4000000;
+  return vectors > 64 && total >= (centered ? 16000000 : 4000000);
+}
+
+// The others: a thread holds those of two vectors.
+RowsPlan wide_plan(bool centered, std::int64_t vectors, std::int64_t total) {
+  RowsPlan plan;
+  plan.turns = 2;
+  plan.choice = {centered, 0, 2, 1, true};
+  if (vectors <= 32) {
+    plan.choice.lanes = plan.threads = vectors <= 16 ? 16 : 32;
+    plan.choice.vectors = 1;
+    plan.choice.rows = 2;
+  } else if (vectors <= 64) {
+    plan.choice.lanes = plan.threads = 32;
+  } else if (vectors <= 1024) {
+    plan.threads = static_cast<int>(ceil_div(vectors, 64)) * 32;
+    plan.choice.threads = plan.threads <= 256 ? 256 : 512;
+    plan.turns = total < 3000000 ? 3 : 6;
+  } else {
+    return {};
+  }
+  plan.groups = std::max(256 / plan.threads, 1);
+  return plan;
+}
+
+// Where it is the faster one, as measured on an H200. `wide`: what rows share has type float32.
+RowsPlan rows_plan(const Task& task, bool wide, std::int64_t vectors,
+                   const Rows<kNormOperands>& rows, const Device& device) {
   if (bytes_of(task.operands[kInput].type) != 2 || rows.rank > 2) return {};
   const int inner = rows.rank - 1;
   if (rows.strides[kScale][inner] != 0 || rows.strides[kShift][inner] != 0) return {};
@@ -216,7 +251,9 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
     return RowsPlan{{task.centered, 0, each, 1}, threads, 256 / threads, turns};
   };
   RowsPlan plan;
-  if (vectors == 9 || vectors == 10) {
+  if (wide) {
+    plan = wide_plan(task.centered, vectors, total);
+  } else if (vectors == 9 || vectors == 10) {
     plan = {
         {task.centered, 32, 1, kShortTurns}, 32, kNormRowsWarps, 1, 32 / static_cast<int>(vectors)};
   } else if (task.centered) {
@@ -229,7 +266,7 @@ RowsPlan rows_plan(const Task& task, std::int64_t vectors, const Rows<kNormOpera
     } else if (vectors == 20) {
       plan = lanes(4, 5, 1, 2);
     } else if (vectors == 32) {
-      plan = lanes(32, 1, 2, 1);
+      plan = lanes(32, 1, 2, total < 8000000 ? 1 : 2);
     } else if (vectors == 64 && few) {
       plan = lanes(32, 2, 1, 1);
     } else if (vectors > 80 && vectors <= 96) {
@@ -285,11 +322,11 @@ NormRowsParameters rows_parameters(const Task& task, int turns, std::int64_t vec
   const DataType type = task.operands[kInput].type;
   const int inner = rows.rank - 1;
   const auto place = [&](NormOperand o) {
-    return advance(task.operands[o].data, type, offsets[o]);
+    return advance(task.operands[o].data, task.operands[o].type, offsets[o]);
   };
   const auto step = [&](NormOperand o) { return rows.strides[o][inner] * bytes_of(type); };
   const auto outer_step = [&](NormOperand o) {
-    return inner == 0 ? 0 : rows.strides[o][0] * bytes_of(type);
+    return inner == 0 ? 0 : rows.strides[o][0] * bytes_of(task.operands[o].type);
   };
   NormRowsParameters p;
   p.input = place(kInput);
@@ -335,7 +372,7 @@ LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vecto
 }
 
 // The block with a branch over many rows; false where norm_block_kernel does not take it.
-bool run_block(const Task& task, std::int64_t vectors, const Rows<kNormOperands>& rows,
+bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNormOperands>& rows,
                const std::array<std::int64_t, kNormOperands>& offsets, const NormParameters& like,
                const Device& device, void* stream, LaunchStatus* status) {
   const DataType type = task.operands[kInput].type;
@@ -345,23 +382,26 @@ bool run_block(const Task& task, std::int64_t vectors, const Rows<kNormOperands>
     if (rows.strides[o][inner] != 0) return false;
   }
   // As measured on an H200; the other widths' blocks are faster a row at a time.
-  constexpr int kTurns = 2;
-  const std::int64_t threads = vectors / kBlockVectors;
-  if (vectors % kBlockVectors != 0 || (threads != 64 && threads != 128 && threads != 256)) {
+  const int turns = wide ? 4 : 2;
+  std::int64_t threads = vectors / kBlockVectors;
+  if (wide) {
+    threads = ceil_div(vectors, std::int64_t{32} * kWideBlockVectors) * 32;
+    if (threads < 64 || threads > 512) return false;
+  } else if (vectors % kBlockVectors != 0 || (threads != 64 && threads != 128 && threads != 256)) {
     return false;
   }
-  const unsigned groups = static_cast<unsigned>(256 / threads);
+  const unsigned groups = static_cast<unsigned>(std::max<std::int64_t>(256 / threads, 1));
   const std::int64_t own = rows.sizes[inner], outer = rows.count() / own;
-  const std::int64_t block_rows = std::int64_t{groups} * kTurns;
+  const std::int64_t block_rows = std::int64_t{groups} * turns;
   if (ceil_div(own, block_rows) * outer < std::int64_t{3} * device.multiprocessors) return false;
   if (outer > 1 && (own < 8 * block_rows || outer > 65535)) return false;
   NormBlockParameters p;
-  p.rows = rows_parameters(task, kTurns, vectors, rows, offsets, like);
+  p.rows = rows_parameters(task, turns, vectors, rows, offsets, like);
   const auto place = [&](NormOperand o) {
-    return advance(task.operands[o].data, type, offsets[o]);
+    return advance(task.operands[o].data, task.operands[o].type, offsets[o]);
   };
   const auto step = [&](NormOperand o, int dim) {
-    return dim < 0 ? 0 : rows.strides[o][dim] * bytes_of(type);
+    return dim < 0 ? 0 : rows.strides[o][dim] * bytes_of(task.operands[o].type);
   };
   p.branch = place(kBranch);
   p.gate = place(kGate);
@@ -371,9 +411,10 @@ bool run_block(const Task& task, std::int64_t vectors, const Rows<kNormOperands>
   p.branch_outer = step(kBranch, inner - 1);
   p.sum_outer = step(kSum, inner - 1);
   p.gate_outer = step(kGate, inner - 1);
+  const int block_threads = static_cast<int>(threads * groups);
   const NormBlockKernel kernel = type == DataType::kBFloat16
-                                     ? norm_block_kernel_for<__nv_bfloat16>()
-                                     : norm_block_kernel_for<__half>();
+                                     ? norm_block_kernel_for<__nv_bfloat16>(wide, block_threads)
+                                     : norm_block_kernel_for<__half>(wide, block_threads);
   const dim3 grid(static_cast<unsigned>(ceil_div(own, block_rows)), static_cast<unsigned>(outer));
   *status =
       launch(kernel, grid, dim3(static_cast<unsigned>(threads), groups), 0, device, stream, p);
@@ -390,14 +431,26 @@ LaunchStatus run(Task task, void* stream) {
   const bool branches = present(task.operands[kBranch]);
   const std::int64_t vectors = task.width / (16 / bytes_of(type));
   const std::int64_t row_count = task.space.count();
-  NormChoice choice{1, task.centered, branches, !simple(task)};
+  // Rows of half precision with weights or modulators of float32: for few of them
+  // general_norm_kernel.
+  const bool one_type = simple(task, type);
+  const bool wide = !one_type && bytes_of(type) == 2 && simple(task, DataType::kFloat32);
+  const bool direct = wide && wide_needs_no_plan(task.centered, branches, vectors, row_count);
+  NormChoice choice{1, task.centered, branches, !one_type && !direct, direct};
   const auto most = [](int per_thread) { return norm_threads(per_thread); };
   // As measured on an H200.
-  const RowShape shape =
-      choice.general  ? row_shape(vectors, row_count, *device, {4, 1}, 256, most)
-      : branches      ? row_shape(vectors, row_count, *device, {3, 2, 4, 1}, 256, most)
-      : task.centered ? row_shape(vectors, row_count, *device, {4, 5, 3, 2, 8, 1}, 256, most)
-                      : row_shape(vectors, row_count, *device, {4, 3, 8, 2, 1}, 512, most);
+  const auto shaped = [&](std::initializer_list<int> choices, int threads) {
+    return row_shape(vectors, row_count, *device, choices, threads, most);
+  };
+  const bool thirds = ceil_div(vectors, 96) * 96 * 16 <= vectors * 17;  // few idle threads
+  const RowShape shape = choice.general                     ? shaped({4, 1}, 256)
+                         : direct && branches               ? shaped({thirds ? 3 : 2, 1}, 256)
+                         : direct && task.centered          ? shaped({5, 4, 3, 2, 1}, 256)
+                         : direct                           ? shaped({4, 5, 3, 2, 1}, 256)
+                         : branches                         ? shaped({3, 2, 4, 1}, 256)
+                         : task.centered                    ? shaped({4, 5, 3, 2, 8, 1}, 256)
+                         : vectors > 1536 && vectors < 2048 ? shaped({8, 4}, 256)
+                                                            : shaped({4, 3, 8, 2, 1}, 512);
   choice.vectors = shape.per_thread;
   const NormKernel kernel = kernel_of(type, choice);
   if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
@@ -406,10 +459,13 @@ LaunchStatus run(Task task, void* stream) {
   NormParameters p;
   p.one_plus = modulated(task);
   p.centered = task.centered;
-  if (!choice.general && !p.one_plus) {
-    task.operands[kScale] = task.weight;
-    task.operands[kShift] = task.bias;
+  // The other kernels know no weight: it is the scale, without the one.
+  Task plain_task = task;
+  if (!p.one_plus) {
+    plain_task.operands[kScale] = task.weight;
+    plain_task.operands[kShift] = task.bias;
   }
+  if (one_type || direct) task = plain_task;
   p.output_type = task.operands[kOutput].type;
   p.sum_type = task.operands[kSum].type;
   p.weight = task.weight.data;
@@ -423,13 +479,15 @@ LaunchStatus run(Task task, void* stream) {
   p.per_width = 1.0F / static_cast<float>(task.width);
   const auto body = [&](const Rows<kNormOperands>& rows,
                         const std::array<std::int64_t, kNormOperands>& offsets) {
-    if (!choice.general && !branches) {
-      const RowsPlan plan = rows_plan(task, vectors, rows, *device);
-      if (plan.turns > 0) return run_rows(task, plan, vectors, rows, offsets, p, *device, stream);
+    if ((one_type || wide) && !direct && !branches) {
+      const RowsPlan plan = rows_plan(plain_task, wide, vectors, rows, *device);
+      if (plan.turns > 0) {
+        return run_rows(plain_task, plan, vectors, rows, offsets, p, *device, stream);
+      }
     }
     LaunchStatus status;
-    if (!choice.general && branches &&
-        run_block(task, vectors, rows, offsets, p, *device, stream, &status)) {
+    if ((one_type || wide) && !direct && branches &&
+        run_block(plain_task, wide, vectors, rows, offsets, p, *device, stream, &status)) {
       return status;
     }
     const auto place = [&](NormOperand o) {

@@ -40,46 +40,42 @@ struct NormParameters {
 constexpr int norm_threads(int vectors) { return vectors == 5 ? 256 : vectors > 2 ? 512 : 1024; }
 
 // Blocks that have to fit a multiprocessor at once: bounds the registers of a thread.
-constexpr int norm_blocks(int vectors) {
+constexpr int norm_blocks(int bytes, int vectors, bool centered) {
+  if (vectors == 8) return bytes == 2 && !centered ? 2 : 1;
   return vectors == 5 ? 3 : vectors == 3 || vectors == 4 ? 2 : 1;
 }
 
-template <typename T>
-__device__ __forceinline__ Raw<16> ones() {
-  float values[16 / sizeof(T)];
-#pragma unroll
-  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) values[i] = 1.0F;
-  return pack<T, 16>(values);
-}
-
-// The common case: every operand has type T and a step of 1; `scale` is the weight or the scale and
-// `shift` the bias or the shift. kVectors vectors of 16 bytes of a row are in each thread;
-// blockDim.x threads share a row, blockDim.y rows a block. What differs between launches is decided
-// at compile time or by branches around whole loops: short conditional bodies become predicated
-// instructions, which take their turn even where the condition is false. A LayerNorm of half
-// precision is bound by its instructions, a second reduction among them.
-template <typename T, int kVectors, bool kCentered, bool kBranches>
-__global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
+// The common case: every operand has a step of 1 and type T, but what rows share, gate, scale and
+// shift, type M; `scale` is the weight or the scale and `shift` the bias or the shift. kVectors
+// vectors of 16 bytes of a row are in each thread; blockDim.x threads share a row, blockDim.y rows
+// a block. What differs between launches is decided at compile time or by branches around whole
+// loops: short conditional bodies become predicated instructions, which take their turn even where
+// the condition is false. A LayerNorm of half precision is bound by its instructions, a second
+// reduction among them.
+template <typename T, typename M, int kVectors, bool kCentered, bool kBranches>
+__global__ void __launch_bounds__(norm_threads(kVectors),
+                                  norm_blocks(sizeof(T), kVectors, kCentered))
     norm_kernel(const __grid_constant__ NormParameters p) {
   constexpr int kCount = 16 / sizeof(T);
   // Half precision takes mean and variance from one reduction, of the values and their squares, and
   // goes over the deviations only where the mean is more than eight times the deviation: up to
   // there the difference of the squares loses six of float32's 24 bits, and results keep eleven.
   constexpr bool kOnce = kCentered && sizeof(T) == 2;
-  // Then the row stays packed, which leaves registers for the modulators.
-  constexpr bool kPacked = kOnce && !kBranches;
+  // A row that stays packed until the end leaves registers for what rows share, or for more blocks.
+  constexpr bool kPacked = sizeof(T) == 2 && !kBranches && (kCentered || kVectors >= 4);
+  constexpr bool kOneType = sizeof(M) == sizeof(T);
   __shared__ float memory[96];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
   const bool row_inside = row < p.rows;
   const auto inside = [&](int v) { return row_inside && v * threads + thread < p.vectors; };
-  const auto at = [&](int v) { return static_cast<std::uint32_t>(v * threads + thread) * 16U; };
+  const auto column = [&](int v) { return v * threads + thread; };
+  const auto at = [&](int v) { return static_cast<std::uint32_t>(column(v)) * 16U; };
   // The row's place in an operand, in bytes from there on.
   const std::int64_t first = p.map.offset(row, kInput);
-  const auto place = [&](const void* base, NormOperand which) {
-    return static_cast<char*>(const_cast<void*>(base)) +
-           p.map.offset(row, which, first) * static_cast<std::int64_t>(sizeof(T));
+  const auto place = [&](const void* base, NormOperand which, std::int64_t size = sizeof(T)) {
+    return static_cast<char*>(const_cast<void*>(base)) + p.map.offset(row, which, first) * size;
   };
   wait_for_previous_kernel();
   allow_next_kernel();
@@ -93,32 +89,32 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
     if (inside(v)) raw[v] = load_operand<16>(input + at(v));
   }
   // Whether the modulators are on their way while the row is reduced: where there are registers for
-  // them beside the row.
-  constexpr bool kEarly = kVectors <= (kPacked ? 5 : kCentered || kBranches ? 3 : 4);
-  const Raw<16> no_multiplier = p.one_plus ? Raw<16>{} : ones<T>();
+  // them beside the row. Those of float32 come from the first-level cache, a vector at a time.
+  constexpr bool kEarly = kOneType && kVectors <= (kPacked ? 5 : kCentered || kBranches ? 3 : 4);
+  const float no_multiplier = p.one_plus ? 0.0F : 1.0F;
   const auto scale_place = [&]() -> const char* {
-    return p.scale.data != nullptr ? place(p.scale.data, kScale) : nullptr;
+    return p.scale.data != nullptr ? place(p.scale.data, kScale, sizeof(M)) : nullptr;
   };
   const auto shift_place = [&]() -> const char* {
-    return kCentered && p.shift.data != nullptr ? place(p.shift.data, kShift) : nullptr;
+    return kCentered && p.shift.data != nullptr ? place(p.shift.data, kShift, sizeof(M)) : nullptr;
   };
-  Raw<16> multiplier[kEarly ? kVectors : 1], addend[kEarly && kCentered ? kVectors : 1];
+  Held<T, M> multiplier[kEarly ? kVectors : 1], addend[kEarly && kCentered ? kVectors : 1];
   const auto load_modulators = [&] {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      multiplier[v] = no_multiplier;
-      if constexpr (kCentered) addend[v] = {};
+      multiplier[v].fill(no_multiplier);
+      if constexpr (kCentered) addend[v].fill(0.0F);
     }
     if (const char* scale = scale_place(); scale != nullptr) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (inside(v)) multiplier[v] = load_shared_data<16>(scale + at(v));
+        if (inside(v)) multiplier[v].load(scale, column(v));
       }
     }
     if (const char* shift = shift_place(); shift != nullptr) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (kCentered && inside(v)) addend[v] = load_shared_data<16>(shift + at(v));
+        if (kCentered && inside(v)) addend[v].load(shift, column(v));
       }
     }
   };
@@ -126,19 +122,20 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
 
   float x[kVectors][kCount];
   if constexpr (kBranches) {
-    Raw<16> branch[kVectors], gate[kVectors];
+    Raw<16> branch[kVectors];
+    Held<T, M> gate[kOneType ? kVectors : 1];
     const char* other = place(p.branch, kBranch);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       branch[v] = {};
-      gate[v] = ones<T>();
+      if constexpr (kOneType) gate[v].fill(1.0F);
       if (inside(v)) branch[v] = load_operand<16>(other + at(v));
     }
-    if (p.gate.data != nullptr) {
-      const char* from = place(p.gate.data, kGate);
+    const char* gates = p.gate.data != nullptr ? place(p.gate.data, kGate, sizeof(M)) : nullptr;
+    if (kOneType && gates != nullptr) {
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        if (inside(v)) gate[v] = load_shared_data<16>(from + at(v));
+        if (inside(v)) gate[v].load(gates, column(v));
       }
     }
 #pragma unroll
@@ -146,7 +143,11 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
       float y[kCount], g[kCount];
       unpack<T>(raw[v], x[v]);
       unpack<T>(branch[v], y);
-      unpack<T>(gate[v], g);
+      if constexpr (!kOneType) {
+        gate[0].fill(1.0F);
+        if (gates != nullptr && inside(v)) gate[0].load(gates, column(v));
+      }
+      gate[kOneType ? v : 0].get(g);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
     }
@@ -233,17 +234,17 @@ __global__ void __launch_bounds__(norm_threads(kVectors), norm_blocks(kVectors))
     for (int v = 0; v < kVectors; ++v) {
       if (!inside(v)) break;
       if constexpr (!kEarly) {
-        multiplier[0] = no_multiplier;
-        if (scale != nullptr) multiplier[0] = load_shared_data<16>(scale + at(v));
+        multiplier[0].fill(no_multiplier);
+        if (scale != nullptr) multiplier[0].load(scale, column(v));
         if constexpr (kCentered) {
-          addend[0] = {};
-          if (shift != nullptr) addend[0] = load_shared_data<16>(shift + at(v));
+          addend[0].fill(0.0F);
+          if (shift != nullptr) addend[0].load(shift, column(v));
         }
       }
       if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
       float m[kCount], a[kCount];
-      unpack<T>(multiplier[kEarly ? v : 0], m);
-      if constexpr (kCentered) unpack<T>(addend[kEarly ? v : 0], a);
+      multiplier[kEarly ? v : 0].get(m);
+      if constexpr (kCentered) addend[kEarly ? v : 0].get(a);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] = modulate(x[v][i], m[i], a[i]);
       store_raw(output + at(v), pack<T, 16>(x[v]));
@@ -441,7 +442,8 @@ using NormKernel = void (*)(NormParameters);
 struct NormChoice {
   int vectors;  // in each thread
   bool centered, branches;
-  bool general;  // general_norm_kernel
+  bool general;       // general_norm_kernel
+  bool wide = false;  // norm_kernel of half precision with float32 for what rows share
 };
 
 // Null where there is no such instance.
@@ -450,8 +452,16 @@ NormKernel norm_kernel_for(const NormChoice& choice);
 
 template <typename T, int kVectors, bool kBranches>
 NormKernel norm_kernel_of(const NormChoice& choice) {
-  return choice.centered ? norm_kernel<T, kVectors, true, kBranches>
-                         : norm_kernel<T, kVectors, false, kBranches>;
+  if (choice.wide) {
+    if constexpr (sizeof(T) == 2 && kVectors <= (kBranches ? 3 : 5)) {
+      return choice.centered ? norm_kernel<T, float, kVectors, true, kBranches>
+                             : norm_kernel<T, float, kVectors, false, kBranches>;
+    } else {
+      return nullptr;
+    }
+  }
+  return choice.centered ? norm_kernel<T, T, kVectors, true, kBranches>
+                         : norm_kernel<T, T, kVectors, false, kBranches>;
 }
 
 template <typename T, bool kBranches>

@@ -20,13 +20,15 @@ struct NormBlockParameters {
   std::int64_t branch_row, branch_outer, sum_row, sum_outer, gate_outer;
 };
 
-// blockDim.x threads, whole warps, share a row, kVectors vectors of it in each.
-template <typename T, int kVectors>
-__global__ void __launch_bounds__(kNormRowsThreads, 2)
+// blockDim.x threads, whole warps, share a row, kVectors vectors of it in each. M: the type of
+// gate, scale and shift. A block has kThreads threads at most.
+template <typename T, typename M, int kVectors, int kThreads>
+__global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
     norm_block_kernel(const __grid_constant__ NormBlockParameters all) {
   static_assert(sizeof(T) == 2);
   constexpr int kCount = 8;
-  constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kNormRowsWarps;
+  constexpr int kWarps = kRowWarps<M>;
+  constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kWarps;
   __shared__ alignas(16) float memory[3][kPlaces];
   const NormRowsParameters& p = all.rows;
   for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 3 * kPlaces;
@@ -63,23 +65,20 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
   };
   load();
 
-  Raw<16> gates[kVectors], scales[kVectors], shifts[kVectors];
+  Held<T, M> gates[kVectors], scales[kVectors], shifts[kVectors];
   {
-    float none[kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) none[i] = 1.0F;
     const char* gate = static_cast<const char*>(all.gate) + blockIdx.y * all.gate_outer;
     const char* scale = static_cast<const char*>(p.scale) + blockIdx.y * p.scale_outer;
     const char* shift = static_cast<const char*>(p.shift) + blockIdx.y * p.shift_outer;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const int at = (v * threads + thread) * 16;
-      gates[v] = pack<T, 16>(none);
-      scales[v] = p.one_plus ? Raw<16>{} : gates[v];
-      shifts[v] = {};
-      if (all.gate != nullptr && inside(v)) gates[v] = load_shared_data<16>(gate + at);
-      if (p.scale != nullptr && inside(v)) scales[v] = load_shared_data<16>(scale + at);
-      if (p.shift != nullptr && inside(v)) shifts[v] = load_shared_data<16>(shift + at);
+      const int vector = v * threads + thread;
+      gates[v].fill(1.0F);
+      scales[v].fill(p.one_plus ? 0.0F : 1.0F);
+      shifts[v].fill(0.0F);
+      if (all.gate != nullptr && inside(v)) gates[v].load(gate, vector);
+      if (p.scale != nullptr && inside(v)) scales[v].load(scale, vector);
+      if (p.shift != nullptr && inside(v)) shifts[v].load(shift, vector);
     }
   }
   const float one = p.one_plus ? 1.0F : 0.0F;
@@ -93,7 +92,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
       float y[kCount], g[kCount];
       unpack<T>(next[v], x[v]);
       unpack<T>(other[v], y);
-      unpack_again<T>(gates[v], g);
+      gates[v].get_again(g);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
     }
@@ -119,7 +118,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
     }
 #pragma unroll
     for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
-    sum_row<0>(sums, memory[turn % 2]);
+    sum_row<0, kWarps>(sums, memory[turn % 2]);
     const float mean = sums[1] * p.per_width;
     float variance = sums[0] * p.per_width - mean * mean;
     if (!(variance >= mean * mean * 0.015625F)) {  // see norm_kernel
@@ -133,7 +132,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
           deviations[0] = fmaf(deviation, deviation, deviations[0]);
         }
       }
-      sum_row<0>(deviations, memory[2]);
+      sum_row<0, kWarps>(deviations, memory[2]);
       variance = deviations[0] * p.per_width;
     }
     const float factor = rsqrtf(variance + p.eps);
@@ -141,8 +140,8 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float m[kCount], a[kCount];
-      unpack_again<T>(scales[v], m);
-      unpack_again<T>(shifts[v], a);
+      scales[v].get_again(m);
+      shifts[v].get_again(a);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         x[v][i] = fmaf(fmaf(x[v][i], factor, offset), m[i] + one, a[i]);
@@ -155,15 +154,19 @@ __global__ void __launch_bounds__(kNormRowsThreads, 2)
 
 using NormBlockKernel = void (*)(NormBlockParameters);
 
-constexpr int kBlockVectors = 3;  // of a row in a thread
+constexpr int kBlockVectors = 3;      // of a row in a thread
+constexpr int kWideBlockVectors = 2;  // with modulators of float32
 
+// `wide`: with modulators of float32; `threads`: of a block.
 template <typename T>
-NormBlockKernel norm_block_kernel_for();
+NormBlockKernel norm_block_kernel_for(bool wide, int threads);
 
-#define MINDIESD_NORM_BLOCK_INSTANCES(T)        \
-  template <>                                   \
-  NormBlockKernel norm_block_kernel_for<T>() {  \
-    return norm_block_kernel<T, kBlockVectors>; \
+#define MINDIESD_NORM_BLOCK_INSTANCES(T)                                         \
+  template <>                                                                    \
+  NormBlockKernel norm_block_kernel_for<T>(bool wide, int threads) {             \
+    if (!wide) return norm_block_kernel<T, T, kBlockVectors, kNormRowsThreads>;  \
+    return threads <= 320 ? norm_block_kernel<T, float, kWideBlockVectors, 320>  \
+                          : norm_block_kernel<T, float, kWideBlockVectors, 512>; \
   }
 
 }  // namespace mindiesd::kernels::cuda

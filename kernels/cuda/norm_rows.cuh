@@ -1,6 +1,6 @@
 // Norms of many like rows of half precision: each thread goes through several rows with the weights
-// or modulators of its columns in registers. Instances: norm_*.cu through norm_rows_kernel_for; the
-// choice among them: norm.cu.
+// or modulators of its columns, which have the rows' type or float32, in registers. Instances:
+// norm_*.cu through norm_rows_kernel_for; the choice among them: norm.cu.
 //
 // Short rows and LayerNorm are bound by their instructions, of which finding the row, fetching and
 // unpacking what all rows share are half. Traffic per element as in norm.cuh.
@@ -29,9 +29,9 @@ struct NormRowsParameters {
 constexpr int kNormRowsThreads = 256;
 constexpr int kNormRowsWarps = 8;
 
-// Sums over the kLanes lanes of a row, or, where kLanes is 0, over its blockDim.x / 32 warps.
-// `memory`: of this turn, 0 beyond the warps.
-template <int kLanes, int kCount>
+// Sums over the kLanes lanes of a row, or, where kLanes is 0, over its blockDim.x / 32 warps, of
+// which there are at most kWarps. `memory`: of this turn, 0 beyond the warps.
+template <int kLanes, int kWarps = kNormRowsWarps, int kCount>
 __device__ __forceinline__ void sum_row(float (&values)[kCount], float* memory) {
   constexpr int kWithin = kLanes == 0 ? 32 : kLanes;
 #pragma unroll
@@ -42,48 +42,58 @@ __device__ __forceinline__ void sum_row(float (&values)[kCount], float* memory) 
     }
   }
   if constexpr (kLanes == 0) {
-    float* row = memory + threadIdx.y * kCount * kNormRowsWarps;
+    float* row = memory + threadIdx.y * kCount * kWarps;
     if ((threadIdx.x & 31) == 0) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) row[i * kNormRowsWarps + (threadIdx.x >> 5)] = values[i];
+      for (int i = 0; i < kCount; ++i) row[i * kWarps + (threadIdx.x >> 5)] = values[i];
     }
     row_barrier();
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const float4 low = *reinterpret_cast<const float4*>(row + i * kNormRowsWarps);
-      values[i] = (low.x + low.y) + (low.z + low.w);
-    }
-    if (blockDim.x > 128) {
+    for (int i = 0; i < kCount; ++i) values[i] = 0.0F;
+#pragma unroll
+    for (int four = 0; four < kWarps / 4; ++four) {
+      if (four > 0 && blockDim.x <= 128 * four) break;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        const float4 high = *reinterpret_cast<const float4*>(row + i * kNormRowsWarps + 4);
-        values[i] += (high.x + high.y) + (high.z + high.w);
+        const float4 part = *reinterpret_cast<const float4*>(row + i * kWarps + 4 * four);
+        values[i] += (part.x + part.y) + (part.z + part.w);
       }
     }
   }
 }
 
-// Blocks that have to fit a multiprocessor at once: bounds the registers of a thread.
-constexpr int norm_rows_blocks(int vectors, int rows, bool centered) {
+// Blocks that have to fit a multiprocessor at once: bounds the registers of a thread. `wide`: with
+// modulators of float32, beside which there is room for no more than two vectors.
+constexpr int norm_rows_blocks(int vectors, int rows, bool centered, bool wide) {
   const int held = vectors * rows;
+  if (wide) return vectors == 1 ? 4 : 3;
   if (vectors == 1 && rows <= 2) return centered ? 5 : 6;
   if (held <= 2 || (vectors == 1 && rows == 4)) return 4;
   return held <= 4 ? 3 : 2;
 }
 
+// The most warps of a row: beside modulators of float32 a thread has fewer vectors of it.
+template <typename M>
+constexpr int kRowWarps = sizeof(M) == 4 ? 16 : kNormRowsWarps;
+
 // kLanes lanes, or 0 for warps, have a row; kVectors vectors of it are in each thread, and kRows
-// rows at once.
-template <typename T, int kLanes, int kVectors, int kRows, bool kCentered>
-__global__ void __launch_bounds__(kNormRowsThreads, norm_rows_blocks(kVectors, kRows, kCentered))
+// rows at once. M: the type of scale and shift. A block has kThreads threads at most.
+template <typename T, typename M, int kLanes, int kVectors, int kRows, bool kCentered, int kThreads>
+__global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
+                                                ? 1
+                                                : norm_rows_blocks(kVectors, kRows, kCentered,
+                                                                   sizeof(M) == 4))
     norm_rows_kernel(const __grid_constant__ NormRowsParameters p) {
   static_assert(sizeof(T) == 2);
+  constexpr int kWarps = kRowWarps<M>;
   constexpr int kCount = 8;
   constexpr int kSums = kCentered ? 2 : 1;  // squares, and values
   // With one row at a time the next one is on its way meanwhile.
   constexpr bool kAhead = kRows == 1;
   constexpr bool kUnpacked = kVectors <= 2;  // there are registers for the modulators as float32
+  static_assert(kUnpacked || sizeof(M) == 2);
   // Two turns take turns, and each row's second sums have a place of their own.
-  constexpr int kPlaces = kLanes == 0 ? kNormRowsWarps / 2 * kRows * kSums * kNormRowsWarps : 1;
+  constexpr int kPlaces = kLanes == 0 ? kNormRowsWarps / 2 * kRows * kSums * kWarps : 1;
   __shared__ alignas(16) float memory[2 + kRows][kPlaces];
   if constexpr (kLanes == 0) {
     for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
@@ -114,37 +124,34 @@ __global__ void __launch_bounds__(kNormRowsThreads, norm_rows_blocks(kVectors, k
   };
   if constexpr (kAhead) load(next, row, input);
 
-  Raw<16> scales[kVectors], shifts[kCentered ? kVectors : 1];
+  Held<T, M> scales[kVectors], shifts[kCentered ? kVectors : 1];
   float m[kUnpacked ? kVectors : 1][kCount], a[kUnpacked && kCentered ? kVectors : 1][kCount];
   {
-    float none[kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) none[i] = p.one_plus ? 0.0F : 1.0F;
     const char* scale = static_cast<const char*>(p.scale) + blockIdx.y * p.scale_outer;
     const char* shift = static_cast<const char*>(p.shift) + blockIdx.y * p.shift_outer;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const int at = (v * threads + thread) * 16;
-      scales[v] = pack<T, 16>(none);
-      if (p.scale != nullptr && inside(v)) scales[v] = load_shared_data<16>(scale + at);
+      const int vector = v * threads + thread;
+      scales[v].fill(p.one_plus ? 0.0F : 1.0F);
+      if (p.scale != nullptr && inside(v)) scales[v].load(scale, vector);
       if constexpr (kCentered) {
-        shifts[v] = {};
-        if (p.shift != nullptr && inside(v)) shifts[v] = load_shared_data<16>(shift + at);
+        shifts[v].fill(0.0F);
+        if (p.shift != nullptr && inside(v)) shifts[v].load(shift, vector);
       }
     }
   }
   const auto modulators = [&](int v, float* multiplier, float* addend) {
     if constexpr (kUnpacked) {
-      unpack<T>(scales[v], multiplier);
+      scales[v].get(multiplier);
     } else {
-      unpack_again<T>(scales[v], multiplier);
+      scales[v].get_again(multiplier);
     }
     if (kCentered && p.one_plus) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) multiplier[i] += 1.0F;
     }
-    if constexpr (kCentered && kUnpacked) unpack<T>(shifts[v], addend);
-    if constexpr (kCentered && !kUnpacked) unpack_again<T>(shifts[v], addend);
+    if constexpr (kCentered && kUnpacked) shifts[v].get(addend);
+    if constexpr (kCentered && !kUnpacked) shifts[v].get_again(addend);
   };
   if constexpr (kUnpacked) {
 #pragma unroll
@@ -182,7 +189,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, norm_rows_blocks(kVectors, k
 #pragma unroll
       for (int s = 0; s < kSums; ++s) sums[r * kSums + s] = parts[s][0] + parts[s][1];
     }
-    sum_row<kLanes>(sums, memory[turn % 2]);
+    sum_row<kLanes, kWarps>(sums, memory[turn % 2]);
     float factor[kRows], offset[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -205,7 +212,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, norm_rows_blocks(kVectors, k
               deviations[0] = fmaf(deviation, deviation, deviations[0]);
             }
           }
-          sum_row<kLanes>(deviations, memory[2 + r]);
+          sum_row<kLanes, kWarps>(deviations, memory[2 + r]);
           variance = deviations[0] * p.per_width;
         }
       }
@@ -252,8 +259,17 @@ using NormRowsKernel = void (*)(NormRowsParameters);
 struct NormRowsChoice {
   bool centered;
   int lanes, vectors, rows;  // 0 lanes: whole warps
+  bool wide = false;         // the modulators have type float32
+  int threads = kNormRowsThreads;
 
-  constexpr int key() const { return ((centered ? 64 : 0) + lanes) * 64 + vectors * 8 + rows; }
+  constexpr int key() const {
+    return ((((threads / kNormRowsThreads * 2 + (wide ? 1 : 0)) * 2 + (centered ? 1 : 0)) * 64 +
+             lanes) *
+                8 +
+            vectors) *
+               8 +
+           rows;
+  }
 };
 
 // Null where there is no such instance.
@@ -263,7 +279,13 @@ NormRowsKernel norm_rows_kernel_for(const NormRowsChoice& choice);
 // The file of each half-precision type has one of these. Instances: what norm.cu chooses.
 #define MINDIESD_NORM_ROWS_CASE(T, centered, lanes, vectors, rows) \
   case NormRowsChoice{centered, lanes, vectors, rows}.key():       \
-    return norm_rows_kernel<T, lanes, vectors, rows, centered>;
+    return norm_rows_kernel<T, T, lanes, vectors, rows, centered, kNormRowsThreads>;
+// With modulators of float32.
+#define MINDIESD_NORM_ROWS_WIDE(T, lanes, vectors, rows, threads)           \
+  case NormRowsChoice{true, lanes, vectors, rows, true, threads}.key():     \
+    return norm_rows_kernel<T, float, lanes, vectors, rows, true, threads>; \
+  case NormRowsChoice{false, lanes, vectors, rows, true, threads}.key():    \
+    return norm_rows_kernel<T, float, lanes, vectors, rows, false, threads>;
 #define MINDIESD_NORM_ROWS_INSTANCES(T)                                  \
   template <>                                                            \
   NormRowsKernel norm_rows_kernel_for<T>(const NormRowsChoice& choice) { \
@@ -290,6 +312,11 @@ NormRowsKernel norm_rows_kernel_for(const NormRowsChoice& choice);
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 3, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 5, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 0, 3, 1)                          \
+      MINDIESD_NORM_ROWS_WIDE(T, 16, 1, 2, 256)                          \
+      MINDIESD_NORM_ROWS_WIDE(T, 32, 1, 2, 256)                          \
+      MINDIESD_NORM_ROWS_WIDE(T, 32, 2, 1, 256)                          \
+      MINDIESD_NORM_ROWS_WIDE(T, 0, 2, 1, 256)                           \
+      MINDIESD_NORM_ROWS_WIDE(T, 0, 2, 1, 512)                           \
       default:                                                           \
         return nullptr;                                                  \
     }                                                                    \

@@ -205,6 +205,17 @@ RotaryItem item_of(const Split& split, const RotaryRows& rows, const Offsets& of
   return item;
 }
 
+// How many of a block's `rows` are each operand's, so that the blocks end with both at once; false
+// where there are no such numbers. Up to a fifth of the rows may idle.
+bool share_rows(const std::int64_t (&tasks)[2], std::int64_t rows, std::uint32_t (&own)[2]) {
+  const std::int64_t common = std::gcd(tasks[0], tasks[1]);
+  if (common == 0 || tasks[0] == 0 || tasks[1] == 0) return false;
+  const std::int64_t both = (tasks[0] + tasks[1]) / common, times = rows / both;
+  if (5 * times * both < 4 * rows) return false;
+  for (int i = 0; i < 2; ++i) own[i] = static_cast<std::uint32_t>(tasks[i] / common * times);
+  return true;
+}
+
 // Rows that turn by themselves, each after its own norm if there is one.
 LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& device,
                       void* stream) {
@@ -233,7 +244,7 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   p.per_width = 1.0F / static_cast<float>(first.width);
   const unsigned threads = threads_of(units);
   p.dense = !power_of_two(threads);
-  p.pair = false;
+  p.own_rows[0] = p.own_rows[1] = 0;
   p.warp_rows = form.packed ? 32 / static_cast<std::uint32_t>(units) : 0;
   const dim3 block = norm ? dim3(threads, kRotaryThreads / threads) : dim3(kRotaryThreads);
   // A row has threads of its own, lanes of its own, or a part of one sequence of threads.
@@ -256,10 +267,9 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
     for (int i = 0; i < problem.count; ++i) {
       p.items[i] = item_of(splits[i], rows[i], {}, thread_rows);
     }
-    // Half a block for each operand, so that it reads the tables once for both.
-    p.pair = norm && !p.dense && tasks[0] == tasks[1] && block.y >= 2;
-    if (p.pair) {
-      const dim3 grid(static_cast<unsigned>(ceil_div(tasks[0], block.y / 2)));
+    // A part of each block for either operand, so that it reads the tables once for both.
+    if (norm && !p.dense && share_rows(tasks, block.y, p.own_rows)) {
+      const dim3 grid(static_cast<unsigned>(ceil_div(tasks[0], p.own_rows[0])));
       return launch(kernel, grid, block, 0, device, stream, p);
     }
     return start(std::max(tasks[0], tasks[1]), static_cast<unsigned>(problem.count));

@@ -50,7 +50,8 @@ struct RotaryParameters {
   float eps, per_width;
   // After a norm: a row has as many threads as units, else the next power of two.
   bool dense;
-  bool pair;                // a block has rows of both items, which read the same tables
+  // Where a block has rows of both items, which read the same tables, how many of each; else 0.
+  std::uint32_t own_rows[2];
   std::uint32_t warp_rows;  // rotary_packed_kernel: of a warp at once
 };
 
@@ -235,10 +236,11 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && !kNeighbours && sizeo
   if constexpr (kNorm) {
     place = threadIdx.x;
     task = blockIdx.x * blockDim.y + threadIdx.y;
-    if (p.pair) {
-      const std::uint32_t each = blockDim.y / 2;
-      which = threadIdx.y < each ? 0 : 1;
-      task = blockIdx.x * each + threadIdx.y - which * each;
+    if (p.own_rows[0] != 0) {
+      which = threadIdx.y < p.own_rows[0] ? 0 : 1;
+      const std::uint32_t own = which == 0 ? p.own_rows[0] : p.own_rows[1];
+      const std::uint32_t row = threadIdx.y - which * p.own_rows[0];
+      task = row < own ? blockIdx.x * own + row : ~0U;  // beyond the last row of any item
     }
   }
   const RotaryItem& item = p.items[which];

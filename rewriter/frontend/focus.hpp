@@ -24,17 +24,20 @@ struct Shown {
     addition  // add one to something and multiply by the sum; these functions can be part of it
   };
   What what = What::object;
-  std::vector<std::string> names;  // last components
+  std::vector<std::string> names;   // last components
+  std::vector<std::string> adders;  // of those that take the number
   uint32_t literal = 0;
 };
 
 struct Focus {
-  // The literals of interest that stand in a text.
-  std::function<LiteralBits(std::string_view)> seen;
+  const Literals* literals = nullptr;  // those of interest
   // Whether to lower a function that stands at `where` and can see those literals: in its own text,
-  // in functions of the file that it names, in what an alias of the file stands for.
+  // in functions of the file that it names, in what an alias of the file stands for. What is wanted
+  // for some literals is wanted for more.
   std::function<bool(ByteRange where, const LiteralBits&)> wanted;
   const std::vector<Shown>* shown = nullptr;
+  // Whether functions whose results what is wanted may use are wanted, too.
+  bool helpers = false;
   // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
   bool sparse = false;
   // The unit whose text became this one by edits.

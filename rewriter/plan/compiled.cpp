@@ -78,6 +78,13 @@ std::vector<std::string> holes_in(std::string_view text) {
   return out;
 }
 
+const std::vector<size_t>& CompiledRules::rooted_at(const graph::Value& value) const {
+  static const std::vector<size_t> kNone;
+  if (value.op == nullptr) return by_root_kind.at(static_cast<size_t>(value.kind));
+  auto found = by_root_operation.find(value.op);
+  return found == by_root_operation.end() ? kNone : found->second;
+}
+
 Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
   CompiledRules out;
   for (const Rule& rule : rules.rules()) {
@@ -148,6 +155,12 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
     size_t index = out.rules.size();
     for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
     if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);
+    for (const CompiledPattern& pattern : compiled.patterns) {
+      const graph::Value& root = pattern.graph[pattern.root];
+      auto& rules_there = root.op != nullptr ? out.by_root_operation[root.op]
+                                             : out.by_root_kind.at(static_cast<size_t>(root.kind));
+      if (rules_there.empty() || rules_there.back() != index) rules_there.push_back(index);
+    }
     out.rules.push_back(std::move(compiled));
   }
   return out;

@@ -1,6 +1,7 @@
 // Rules made ready to run: patterns as value graphs, rewrites as templates, callees as operations.
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -38,11 +39,17 @@ struct CompiledRule {
   std::vector<CompiledRewrite> rewrites;
 };
 
+inline constexpr size_t kValueKinds = static_cast<size_t>(graph::Kind::opaque) + 1;
+
 struct CompiledRules {
   std::vector<CompiledRule> rules;
   // By the operation of a call; rules of patterns have none.
   std::unordered_map<const Operation*, std::vector<size_t>> by_callee;
   std::vector<size_t> pattern_rules;
+  // Those of them that have a pattern whose root is such a value, perhaps.
+  const std::vector<size_t>& rooted_at(const graph::Value& value) const;
+  std::unordered_map<const Operation*, std::vector<size_t>> by_root_operation;
+  std::array<std::vector<size_t>, kValueKinds> by_root_kind;  // of roots that are no operation's
 };
 
 Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language);

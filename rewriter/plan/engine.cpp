@@ -231,11 +231,12 @@ Focus Run::rules_focus(size_t i) const {
   bool all = !options_.prefilter || state.migrated_here || state.aliased ||
              input_.files[i].relative == options_.explain;
   Focus out;
-  out.seen = [this](std::string_view text) { return requirements_.seen(text); };
+  out.literals = &requirements_.literals();
   out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
     return all || requirements_.wanted(seen, states_[i].enabled);
   };
   if (!all) out.shown = requirements_.shown(state.enabled);
+  out.helpers = !all;
   out.sparse = !all;
   return out;
 }
@@ -273,8 +274,15 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
   }
   if (*unit == nullptr) return nullptr;
   state.parsed = true;
+  count(state, **unit);
   note_helper_ranks(**unit);
   return std::move(*unit);
+}
+
+void Run::count(FileState& state, const Unit& unit) {
+  state.lowered += static_cast<uint64_t>(
+      std::count_if(unit.functions.begin(), unit.functions.end(),
+                    [](const Function& f) { return !f.name.empty() && !f.graph.values.empty(); }));
 }
 
 void Run::plan(size_t i, const std::string& bytes) {
@@ -377,6 +385,7 @@ RunResult Run::collect() {
     FileState& state = states_[i];
     out.files_scanned += state.scanned;
     out.files_parsed += state.parsed;
+    out.functions_lowered += state.lowered;
     std::stable_sort(state.findings.begin(), state.findings.end(),
                      [](const Finding& a, const Finding& b) {
                        return std::pair(a.line, a.column) < std::pair(b.line, b.column);

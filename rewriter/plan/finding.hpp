@@ -66,6 +66,7 @@ struct RunResult {
   std::vector<NearMiss> near;      // nearest first; only where EngineOptions::explain asks for them
   uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
   uint64_t files_read = 0, bytes_read = 0;  // a file counts as often as the run reads it
+  uint64_t functions_lowered = 0;           // that became value graphs, those of new texts included
 };
 
 }  // namespace refit

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "rewriter/match/describe.hpp"
@@ -27,7 +29,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     const Value& v = g_[id];
     if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
-    for (size_t rule : planner_.rules_.pattern_rules) {
+    for (size_t rule : planner_.rules_.rooted_at(v)) {
       if (!enabled[rule]) continue;
       auto site = region_site(planner_.rules_.rules[rule], id);
       if (site) regions.push_back(std::move(*site));
@@ -341,15 +343,37 @@ bool SitePlanner::defined_here(const CompiledRule& rule) const {
 void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                           std::vector<PlannedSite>& out) {
   const auto& live = g_.live();
+  std::unordered_set<const Operation*> operations;
+  std::array<bool, kValueKinds> kinds{};  // of values that are no operation's
+  for (const Value& v : g_.values) {
+    if (v.op != nullptr) {
+      operations.insert(v.op);
+    } else {
+      kinds.at(static_cast<size_t>(v.kind)) = true;
+    }
+  }
+  // Whether the function has any value that an anchor could begin at.
+  auto has = [&](const CompiledAnchor& anchor) {
+    if (!anchor.operation.empty()) {
+      return std::any_of(anchor.operation.begin(), anchor.operation.end(),
+                         [&](const Operation* op) { return operations.contains(op); });
+    }
+    return std::any_of(anchor.patterns.begin(), anchor.patterns.end(), [&](const auto& pattern) {
+      const Value& root = pattern.graph[pattern.root];
+      return root.op != nullptr ? operations.contains(root.op)
+                                : kinds.at(static_cast<size_t>(root.kind));
+    });
+  };
   std::set<ValueId> rewritten;
   for (const PlannedSite& site : out) {
     if (site.rewritten) rewritten.insert(site.interior.begin(), site.interior.end());
   }
   for (size_t index : planner_.rules_.pattern_rules) {
     const CompiledRule& rule = planner_.rules_.rules[index];
-    if (!enabled[index]) continue;
+    if (!enabled[index] || std::none_of(rule.anchors.begin(), rule.anchors.end(), has)) continue;
     std::set<ValueId> explained = taken;
     for (const CompiledAnchor& anchor : rule.anchors) {
+      if (!has(anchor)) continue;
       // From the last value back, so that of two that meet it the one around the other speaks.
       for (auto id = static_cast<ValueId>(g_.values.size()); id-- > 0;) {
         if (!live[id] || g_[id].inlined || explained.contains(id)) continue;

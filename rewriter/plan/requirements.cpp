@@ -17,6 +17,7 @@ using graph::ValueId;
 namespace {
 
 constexpr size_t kAlternatives = 64;  // more are not told apart
+constexpr size_t kProduct = 4096;     // ways to make the choices of one pattern; more are not asked
 
 std::string last_component(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -206,21 +207,6 @@ uint32_t Requirements::literal(const std::string& text, Sought sought) {
     return literals_.add_later(text);
   }
   return literals_.add(text, Stands::anywhere);
-}
-
-bool Requirements::Seen::any(const Clause& clause) {
-  if (seen_.intersects(clause)) return true;
-  if (!clause.intersects(of_.later_)) return false;
-  bool found = false;
-  clause.each([&](uint32_t id) {
-    if (found || !of_.later_.test(id) || looked_for_.test(id)) return;
-    looked_for_.set(id);
-    if (of_.literals_.contains(text_, id)) {
-      seen_.set(id);
-      found = true;
-    }
-  });
-  return found;
 }
 
 void Requirements::derive(const Isomorphisms& isomorphisms) {
@@ -448,8 +434,47 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
   return {out.begin(), out.end()};
 }
 
-// One alternative a pattern, times the ways in which its choices can be made. A rule of which
-// nothing is known needs nothing: no alternative at all.
+// A pattern's own requirements, times those of the ways in which its choices can be made, from
+// `first` on: an alternative may have choices in turn, of holes that come later.
+std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& rule,
+                                                          const CompiledPattern& pattern,
+                                                          Choices first) {
+  std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
+  for (const Where& clause : pattern.source->where) {
+    // One without a code says which sites are meant at all.
+    if (!clause.code.empty() || clause.or_assume) continue;
+    Texts texts;
+    if (clause.kind == "computed_from") texts = any_of(clause.values);
+    if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
+    if (texts) drafts.front().push_back(std::move(*texts));
+  }
+  for (; first != rule.choices.end(); ++first) {
+    const std::string& hole = first->first;
+    bool used = std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
+                            [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
+    if (!used) continue;
+    std::vector<Draft> ways;
+    for (const CompiledPattern& alternative : first->second) {
+      for (Draft& way : of_pattern(rule, alternative, std::next(first))) {
+        ways.push_back(std::move(way));
+      }
+    }
+    tidy(ways);
+    if (drafts.size() * ways.size() > kProduct) continue;
+    std::vector<Draft> product;
+    for (const Draft& draft : drafts) {
+      for (const Draft& way : ways) {
+        product.push_back(draft);
+        product.back().insert(product.back().end(), way.begin(), way.end());
+      }
+    }
+    drafts = std::move(product);
+  }
+  return drafts;
+}
+
+// One alternative a pattern and way of its choices. A rule of which nothing is known needs nothing:
+// no alternative at all.
 std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule) {
   std::vector<Draft> out;
   for (const Operation* op : rule.callees) {
@@ -457,40 +482,12 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     if (!texts) return {};
     out.push_back({std::move(*texts)});
   }
-  auto add_pattern = [&](const CompiledPattern& pattern, bool with_choices) {
-    std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
-    for (const Where& clause : pattern.source->where) {
-      // One without a code says which sites are meant at all.
-      if (!clause.code.empty() || clause.or_assume) continue;
-      Texts texts;
-      if (clause.kind == "computed_from") texts = any_of(clause.values);
-      if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
-      if (texts) drafts.front().push_back(std::move(*texts));
-    }
-    if (with_choices) {
-      for (const auto& [hole, alternatives] : rule.choices) {
-        bool used =
-            std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
-                        [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
-        if (!used) continue;
-        std::vector<Draft> product;
-        for (const Draft& draft : drafts) {
-          for (const CompiledPattern& alternative : alternatives) {
-            Draft both = draft;
-            for (auto& clause : of_graph(alternative.graph, alternative.root)) {
-              both.push_back(std::move(clause));
-            }
-            product.push_back(std::move(both));
-          }
-        }
-        drafts = std::move(product);
-      }
-    }
-    for (Draft& draft : drafts) out.push_back(std::move(draft));
+  auto add_pattern = [&](const CompiledPattern& pattern, Choices first) {
+    for (Draft& draft : of_pattern(rule, pattern, first)) out.push_back(std::move(draft));
   };
-  for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, true);
+  for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, rule.choices.begin());
   for (const CompiledAnchor& anchor : rule.anchors) {
-    for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, false);
+    for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, rule.choices.end());
     Draft telltale;
     for (const auto* operations : {&anchor.operation, &anchor.fed_by}) {
       std::vector<std::string> texts;
@@ -505,17 +502,19 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
     if (!anchor.operation.empty()) out.push_back(std::move(telltale));
   }
   for (Draft& draft : out) {
-    std::sort(draft.begin(), draft.end());
-    draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
     if (draft.empty()) return {};
   }
-  keep_smallest(out);
+  tidy(out);
   if (out.size() > kAlternatives) return {};
   return out;
 }
 
 // An alternative that asks for all that another asks for, and more, adds nothing.
-void Requirements::keep_smallest(std::vector<Draft>& drafts) {
+void Requirements::tidy(std::vector<Draft>& drafts) {
+  for (Draft& draft : drafts) {
+    std::sort(draft.begin(), draft.end());
+    draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
+  }
   std::sort(drafts.begin(), drafts.end(),
             [](const Draft& a, const Draft& b) { return a.size() < b.size(); });
   std::vector<Draft> kept;
@@ -536,59 +535,6 @@ Requirements::Clauses Requirements::clauses(const Draft& draft, Sought sought) {
     for (const std::string& text : any_of) clause.set(literal(text, sought));
     out.push_back(std::move(clause));
   }
-  return out;
-}
-
-bool Requirements::met(const Clauses& clauses, const LiteralBits& seen) {
-  return std::all_of(clauses.begin(), clauses.end(),
-                     [&](const Clause& clause) { return seen.intersects(clause); });
-}
-
-bool Requirements::met(const Clauses& clauses, Seen& seen) {
-  return std::all_of(clauses.begin(), clauses.end(),
-                     [&](const Clause& clause) { return seen.any(clause); });
-}
-
-std::vector<bool> Requirements::file(const LiteralBits& scanned, std::string_view text,
-                                     bool derived) const {
-  std::vector<bool> out(rules_.size());
-  LiteralBits seen = scanned;
-  seen |= shown_bits_;  // asked for where functions are chosen
-  Seen triggers(*this, seen, text);
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    const Rule& rule = rules_[r];
-    out[r] = (!derived || rule.alternatives.empty() ||
-              std::any_of(rule.alternatives.begin(), rule.alternatives.end(),
-                          [&](const Clauses& clauses) { return met(clauses, seen); })) &&
-             met(rule.triggers, triggers);
-  }
-  return out;
-}
-
-bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rules) const {
-  if (named(seen)) return true;
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    if (!rules[r]) continue;
-    const auto& alternatives = rules_[r].alternatives;
-    if (alternatives.empty() ||
-        std::any_of(alternatives.begin(), alternatives.end(),
-                    [&](const Clauses& clauses) { return met(clauses, seen); })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) const {
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    if (rules[r] && rules_[r].asks_shown) return &shown_;
-  }
-  return nullptr;
-}
-
-std::vector<bool> Requirements::words(const LiteralBits& seen) const {
-  std::vector<bool> out;
-  for (uint32_t id : tree_word_ids_) out.push_back(seen.test(id));
   return out;
 }
 

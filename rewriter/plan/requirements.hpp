@@ -28,6 +28,7 @@ class Requirements {
   LiteralBits seen(std::string_view text, WordSet* words = nullptr) const {
     return literals_.scan(text, words);
   }
+  const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
   // patterns is asked for where the file is in the language that `frontend` reads. Triggers are
   // looked for in the text of the few files that meet it.
@@ -107,6 +108,9 @@ class Requirements {
   std::vector<size_t> ways_to(const graph::Graph& graph, graph::ValueId id) const;
   Draft of_graph(const graph::Graph& graph, graph::ValueId root);
   std::vector<Draft> of_rule(const CompiledRule& rule);
+  using Choices = decltype(CompiledRule::choices)::const_iterator;
+  std::vector<Draft> of_pattern(const CompiledRule& rule, const CompiledPattern& pattern,
+                                Choices first);
   // The values that a match of `root` accounts for.
   static std::vector<graph::ValueId> reachable(const graph::Graph& graph, graph::ValueId root);
   // The last components of all names of an operation.
@@ -127,7 +131,7 @@ class Requirements {
   enum class Sought : uint8_t { words, ends, plain, later };
   uint32_t literal(const std::string& text, Sought sought);
   Clauses clauses(const Draft& draft, Sought sought);
-  static void keep_smallest(std::vector<Draft>& drafts);
+  static void tidy(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
   const Catalogue& catalogue_;

@@ -38,6 +38,7 @@ std::string Requirements::text_of(Shown shown) {
   std::string text(1, kShown);
   text += shown.what == Shown::What::object ? "object" : "addition";
   for (const std::string& name : shown.names) text += ' ' + name;
+  for (const std::string& name : shown.adders) text += " +" + name;
   shown_by_text_.emplace(text, std::move(shown));
   return text;
 }
@@ -53,7 +54,7 @@ Requirements::Texts Requirements::object_of(const Where& clause, const Graph& gr
     names.insert(name.text.substr(name.text.rfind('.') + 1));
     if (const Operation* known = catalogue_.find(name.text)) add_names(*known, names);
   }
-  return std::vector<std::string>{text_of({Shown::What::object, {names.begin(), names.end()}})};
+  return std::vector<std::string>{text_of({Shown::What::object, {names.begin(), names.end()}, {}})};
 }
 
 void Requirements::add_functions(const Operation& operation, std::set<std::string>& out) const {
@@ -67,6 +68,7 @@ Requirements::Texts Requirements::addition_of(const Graph& graph, ValueId root, 
   std::vector<const Operation*> users;
   std::set<std::string> functions;
   add_functions(*graph[sum].op, functions);
+  std::vector<std::string> adders(functions.begin(), functions.end());
   if (sum == root) return std::nullopt;
   for (ValueId id : reachable(graph, root)) {
     const Value& v = graph[id];
@@ -80,7 +82,7 @@ Requirements::Texts Requirements::addition_of(const Graph& graph, ValueId root, 
   }
   if (!frontend_.shows_addition(number, *graph[sum].op, users)) return std::nullopt;
   return std::vector<std::string>{
-      text_of({Shown::What::addition, {functions.begin(), functions.end()}})};
+      text_of({Shown::What::addition, {functions.begin(), functions.end()}, std::move(adders)})};
 }
 
 }  // namespace refit

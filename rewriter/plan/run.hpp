@@ -33,6 +33,7 @@ struct CallSite {  // a call to something that the project defines
 
 struct FileState {
   bool scanned = false, parsed = false, relevant = false, aliased = false;
+  uint64_t lowered = 0;                        // functions, of all its units
   bool migrated_here = false;                  // names the runtime already
   std::optional<std::string> bytes;            // until it is planned, where there is room
   bool noted = false;                          // the calls of its own statements were
@@ -100,6 +101,8 @@ class Run {
   Frontend* frontend(size_t i);
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus);
+
+  static void count(FileState& state, const Unit& unit);
 
   void plan(size_t i, const std::string& bytes);
 

@@ -216,8 +216,10 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
   focus.before = &unit;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
   auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
-  if (again && *again) note_helper_ranks(**again);
-  return again ? std::move(*again) : nullptr;
+  if (!again || *again == nullptr) return nullptr;
+  count(states_[i], **again);
+  note_helper_ranks(**again);
+  return std::move(*again);
 }
 
 bool Run::settled(size_t i, const Unit& unit) {

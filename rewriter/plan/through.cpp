@@ -135,7 +135,7 @@ void Run::look_for_callers(const Callers& callers) {
         if (!first && state.left_out.empty()) return;  // every call in it was noted
         Focus focus;
         focus.sparse = true;
-        focus.seen = [&](std::string_view text) { return literals.scan(text); };
+        focus.literals = &literals;
         focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
           bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),
                                                  where) == state.left_out.end();

@@ -69,8 +69,9 @@ uint32_t hash3(uint32_t bytes) { return (bytes & 0xffffffu) * 2654435761u >> 17;
 struct Literals::Tables {
   KeyTable by_first, by_last;
   bool words = false;  // any of them is asked
-  // Literals without a word, by a byte of theirs, and where that byte is in each.
-  std::string bytes;
+  // Literals without a word, by a byte of theirs, and where that byte is in each; those of one byte
+  // are signs.
+  std::string bytes, signs, longer;  // the bytes of all, of signs, of the others
   std::array<std::vector<std::pair<uint32_t, uint32_t>>, 256> by_byte;
   // Those that may stand in the middle of a word: of one byte, and by a hash of their first three
   // bytes; one of two stands under every third.
@@ -158,9 +159,11 @@ void Literals::Tables::place(const Literal& literal, uint32_t id) {
     // Blanks and brackets are everywhere.
     size_t rarest = text.find_first_of("@*/%^&|<>!;`$?~\\{}:-+\"'[]");
     if (rarest == std::string::npos) rarest = 0;
-    auto& list = by_byte[static_cast<unsigned char>(text[rarest])];
-    if (list.empty()) bytes += text[rarest];
-    list.emplace_back(id, static_cast<uint32_t>(rarest));
+    by_byte[static_cast<unsigned char>(text[rarest])].emplace_back(id,
+                                                                   static_cast<uint32_t>(rarest));
+    for (std::string* of : {&bytes, text.size() == 1 ? &signs : &longer}) {
+      if (of->find(text[rarest]) == std::string::npos) *of += text[rarest];
+    }
   } else if (text.size() == 1) {
     single.push_back(id);
   } else {
@@ -233,26 +236,37 @@ bool Literals::negates(std::string_view text, size_t at) {
   return std::find(std::begin(kWords), std::end(kWords), previous) != std::end(kWords);
 }
 
-bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) const {
-  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
-  if (literal.negation) return negates(text, at);
-  if (literal.stands != Stands::anywhere) {
-    const size_t end = at + literal.text.size();
-    const char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
-    if (literal.stands != Stands::ends && word_byte(before)) return false;
-    if (literal.stands != Stands::begins && word_byte(after)) return false;
-    const bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
-    if (literal.stands == Stands::alone && quoted) return false;
-  }
-  return literal.check == nullptr || literal.check(text, at);
+bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
+  if (literal.negation) return text[at] == '-' && negates(text, at);
+  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(text, at));
 }
 
-template <typename Wanted, typename Visit>
-void Literals::each(std::string_view text, Wanted wanted, Visit visit, WordSet* words) const {
+bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
+  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
+  if (literal.stands == Stands::anywhere) return true;
+  const size_t end = at + literal.text.size();
+  const char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
+  if (literal.stands != Stands::ends && word_byte(before)) return false;
+  if (literal.stands != Stands::begins && word_byte(after)) return false;
+  const bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
+  return literal.stands != Stands::alone || !quoted;
+}
+
+template <typename Look>
+void Literals::each_sign(std::string_view text, std::string_view bytes, Look look) const {
+  if (bytes.empty()) return;
+  each_of_bytes(text, bytes, [&](size_t place) {
+    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(text[place])]) {
+      if (place >= offset) look(id, place - offset);
+    }
+    return true;
+  });
+}
+
+template <typename Look>
+void Literals::each(std::string_view text, std::string_view bytes, Look look,
+                    WordSet* words) const {
   const Tables& tables = *tables_;
-  auto look = [&](uint32_t id, size_t at) {
-    if (wanted(id) && stands_at(text, at, literals_[id])) visit(id, at);
-  };
   if (tables.words || words != nullptr) {
     const bool ends = !tables.by_last.empty();
     each_word(text, [&](size_t begin, size_t end) {
@@ -268,16 +282,9 @@ void Literals::each(std::string_view text, Wanted wanted, Visit visit, WordSet* 
       });
     });
   }
-  if (!tables.bytes.empty()) {
-    each_of_bytes(text, tables.bytes, [&](size_t place) {
-      for (auto [id, offset] : tables.by_byte[static_cast<unsigned char>(text[place])]) {
-        if (place >= offset) look(id, place - offset);
-      }
-      return true;
-    });
-  }
+  each_sign(text, bytes, look);
   for (uint32_t id : tables.single) {
-    for (size_t at = text.find(literals_[id].text); at != std::string_view::npos && wanted(id);
+    for (size_t at = text.find(literals_[id].text); at != std::string_view::npos;
          at = text.find(literals_[id].text, at + 1)) {
       look(id, at);
     }
@@ -291,30 +298,78 @@ void Literals::each(std::string_view text, Wanted wanted, Visit visit, WordSet* 
   };
   size_t at = 0;
   for (; at + 4 <= text.size(); ++at) {
-    uint32_t bytes;
-    std::memcpy(&bytes, text.data() + at, 4);
-    look_under(hash3(bytes), at);
+    uint32_t four;
+    std::memcpy(&four, text.data() + at, 4);
+    look_under(hash3(four), at);
   }
   for (; at < text.size(); ++at) {  // with zeroes behind the end
-    uint32_t bytes = 0;
-    std::memcpy(&bytes, text.data() + at, text.size() - at);
-    look_under(hash3(bytes), at);
+    uint32_t rest = 0;
+    std::memcpy(&rest, text.data() + at, text.size() - at);
+    look_under(hash3(rest), at);
   }
 }
 
 LiteralBits Literals::scan(std::string_view text, WordSet* words) const {
   LiteralBits seen = none();
   if (words != nullptr) *words = WordSet(text.size());
-  auto missing = [&](uint32_t id) { return !seen.test(id); };
-  each(text, missing, [&](uint32_t id, size_t) { seen.set(id); }, words);
+  auto look = [&](uint32_t id, size_t at) {
+    if (!seen.test(id) && stands_at(text, at, literals_[id])) seen.set(id);
+  };
+  each(text, tables_->bytes, look, words);
   return seen;
 }
 
 std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
   std::vector<std::vector<size_t>> out(literals_.size());
-  auto all = [](uint32_t) { return true; };
-  each(text, all, [&](uint32_t id, size_t at) { out[id].push_back(at); }, nullptr);
+  auto look = [&](uint32_t id, size_t at) {
+    if (stands_at(text, at, literals_[id])) out[id].push_back(at);
+  };
+  each(text, tables_->bytes, look, nullptr);
   return out;
+}
+
+std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
+                                                   uint32_t end) const {
+  std::vector<Place> out;
+  const std::string_view part = text.substr(begin, end - begin);
+  auto look = [&](uint32_t id, size_t at) {
+    const Literal& literal = literals_[id];
+    if (!literal.negation && stands_bare(part, at, literal)) {
+      out.push_back({begin + static_cast<uint32_t>(at), id});
+    }
+  };
+  each(part, tables_->longer, look, nullptr);
+  std::sort(out.begin(), out.end(),
+            [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
+  return out;
+}
+
+LiteralBits Literals::untold() const {
+  LiteralBits out = none();
+  for (char sign : tables_->signs) {
+    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(sign)]) {
+      if (literals_[id].text.size() == 1) out.set(id);
+    }
+  }
+  return out;
+}
+
+void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
+                        const std::vector<Place>& places, LiteralBits& seen) const {
+  const std::string_view part = text.substr(begin, end - begin);
+  auto look = [&](uint32_t id, size_t at) {
+    const Literal& literal = literals_[id];
+    if (literal.text.size() != 1 || seen.test(id)) return;
+    if (stands_at(part, at, literal)) seen.set(id);
+  };
+  each_sign(part, tables_->signs, look);
+  auto place = std::lower_bound(places.begin(), places.end(), begin,
+                                [](Place p, uint32_t at) { return p.at < at; });
+  for (; place != places.end() && place->at < end; ++place) {
+    const Literal& literal = literals_[place->id];
+    if (seen.test(place->id) || place->at + literal.text.size() > end) continue;
+    if (literal.check == nullptr || literal.check(part, place->at - begin)) seen.set(place->id);
+  }
 }
 
 }  // namespace refit

@@ -76,6 +76,21 @@ class Literals {
   std::vector<std::vector<size_t>> places(std::string_view text) const;
   bool contains(std::string_view text, uint32_t later) const;
 
+  // For what asks of many parts of one text: their literals are looked for once, conditions where
+  // it matters.
+  struct Place {
+    uint32_t at = 0, id = 0;
+  };
+  // Where literals stand in the part [begin, end) of a text, whatever their conditions say,
+  // ascending; those of `untold` aside.
+  std::vector<Place> bare_places(std::string_view text, uint32_t begin, uint32_t end) const;
+  // The literals that those places do not tell of: signs of one byte.
+  LiteralBits untold() const;
+  // Adds what `scan` finds in the part [begin, end) of a text; `places` are the bare ones of it or
+  // of more.
+  void add_seen(std::string_view text, uint32_t begin, uint32_t end,
+                const std::vector<Place>& places, LiteralBits& seen) const;
+
  private:
   struct Literal {
     std::string text;
@@ -84,13 +99,16 @@ class Literals {
     Check check = nullptr;
   };
   struct Tables;
-  bool stands_at(std::string_view text, size_t at, const Literal& literal) const;
+  static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  static bool stands_bare(std::string_view text, size_t at, const Literal& literal);
   static bool negates(std::string_view text, size_t at);
   uint32_t number(std::string_view literal, std::string_view condition, Stands stands,
                   Literal made);
-  // Calls visit(id, at) where a literal stands that `wanted(id)` asks for.
-  template <typename Wanted, typename Visit>
-  void each(std::string_view text, Wanted wanted, Visit visit, WordSet* words) const;
+  // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
+  template <typename Look>
+  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words) const;
+  template <typename Look>
+  void each_sign(std::string_view text, std::string_view bytes, Look look) const;
 
   std::vector<Literal> literals_;
   std::map<std::tuple<std::string, std::string, Stands>, uint32_t> numbers_;

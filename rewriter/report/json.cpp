@@ -106,6 +106,7 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
        {{"seen", result.files_seen},
         {"scanned", result.files_scanned},
         {"parsed", result.files_parsed},
+        {"lowered_functions", result.functions_lowered},
         {"changed", changed},
         {"written", context.written}}},
       {"summary", {{"total", counts(total(rules))}, {"rules", by_rule}}},

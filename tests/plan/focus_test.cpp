@@ -66,6 +66,36 @@ TEST(Focus, LeavesNoSiteOut) {
   EXPECT_LT(parsed, files);
 }
 
+struct Looked {
+  uint64_t parsed = 0, lowered = 0;  // files and functions
+};
+
+// How much of a file of this text is looked into. What is left out of it holds no site.
+Looked looked_into(const RuleSet& rules, const std::string& text, bool site) {
+  const fs::path folder = fs::temp_directory_path() / ("refit_focus_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "a.py", std::ios::binary) << text;
+  const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
+  std::set<std::string> found[2];
+  Looked out;
+  for (const bool prefilter : {false, true}) {
+    EngineOptions options;
+    options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+    options.prefilter = prefilter;
+    const auto result = run(rules, input, options, nullptr);
+    if (!result) {
+      ADD_FAILURE() << result.error().message;
+      return {};
+    }
+    for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
+    if (prefilter) out = {result->files_parsed, result->functions_lowered};
+  }
+  EXPECT_EQ(found[true], found[false]) << text;
+  EXPECT_EQ(!found[false].empty(), site) << text;
+  fs::remove_all(folder);
+  return out;
+}
+
 // Texts that share words with a pattern and cannot be a site need not be parsed; those that say the
 // same in another way are.
 TEST(Focus, AsksForArguments) {
@@ -101,29 +131,44 @@ TEST(Focus, AsksForArguments) {
       {"return x * (\n        (x * x).mean(-1, keepdim=True)  # {\n        ** -0.5)\n", true},
       {"y = x * x  # mean\n    return x * (y.sum(-1, keepdim=True) / y.size(-1)) ** - 0.5\n", true},
   };
+  const std::string head = "import torch\n\n\ndef f(x, c, s):\n    ";
   size_t passed_over = 0;
-  const fs::path folder = fs::temp_directory_path() / ("refit_asks_" + std::to_string(getpid()));
-  fs::create_directories(folder);
   for (const Row& row : rows) {
-    const std::string text = "import torch\n\n\ndef f(x, c, s):\n    " + row.body;
-    std::ofstream(folder / "a.py", std::ios::binary) << text;
-    const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
-    std::set<std::string> found[2];
-    for (const bool prefilter : {false, true}) {
-      EngineOptions options;
-      options.isomorphisms = rules_folder + "/isomorphisms.yaml";
-      options.prefilter = prefilter;
-      const auto result = run(*rules, input, options, nullptr);
-      ASSERT_TRUE(result) << result.error().message;
-      for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
-      if (!prefilter) continue;
-      passed_over += result->files_parsed == 0;
-    }
-    EXPECT_EQ(found[true], found[false]) << text;
-    EXPECT_EQ(!found[false].empty(), row.site) << text;
+    passed_over += looked_into(*rules, head + row.body, row.site).parsed == 0;
   }
   EXPECT_GE(passed_over, 3U);  // the more spellings the rules know, the fewer
-  fs::remove_all(folder);
+}
+
+// Attention by hand is two products around a softmax: a decorator's sign is none.
+TEST(Focus, AsksForProducts) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  // The file has all the words, in another function.
+  const std::string head =
+      "import torch\nfrom torch import nn\n\n\n"
+      "def words(x):\n    return torch.matmul(x, x).transpose(1, 2)\n\n\n";
+  struct Row {
+    std::string body;
+    bool site;
+  };
+  const Row rows[] = {
+      {"def f(q, k, v):\n    return torch.softmax(q @ k.transpose(-2, -1), -1) @ v\n", true},
+      {"def f(q, k, v):\n    s = (q\n         @k.mT)\n    s = s.softmax(-1)\n    return (\n"
+       "        s\n        # over the keys\n        @v)\n",
+       true},
+      {"def f(q, k, v):\n    soft = nn.Softmax(dim=-1)\n    return soft(q @ k.mT) @ v\n", true},
+      {"def f(q, k, v):\n    s = torch.einsum('bqd,bkd->bqk', q, k).softmax(-1)\n"
+       "    return torch.bmm(s, v)\n",
+       true},
+      {"@torch.no_grad()\n@other  # a @ b\n\ndef f(q, k, v):\n    return q.softmax(-1)\n", false},
+      {"class A:\n    @staticmethod\n    # said twice\n    def f(q):\n        return "
+       "q.softmax(-1)\n",
+       false},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(looked_into(*rules, head + row.body, row.site).lowered != 0, row.site) << row.body;
+  }
 }
 
 // Which layer an attribute holds and what a number is added to are asked of the text: a file that
@@ -167,29 +212,30 @@ TEST(Focus, AsksForLayersAndSums) {
            "scale = scale + \\\n            1\n        return self.other(x) * scale + shift\n",
        true, true},
       {norm + call + "return torch.addcmul(shift, self.other(x), 1 + scale)\n", false, true},
+      {norm + call + "scale = 1 + scale\n        x = self.other(x)\n        x = x * scale\n" +
+           "        return x + shift\n",
+       true, true},
+      {norm + call + "a, b = 1 + scale, 1 + shift\n        return self.other(x) * a + b\n", true,
+       true},
+      {norm + call + "one, two = 1, 2\n        return self.other(x) * (one + scale) + two\n", true,
+       true},
+      {norm + call + "return made(self.other(x), 1) + shift\n", true, true},
+      {norm + call + "if x is None: scale = 1 + scale\n        return self.other(x) * scale + 2\n",
+       false, true},
+      {norm + call +
+           "n = len(x) + 1\n        for i in range(n):\n            x = self.other(x, n)\n" +
+           "        return x[:, n:] if n > 2 else x\n",
+       false, false},
+      {norm + call + "x = self.other(x)\n        return x / (x.mean() + 1e-5)\n", false, false},
+      {norm + call + "shape = [1] * len(x)\n        return self.other(x).view(shape)\n", false,
+       false},
+      {norm + call + "x.scale = 1 + scale\n        x[0] += 1\n        return self.other(x)\n",
+       false, false},
   };
-  const fs::path folder = fs::temp_directory_path() / ("refit_layers_" + std::to_string(getpid()));
-  fs::create_directories(folder);
   for (const Row& row : rows) {
-    const std::string text = head + row.body;
-    std::ofstream(folder / "a.py", std::ios::binary) << text;
-    const Input input{folder.string(), {{(folder / "a.py").string(), "a.py"}}, {""}};
-    std::set<std::string> found[2];
-    for (const bool prefilter : {false, true}) {
-      EngineOptions options;
-      options.isomorphisms = rules_folder + "/isomorphisms.yaml";
-      options.prefilter = prefilter;
-      const auto result = run(*rules, input, options, nullptr);
-      ASSERT_TRUE(result) << result.error().message;
-      for (const Finding& f : result->findings) found[prefilter].insert(shown(f));
-      if (prefilter) {
-        EXPECT_EQ(result->files_parsed != 0, row.parsed) << text;
-      }
-    }
-    EXPECT_EQ(found[true], found[false]) << text;
-    EXPECT_EQ(!found[false].empty(), row.site) << text;
+    const Looked looked = looked_into(*rules, head + row.body, row.site);
+    EXPECT_EQ(looked.parsed != 0, row.parsed) << row.body;
   }
-  fs::remove_all(folder);
 }
 
 // What is not parsed is read all the same where it decides about an import, and stands where it

@@ -93,6 +93,7 @@ TEST(Json, Values) {
   EXPECT_EQ(report["assume"], (std::vector<std::string>{"no-overflow"}));
   EXPECT_EQ(report["files"]["changed"], (std::vector<std::string>{"pkg/a.py"}));
   EXPECT_EQ(report["files"]["seen"], 12);
+  EXPECT_EQ(report["files"]["lowered_functions"], 21);
   EXPECT_EQ(report["summary"]["total"]["refused_by_code"]["rank-unknown"], 3);
   EXPECT_EQ(report["sites"].size(), 8u);
   EXPECT_EQ(report["sites"][0]["absorbed"], true);

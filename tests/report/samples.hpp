@@ -65,6 +65,7 @@ inline RunResult sample_result() {
   result.files_seen = 12;
   result.files_scanned = 11;
   result.files_parsed = 5;
+  result.functions_lowered = 21;
   return result;
 }
 

@@ -25,21 +25,19 @@ bool opens_expression(std::string_view word) {
   return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
 
-using Own = std::function<bool(std::string_view name)>;
+constexpr int kRounds = 16;  // names that stand for other names; what takes more may do anything
+
 using Names = std::unordered_set<std::string_view>;
+
+struct Found {
+  Names ones, sums;   // names that stand for one, and for a sum with one
+  bool more = false;  // than in the round before
+};
 
 class LogicalLine {
  public:
-  // `ones`: names that stand for one; further ones are added to `named`.
-  LogicalLine(std::string_view text, const std::vector<std::string>& functions, const Own& own,
-              bool roots, const Names& ones, Names& named)
-      : text_(text),
-        lines_(text),
-        functions_(functions),
-        own_(own),
-        roots_(roots),
-        ones_(ones),
-        named_(named) {}
+  LogicalLine(std::string_view text, const Addition& asked, bool roots, Found& found)
+      : text_(text), lines_(text), asked_(asked), roots_(roots), found_(found) {}
 
   bool adds_one() {
     for (size_t at = 0; at < text_.size();) {
@@ -61,10 +59,11 @@ class LogicalLine {
         while (end < text_.size() && (name_char(text_[end]) || (number && text_[end] == '.'))) {
           ++end;
         }
+        if (number) end = exponent(at, end);
         std::string_view word = text_.substr(at, end - at);
-        if ((is_one(word) || ones_.contains(word)) && (at == 0 || text_[at - 1] != '.') &&
-            !names_it(at, end) && addend(at, end)) {
-          return true;
+        if (at == 0 || text_[at - 1] != '.') {
+          if ((is_one(word) || found_.ones.contains(word)) && addend(at, end)) return true;
+          if (found_.sums.contains(word) && factor(at, end)) return true;
         }
         at = end;
       } else {
@@ -81,6 +80,17 @@ class LogicalLine {
     if (!digit(word.front()) && word.front() != '.') return false;
     auto value = parse_literal(word);
     return !value || same_value(*value, *parse_literal("1"));
+  }
+
+  // The end of a number whose digits end at `end`: `1e-5` has a sign among them.
+  size_t exponent(size_t begin, size_t end) const {
+    const char last = text_[end - 1];
+    if ((last != 'e' && last != 'E') || end + 1 >= text_.size()) return end;
+    if ((text_[end] != '-' && text_[end] != '+') || !digit(text_[end + 1])) return end;
+    if (text_.substr(begin, 2) == "0x" || text_.substr(begin, 2) == "0X") return end;
+    while (++end < text_.size() && name_char(text_[end])) {
+    }
+    return end;
   }
 
   size_t after(size_t at) const {
@@ -105,23 +115,104 @@ class LogicalLine {
     return at == 0 ? '\0' : text_[at - 1];
   }
 
-  // `NAME = 1` and nothing more: what is done with the name is seen where it stands.
-  bool names_it(size_t begin, size_t end) {
-    if (!open_.empty() || after(end) != text_.size()) return false;
-    std::string_view head = trimmed(text_.substr(0, begin));
-    if (!head.ends_with('=')) return false;
-    head = trimmed(head.substr(0, head.size() - 1));
-    if (head.empty() || !std::all_of(head.begin(), head.end(), name_char)) return false;
-    named_.insert(head);
-    return true;
+  // What becomes of a value that the statement itself has, without brackets around it: where it
+  // gets names these are looked for in turn. False where no name can have it.
+  bool bound(Names& names) {
+    std::string_view word = first_word(text_);
+    for (std::string_view header : {"if", "elif", "while", "assert"}) {
+      if (word != header) continue;
+      size_t colon = lines_.header_colon(word.size(), text_.size());
+      bool alone =
+          colon != std::string_view::npos &&
+          std::all_of(text_.begin() + static_cast<ptrdiff_t>(colon) + 1, text_.end(), space);
+      return !(alone || word == "assert") || text_.find(":=") != std::string_view::npos;
+    }
+    if (text_.find("lambda") != std::string_view::npos || says_for()) return true;
+    size_t equals = lines_.find_outside(0, text_.size(), '=');
+    if (equals == std::string_view::npos || equals == 0) return true;
+    if (equals + 1 < text_.size() && text_[equals + 1] == '=') return true;
+    size_t end = equals;
+    while (end > 0 &&
+           std::string_view("+-*/%@&|^<>").find(text_[end - 1]) != std::string_view::npos) {
+      --end;
+    }
+    std::string_view head = trimmed(text_.substr(0, end));
+    if (lines_.find_outside(equals + 1, text_.size(), '=') != std::string_view::npos) return true;
+    size_t colon = lines_.find_outside(0, end, ':');
+    if (colon != std::string_view::npos) head = trimmed(text_.substr(0, colon));
+    for (std::string_view target : lines_.parts(head)) {
+      if (target.find_first_of("*()") != std::string_view::npos) return true;
+      size_t dot = target.find('.'), bracket = target.find('[');
+      if (dot < bracket && dot != std::string_view::npos)
+        continue;  // whoever reads it reads no sum
+      target = trimmed(target.substr(0, bracket));
+      if (target.empty() || !std::all_of(target.begin(), target.end(), name_char)) return true;
+      if (names.insert(target).second) found_.more = true;
+    }
+    return false;
+  }
+
+  bool says_for() const {
+    for (size_t at = text_.find("for"); at != std::string_view::npos;
+         at = text_.find("for", at + 1)) {
+      bool begins = at == 0 || !name_char(text_[at - 1]);
+      if (begins && (at + 3 >= text_.size() || !name_char(text_[at + 3]))) return true;
+    }
+    return false;
+  }
+
+  // The end of what is read of a name: `scale[:, None]`, `scale.unsqueeze(1)`.
+  size_t trailers(size_t end) const {
+    while (true) {
+      size_t at = after(end);
+      if (at == text_.size()) return end;
+      if (text_[at] == '.') {
+        at = after(at + 1);
+        size_t stop = at;
+        while (stop < text_.size() && name_char(text_[stop])) ++stop;
+        if (stop == at) return end;
+        end = stop;
+      } else if (text_[at] == '[' || text_[at] == '(') {
+        size_t close = lines_.find_outside(at + 1, text_.size(), text_[at] == '[' ? ']' : ')');
+        if (close == std::string_view::npos) return end;
+        end = close + 1;
+      } else {
+        return end;
+      }
+    }
+  }
+
+  // Whether a name that stands for a sum may be a factor where it stands.
+  bool factor(size_t begin, size_t end) {
+    end = trailers(end);
+    size_t next = after(end);
+    std::string_view rest = text_.substr(next);
+    size_t sign = before(begin);
+    std::string_view head = text_.substr(0, sign);
+    if (head.ends_with("**") || head.ends_with("//") || rest.starts_with("**")) return false;
+    if (head.ends_with('*') || (rest.starts_with('*') && !rest.starts_with("*="))) return true;
+    if (rest.starts_with("*=")) return true;
+    if (rest.starts_with("//") || rest.starts_with('%') || rest.starts_with('<') ||
+        rest.starts_with('>') || rest.starts_with("==") || rest.starts_with("!=")) {
+      return false;
+    }
+    if (head.ends_with('/') || rest.starts_with('/')) return roots_;
+    if (head.ends_with('%') || head.ends_with('<') || head.ends_with('>') || head.ends_with("==") ||
+        head.ends_with("!=")) {
+      return false;
+    }
+    if (rest.starts_with('=')) return false;  // it gets another value, or is a keyword
+    return sum(end, open_.size());
   }
 
   // Whether the number in [begin, end) may be added to something.
-  bool addend(size_t begin, size_t end) const {
+  bool addend(size_t begin, size_t end) {
+    if (!digit(text_[begin]) && text_[begin] != '.') end = trailers(end);
     char left = sign_before(begin);
     size_t next = after(end);
     char right = next == text_.size() ? '\0' : text_[next];
-    if (left == '+' || right == '+') return sum(begin, end, open_.size());
+    if (left == '+' || right == '+') return sum(end, open_.size());
+    if (repeated(end)) return false;
     const bool ends =
         right == '\0' || std::string_view(",)]};").find(right) != std::string_view::npos;
     if (!ends) return false;
@@ -129,21 +220,25 @@ class LogicalLine {
       size_t sign = before(begin) - 1;
       char first = sign == 0 ? '\0' : text_[sign - 1];
       if (std::string_view("=!<>").find(first) != std::string_view::npos) return false;
-      return open_.empty() ? !kept_in_object(sign) : handed_on(open_.size());
+      return open_.empty() ? bound(found_.ones) : handed_on(open_.size(), false);
     }
     return std::string_view("(,[{:").find(left) != std::string_view::npos &&
-           handed_on(open_.size());
+           handed_on(open_.size(), false);
   }
 
-  // `self.scale = 1`: what reads the attribute reads no number.
-  bool kept_in_object(size_t sign) const {
-    std::string_view target = trimmed(text_.substr(0, sign));
-    if (target.find('=') != std::string_view::npos) return false;
-    size_t colon = target.find(':');
-    if (colon != std::string_view::npos) target = trimmed(target.substr(0, colon));
-    return target.ends_with(']') || (target.find('.') != std::string_view::npos &&
-                                     std::all_of(target.begin(), target.end(),
-                                                 [](char c) { return name_char(c) || c == '.'; }));
+  // Whether what stands before `end` is an entry of a sequence that is repeated, `[1] * n`.
+  bool repeated(size_t end) const {
+    if (open_.empty()) return false;
+    size_t bracket = open_.back();
+    std::string_view name;
+    if (text_[bracket] == '{' || opens(bracket, &name) != Opens::group) return false;
+    size_t close = lines_.find_outside(end, text_.size(), text_[bracket] == '[' ? ']' : ')');
+    if (close == std::string_view::npos) return false;
+    std::string_view rest = text_.substr(after(close + 1));
+    std::string_view head = text_.substr(0, before(bracket));
+    return (rest.starts_with('*') && !rest.starts_with("**")) ||
+           (head.ends_with('*') && !head.ends_with("**") && !head.ends_with("(*") &&
+            !head.ends_with(", *"));
   }
 
   enum class Opens { group, index, call, header };
@@ -165,15 +260,19 @@ class LogicalLine {
 
   // Whether an argument of a call may become an operand: of a product, or of what a function of
   // this file computes.
-  bool through_call(std::string_view name) const {
+  bool through_call(std::string_view name, bool sum) const {
     size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos) return own_(name);
-    return among(name.substr(dot + 1), functions_) || name.starts_with("self._");
+    if (dot == std::string_view::npos || name.starts_with("self._")) {
+      return asked_.own(name.substr(dot == std::string_view::npos ? 0 : dot + 1),
+                        dot != std::string_view::npos, sum);
+    }
+    return among(name.substr(dot + 1), sum ? asked_.functions : asked_.adders);
   }
 
-  // A sum in [begin, end) with so many brackets open around it: a factor, or what may become one.
-  bool sum(size_t begin, size_t end, size_t depth) const {
-    if (depth == 0) return !counts(begin);
+  // A sum that ends at `end` with so many brackets open around it: a factor, or what may become
+  // one.
+  bool sum(size_t end, size_t depth) {
+    if (depth == 0) return bound(found_.sums);
     size_t bracket = open_[depth - 1];
     std::string_view name;
     switch (opens(bracket, &name)) {
@@ -181,16 +280,18 @@ class LogicalLine {
       case Opens::header:
         return false;
       case Opens::call:
-        return through_call(name);
+        return through_call(name, true);
       case Opens::group:
         break;
     }
-    if (text_[bracket] != '(') return handed_on(depth - 1);
+    if (text_[bracket] != '(') return handed_on(depth - 1, true);
     size_t close = lines_.find_outside(end, text_.size(), ')');
     if (close == std::string_view::npos) return true;
     std::string_view rest = text_.substr(after(close + 1));
     char left = sign_before(bracket);
-    if (left == '*' || left == '/') return true;
+    std::string_view head = text_.substr(0, before(bracket));
+    if (left == '*') return !head.ends_with("**");
+    if (left == '/') return roots_ && !head.ends_with("//");
     for (std::string_view other : {"//", "%", "<", ">", "==", "!=", "-", "+"}) {
       if (rest.starts_with(other)) return false;
     }
@@ -199,23 +300,12 @@ class LogicalLine {
     if (std::string_view("%<>-+!").find(left) != std::string_view::npos && left != '\0') {
       return false;
     }
-    return sum(bracket, close + 1, depth - 1);
+    return sum(close + 1, depth - 1);
   }
 
-  // `self.step += 1`, `count[i] += 1`: nothing else is done with that sum here.
-  bool counts(size_t begin) const {
-    size_t sign = before(begin);
-    if (sign < 2 || text_[sign - 1] != '=' || text_[sign - 2] != '+') return false;
-    size_t end = sign - 2;
-    while (end > 0 && blank(text_[end - 1])) --end;
-    if (end > 0 && text_[end - 1] == ']') return true;
-    size_t name = end;
-    while (name > 0 && (name_char(text_[name - 1]) || text_[name - 1] == '.')) --name;
-    return text_.substr(name, end - name).find('.') != std::string_view::npos;
-  }
-
-  // A number that gets a name, or goes to a function that may add it to something.
-  bool handed_on(size_t depth) const {
+  // A number or a sum that gets a name, or goes to a function that may add it to something or
+  // multiply by it.
+  bool handed_on(size_t depth, bool sum) {
     for (; depth > 0; --depth) {
       std::string_view name;
       switch (opens(open_[depth - 1], &name)) {
@@ -223,13 +313,13 @@ class LogicalLine {
         case Opens::header:  // a default is none of the values that its parameter may have here
           return false;
         case Opens::call:
-          return through_call(name);
+          return through_call(name, sum);
         case Opens::group:
           if (asked_in(open_[depth - 1])) return false;
           break;
       }
     }
-    return true;
+    return bound(sum ? found_.sums : found_.ones);
   }
 
   // `if dim in (0, 1)`
@@ -241,23 +331,22 @@ class LogicalLine {
 
   std::string_view text_;
   Lines lines_;
-  const std::vector<std::string>& functions_;
-  const Own& own_;
+  const Addition& asked_;
   bool roots_;  // a root may be drawn
-  const Names& ones_;
-  Names& named_;
+  Found& found_;
   std::vector<size_t> open_;
 };
 
 }  // namespace
 
-bool adds_one(std::string_view text, const std::vector<std::string>& functions, const Own& own) {
+bool adds_one(std::string_view text, const Addition& asked) {
   const Lines lines(text);
-  Names ones, named;
+  Found found;
   const bool roots = text.find("sqrt") != std::string_view::npos ||
                      text.find("**") != std::string_view::npos ||
                      text.find("pow") != std::string_view::npos;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
+    found.more = false;
     for (size_t at = 0; at < text.size();) {
       while (at < text.size() && space(text[at])) ++at;
       if (at == text.size()) break;
@@ -265,13 +354,13 @@ bool adds_one(std::string_view text, const std::vector<std::string>& functions, 
       size_t next = lines.logical_line(at, &code_end);
       if (next == std::string_view::npos) return true;
       std::string_view line = text.substr(at, code_end - at);
-      bool may = !ones.empty() || line.find('1') != std::string_view::npos ||
+      bool may = !found.ones.empty() || !found.sums.empty() ||
+                 line.find('1') != std::string_view::npos ||
                  line.find("True") != std::string_view::npos;
-      if (may && LogicalLine(line, functions, own, roots, ones, named).adds_one()) return true;
+      if (may && LogicalLine(line, asked, roots, found).adds_one()) return true;
       at = next;
     }
-    if (named.size() == ones.size()) return false;
-    ones = named;
+    if (!found.more) return false;
   }
   return true;
 }

@@ -9,10 +9,16 @@
 
 namespace refit::python {
 
-// `text` begins with a logical line. `functions`: the last components of the functions and methods
-// by which the sum and the product can be written; `own`: whether a name without a dot may be that
-// of a function of this file. What cannot be made out counts.
-bool adds_one(std::string_view text, const std::vector<std::string>& functions,
-              const std::function<bool(std::string_view name)>& own);
+// By what the sum and the product can be written.
+struct Addition {
+  std::vector<std::string> functions;  // last components of functions and methods that take a sum
+  std::vector<std::string> adders;     // of those that take the number
+  // Whether a name may be that of a function of this file, or of a method of the object, that adds
+  // what it is given to something (false) or multiplies by it (true).
+  std::function<bool(std::string_view name, bool method, bool sum)> own;
+};
+
+// `text` begins with a logical line. What cannot be made out counts.
+bool adds_one(std::string_view text, const Addition& asked);
 
 }  // namespace refit::python

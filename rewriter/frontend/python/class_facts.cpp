@@ -155,22 +155,33 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
 }
 
 // `block.norm = …`: an object whose class is not shown gets an attribute of that name.
-bool ClassFacts::stored_by_others(std::string_view attribute) const {
-  std::string dotted = "." + std::string(attribute);
-  for (size_t at = source_.find(dotted); at != std::string_view::npos;
-       at = source_.find(dotted, at + 1)) {
-    size_t after = source_.find_first_not_of(" \t", at + dotted.size());
-    if (after == std::string_view::npos || source_[after] != '=' ||
-        (after + 1 < source_.size() && source_[after + 1] == '=')) {
-      continue;
-    }
-    if (at < 4 || source_.substr(at - 4, 4) != "self" ||
-        (at > 4 && (isalnum(static_cast<unsigned char>(source_[at - 5])) ||
-                    source_[at - 5] == '_' || source_[at - 5] == '.'))) {
-      return true;
+bool ClassFacts::stored_by_others(std::string_view attribute) {
+  if (!others_) others_ = stores_of_others();
+  return others_->contains(attribute);
+}
+
+std::unordered_set<std::string_view> ClassFacts::stores_of_others() const {
+  std::unordered_set<std::string_view> out;
+  auto name_byte = [](char c) {
+    return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
+  for (size_t at = source_.find('='); at != std::string_view::npos;
+       at = source_.find('=', at + 1)) {
+    if (at + 1 < source_.size() && source_[at + 1] == '=') continue;
+    size_t end = at;
+    while (end > 0 && (source_[end - 1] == ' ' || source_[end - 1] == '\t')) --end;
+    size_t begin = end;
+    while (begin > 0 && name_byte(source_[begin - 1])) --begin;
+    if (begin == end || begin == 0 || source_[begin - 1] != '.') continue;
+    const size_t dot = begin - 1;
+    if (dot < 4 || source_.substr(dot - 4, 4) != "self" ||
+        (dot > 4 && (isalnum(static_cast<unsigned char>(source_[dot - 5])) ||
+                     source_[dot - 5] == '_' || source_[dot - 5] == '.'))) {
+      out.insert(source_.substr(begin, end - begin));
     }
   }
-  return false;
+  return out;
 }
 
 // The class and those of this file that it inherits from or that inherit from it, by name.
@@ -214,9 +225,10 @@ void ClassFacts::find_families() {
 }
 
 ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::string_view attribute) {
-  auto [at, fresh] = answers_.emplace(std::pair{class_name, std::string(attribute)}, Answer{});
-  Answer& out = at->second;
-  if (!fresh) return out;
+  auto& answers = answers_[class_name];
+  auto known = answers.find(attribute);
+  if (known != answers.end()) return known->second;
+  Answer& out = answers[std::string(attribute)];
   if (!classes_.contains(class_name)) return out;
   bool others = false;
   for (const std::string& name : kin_of(class_name)) {

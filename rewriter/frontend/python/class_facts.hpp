@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "rewriter/catalogue/catalogue.hpp"
@@ -86,7 +87,8 @@ class ClassFacts {
   const std::vector<std::string>& kin_of(const std::string& class_name);
   void find_families();
   Answer& answer(const std::string& class_name, std::string_view attribute);
-  bool stored_by_others(std::string_view attribute) const;
+  bool stored_by_others(std::string_view attribute);
+  std::unordered_set<std::string_view> stores_of_others() const;
   const Locals& locals_of(TSNode function);
   std::optional<std::string> meaning(TSNode at, std::string_view dotted);
   const Operation* layer(TSNode call);
@@ -97,6 +99,7 @@ class ClassFacts {
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }
 
   std::string_view source_;
+  std::optional<std::unordered_set<std::string_view>> others_;  // that the text stores
   const Catalogue& catalogue_;
   Resolve resolve_;
   ResolveImport resolve_import_;
@@ -105,7 +108,7 @@ class ClassFacts {
   // Those that inherit from one another, by the name of each, and how many classes were known.
   std::map<std::string_view, std::shared_ptr<const std::vector<std::string>>> families_;
   size_t families_of_ = 0;
-  std::map<std::pair<std::string, std::string>, Answer> answers_;
+  std::map<std::string, std::map<std::string, Answer, std::less<>>> answers_;  // by class
   std::map<uint32_t, Locals> locals_;  // by where a function begins
 };
 

@@ -58,7 +58,7 @@ std::string_view binary_operation(std::string_view token) {
 std::optional<std::vector<std::string>> operator_spellings(std::string_view operation) {
   if (operation == "operator.neg")
     return std::vector<std::string>{std::string(Literals::kNegation)};
-  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>"};
+  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>", "@"};
   for (std::string_view token : kTelling) {
     if (binary_operation(token) == operation) return std::vector<std::string>{std::string(token)};
   }
@@ -266,8 +266,17 @@ ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
 }
 
 ValueId FunctionLowering::number(TSNode node) {
+  constexpr size_t kShort = 18;  // digits, which fit any integer of a literal
+  const std::string_view written = text(node);
+  if (written.size() <= kShort &&
+      std::ranges::all_of(written, [](char c) { return c >= '0' && c <= '9'; })) {
+    Literal l;
+    l.kind = Literal::Kind::integer;
+    for (char c : written) l.integer = 10 * l.integer + (c - '0');
+    return literal_value(std::move(l), node);
+  }
   std::string digits;
-  for (char c : text(node)) {
+  for (char c : written) {
     if (c != '_') digits += c;
   }
   auto parsed = parse_literal(digits);

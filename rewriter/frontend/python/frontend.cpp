@@ -56,9 +56,16 @@ std::string with_holes(std::string_view code) {
   return out;
 }
 
-constexpr std::string_view kPatternImports =
-    "import torch\nimport math\nimport einops\nimport mindiesd\nimport operator\nimport refit\n"
-    "import torch.nn.functional as F\nfrom torch import nn\n";
+// What a pattern may name: an import binds a name.
+constexpr std::pair<std::string_view, std::string_view> kPatternImports[] = {
+    {"torch", "import torch\n"},
+    {"math", "import math\n"},
+    {"einops", "import einops\n"},
+    {"mindiesd", "import mindiesd\n"},
+    {"operator", "import operator\n"},
+    {"refit", "import refit\n"},
+    {"F", "import torch.nn.functional as F\n"},
+    {"nn", "from torch import nn\n"}};
 
 }  // namespace
 
@@ -132,7 +139,10 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
 }
 
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
-  std::string text(kPatternImports);
+  std::string text;
+  for (const auto& [name, statement] : kPatternImports) {
+    if (code.find(name) != std::string_view::npos) text += statement;
+  }
   text += "def refit_pattern():\n";
   std::string body = with_holes(code);
   size_t at = 0;

@@ -39,9 +39,7 @@ uint32_t FunctionLowering::name_id(std::string_view name) {
 void FunctionLowering::run(TSNode definition) {
   TSNode body = field(definition, "body");
   collect_locals(body, unit_.text(), *scope_);
-  Module inner = index_module(body, unit_.text(), unit_.names.name, unit_.names.package);
-  scope_->names = std::move(inner.names);
-  find_own_libraries(scope_->names, unit_.module, context_);
+  scope_->body = body;
   auto function = open(definition, StatementKind::other);
   for (TSNode node : children_of(field(definition, "parameters"))) parameter(node);
   current_ = kNone;

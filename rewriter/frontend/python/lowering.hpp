@@ -119,6 +119,7 @@ class FunctionLowering {
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   size_t reads_of(std::string_view name);  // in this function's text
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
+  const Names& names_of(Scope& scope) const;
   void parameter(TSNode node);
   // The class that an annotation names, alone or beside None.
   std::optional<std::string> declared_class(TSNode annotation);

@@ -44,13 +44,26 @@ struct Reading {
   uint32_t scanner = 0;  // number of the scanner's state
 };
 
+// What one parse leaves to the next: where it kept things.
+struct Buffers {
+  std::vector<StackNode> stack;
+  std::vector<RuleTree> trees;
+  std::vector<uint32_t> children;
+};
+
 class Parser {
  public:
-  Parser(std::string_view text, Folded folded)
+  Parser(std::string_view text, Folded folded, Buffers& buffers)
       : language_(*tree_sitter_python()),
         table_(table()),
         text_(text),
-        tokens_(text, folded, table_) {
+        tokens_(text, folded, table_),
+        stack_(buffers.stack),
+        trees_(buffers.trees),
+        children_(buffers.children) {
+    stack_.clear();
+    trees_.clear();
+    children_.clear();
     stack_.push_back({{kNothing, kNothing}, 0, 0, 1});
     trees_.reserve(text.size() / 3 + 16);
     children_.reserve(text.size() / 3 + 16);
@@ -525,9 +538,9 @@ class Parser {
   const Table& table_;
   std::string_view text_;
   Tokens tokens_;
-  std::vector<StackNode> stack_;
-  std::vector<RuleTree> trees_;
-  std::vector<uint32_t> children_;
+  std::vector<StackNode>& stack_;
+  std::vector<RuleTree>& trees_;
+  std::vector<uint32_t>& children_;
   std::vector<Reading> readings_;
   std::map<std::pair<uint32_t, uint32_t>, Link> more_;  // by place and number, from 1 on
   uint32_t lowest_fork_ = kNothing;                     // place that has more than one way
@@ -545,7 +558,10 @@ class Parser {
 }  // namespace
 
 std::optional<std::vector<NodeData>> parse_clean(std::string_view text, Folded folded) {
-  Parser parser(text, folded);
+  constexpr size_t kKept = size_t{1} << 18;  // bytes of a text whose buffers may stay
+  thread_local Buffers kept;
+  Buffers own;
+  Parser parser(text, folded, text.size() > kKept ? own : kept);
   if (!parser.run()) return std::nullopt;
   return parser.nodes();
 }

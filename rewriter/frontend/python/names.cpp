@@ -91,11 +91,21 @@ std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& mod
       });
 }
 
+const Names& FunctionLowering::names_of(Scope& scope) const {
+  if (!scope.names) {
+    Module inner = index_module(scope.body, unit_.text(), unit_.names.name, unit_.names.package);
+    scope.names = std::move(inner.names);
+    find_own_libraries(*scope.names, unit_.module, context_);
+  }
+  return *scope.names;
+}
+
 std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, std::string* why) {
   for (auto s = scope_->parent; s; s = s->parent) {
     if (!s->locals.contains(name)) continue;
-    auto found = s->names.bindings.find(name);
-    if (found == s->names.bindings.end()) return std::nullopt;
+    const Names& names = names_of(*s);
+    auto found = names.bindings.find(name);
+    if (found == names.bindings.end()) return std::nullopt;
     for (const Binding& b : found->second) {
       if (b.kind != Binding::Kind::import) return std::nullopt;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@ struct Scope {
   std::set<std::string, std::less<>> captured;   // locals that an inner function reads
   std::set<std::string, std::less<>> rebound;    // locals that an inner function binds
   bool reads_all = false;                        // calls locals(), eval, …: any local may be read
-  Names names;  // what binds the locals, where it is an import or definition
+  TSNode body{};
+  // What binds the locals, where it is an import or definition: read off the body when asked for.
+  std::optional<Names> names{};
 };
 
 // Fills locals, globals and nonlocals from a function's body (parameters are the caller's to add).

@@ -37,9 +37,13 @@ bool is_keyword(std::string_view word) {
   return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
 }
 
-// Whether a word can be a name of code: names do not stand side by side as those of prose do.
+bool quotes(char c) { return c == '"' || c == '\''; }
+
+// Whether a word can be a name of code: names do not stand side by side as those of prose do, nor
+// beside a quote.
 bool in_code(std::string_view text, size_t at, size_t size) {
   size_t next = at + size;
+  if ((at > 0 && quotes(text[at - 1])) || (next < text.size() && quotes(text[next]))) return false;
   while (next < text.size() && blank(text[next])) ++next;
   std::string_view after = first_word(text.substr(next));
   if (!after.empty() && !is_keyword(after)) return false;
@@ -49,6 +53,17 @@ bool in_code(std::string_view text, size_t at, size_t size) {
   while (begin > 0 && name_char(text[begin - 1])) --begin;
   if (begin < end && !is_keyword(text.substr(begin, end - begin))) return false;
   return !in_comment(text, at);
+}
+
+// Whether a name is an attribute of the object that a method belongs to, and so no module's. What
+// an inner function calls so is named in the report.
+bool of_self(std::string_view text, size_t at) {
+  constexpr std::string_view kSelf = "self.";
+  if (at < kSelf.size() || text.substr(at - kSelf.size(), kSelf.size()) != kSelf) return false;
+  if (at > kSelf.size() && name_char(text[at - kSelf.size() - 1])) return false;
+  size_t first = text.find("def ");
+  return text.find("lambda") == std::string_view::npos && first != std::string_view::npos &&
+         text.find("def ", first + 1) == std::string_view::npos;
 }
 
 // Whether a name without a dot is called that Python itself has a function of. Where a file gives
@@ -201,6 +216,25 @@ bool has_left_operand(std::string_view text, size_t at) {
   return std::string_view("(,{:").find(text[before - 1]) == std::string_view::npos;
 }
 
+// Whether an `@` may be a product and no decorator's: that stands first in its line, and what
+// follows it is another decorator or a definition. Between brackets, where neither can stand, it is
+// a product.
+bool multiplies(std::string_view text, size_t at) {
+  if (in_comment(text, at)) return false;
+  size_t line = at;
+  while (line > 0 && blank(text[line - 1])) --line;
+  if (line > 0 && text[line - 1] != '\n' && text[line - 1] != '\r') return true;
+  const Lines lines(text);
+  size_t code_end = 0;
+  size_t next = lines.logical_line(at, &code_end);
+  while (next < text.size() && (space(text[next]) || text[next] == '#')) {
+    next = text[next] == '#' ? lines.next_line(next) : next + 1;
+  }
+  if (next >= text.size()) return true;
+  std::string_view word = first_word(text.substr(next));
+  return text[next] != '@' && word != "def" && word != "async" && word != "class";
+}
+
 // The number that follows, as it is written; empty where it is none.
 std::string_view number_at(std::string_view text, size_t at) {
   while (at < text.size() && blank(text[at])) ++at;
@@ -224,6 +258,10 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
       if (k.parameter == 1 && k.literal != nullptr && comparable(*k.literal)) right = *k.literal;
     }
     for (std::string& text : *texts) {
+      if (text == "@") {
+        out.push_back({std::move(text), "product", multiplies});
+        continue;
+      }
       if (text != "**" && text != "//") {
         out.push_back({std::move(text)});
         continue;
@@ -267,8 +305,8 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
     bool method = !operation.methods.empty();
     out.push_back(
         {std::move(text), condition, [wanted, size, method](std::string_view in, size_t at) {
-           return in_code(in, at, size) && !calls_builtin(in, at, size) &&
-                  may_pass(in, at + size, wanted, method);
+           return in_code(in, at, size) && (method || !of_self(in, at)) &&
+                  !calls_builtin(in, at, size) && may_pass(in, at + size, wanted, method);
          }});
   }
   return out;

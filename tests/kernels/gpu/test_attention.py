@@ -255,6 +255,7 @@ def test_nothing_is_written_outside_the_result(kernel, dtype):
     assert (around == 7.0).all()
 
 
+@pytest.mark.usefixtures("much_memory")
 @pytest.mark.parametrize("kernel, dtype", KERNELS[1:3])
 def test_strides_beyond_32_bits(kernel, dtype):
     far = 2**31 + 64

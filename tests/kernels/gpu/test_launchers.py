@@ -276,6 +276,23 @@ def test_norm_then_rotary(form, interleaved, width, dtype, span):
             check(result, *rotated(y, matrix, interleaved))
 
 
+@pytest.mark.parametrize("form,interleaved", FORMS)
+@pytest.mark.parametrize("heads", ((32, 8), (28, 4), (40, 8), (24, 2), (7, 3), (2, 16)))
+def test_norm_then_rotary_of_fewer_heads_of_key(form, interleaved, heads):
+    """A part of each block is query and a part key, where that leaves few threads idle."""
+    for width in (64, 128):
+        q, k = (normal(2, 37, n, width, dtype=torch.bfloat16) for n in heads)
+        table, matrix = tables(form, (37, 1), width, torch.float32)
+        weights = [normal(width, dtype=torch.bfloat16) for _ in heads]
+        results = launchers.rotary(
+            (q, k), (poisoned(q), poisoned(k)), *table, interleaved=interleaved, norm="row",
+            weights=weights,
+        )  # fmt: skip
+        for x, result, weight in zip((q, k), results, weights, strict=True):
+            y = normalised(x, "rms", 1e-6) * weight.double()
+            check(result, *rotated(y, matrix, interleaved))
+
+
 @pytest.mark.parametrize("heads,width", ((24, 128), (40, 128), (12, 64), (16, 1024)))
 def test_norm_over_heads_then_rotary_as_wan(heads, width):
     x = normal(1, 300, heads, width, dtype=torch.bfloat16)
@@ -458,11 +475,7 @@ def test_gated_halves_in_either_order():
 # --- more than 2^31 ----------------------------------------------------------------------------------
 
 
-def enough_memory(gibibytes):
-    return torch.cuda.mem_get_info()[0] > gibibytes * 2**30 if torch.cuda.is_available() else False
-
-
-@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+@pytest.mark.usefixtures("much_memory")
 def test_more_than_two_to_the_31_elements():
     rows = 2**24 + 3
     x = torch.empty(rows, 128, dtype=torch.bfloat16, device="cuda").normal_()
@@ -483,7 +496,7 @@ def test_more_than_two_to_the_31_elements():
     check(out[ends], activated(x[ends], "gelu"))
 
 
-@pytest.mark.skipif(not enough_memory(60), reason="needs 60 GiB of device memory")
+@pytest.mark.usefixtures("much_memory")
 def test_more_rows_than_31_bits_count():
     rows = 2**31 + 5
     x = torch.empty(rows, 2, dtype=torch.bfloat16, device="cuda").normal_()

@@ -99,6 +99,100 @@ def test_gated_block(width, dtype, form):
     check(result, y + second.double(), y.abs() + second.double().abs(), extra)
 
 
+# Beside rows of half precision: by lanes, by warps of up to 512 threads, and what is left to others.
+WIDE_WIDTHS = (40, 72, 128, 256, 392, 512, 520, 1152, 1536, 2432, 3072, 5120, 6144, 8192, 8200)
+
+
+def spread(x):
+    """Rows that are compared where there are many: the ends and some between."""
+    rows = torch.randint(0, x.shape[-2], (512,), device="cuda")
+    return torch.cat((torch.arange(64, device="cuda"), rows, torch.arange(-64, 0, device="cuda")))
+
+
+@pytest.mark.parametrize("width", WIDE_WIDTHS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_float32_beside_halves(width, dtype):
+    """As models have it that keep norms and modulation in float32."""
+    rows = rows_for(width)
+    x = moved(2 * rows + 6, width, dtype).view(2, rows + 3, width)[:, :rows]
+    weight, bias = normal(width), normal(width)
+    y, extra = normalised(x, "layer", 1e-5), rounding_of_mean(x, 1e-5)
+    product = y * weight.double()
+    result = launchers.fused_norm(x, poisoned(x), weight=weight, bias=bias)
+    size = product.abs() + bias.double().abs()
+    check(result, product + bias.double(), size, extra * weight.double().abs())
+    scale, shift = normal(2, 1, width), normal(2, 1, width)
+    factor = 1 + scale.double()
+    result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
+    size = (y * factor).abs() + shift.double().abs()
+    check(result, y * factor + shift.double(), size, extra * factor.abs())
+    x = normal(rows, width, dtype=dtype)
+    expected = normalised(x, "rms", 1e-6)
+    check(launchers.rms_norm(x, poisoned(x), weight), expected * weight.double())
+    rounded = launchers.rms_norm(x, poisoned(x), weight, normalized=dtype, product=torch.float32)
+    step = expected.float().to(dtype)
+    # The float32 norm may round the other way once in a while.
+    assert (rounded != (step.float() * weight).to(dtype)).float().mean() < 1e-3
+
+
+def check_block(x, form):
+    """The gated block with float32 for gate and modulators or weights, on the rows of `spread`."""
+    width, at = x.shape[-1], spread(x)
+    branch = torch.randn_like(x)
+    gate = None if form == "no gate" else normal(x.shape[0], 1, width)
+    own = (width,) if form == "weight" else (x.shape[0], 1, width)
+    first, second = normal(*own), normal(*own)
+    names = ("weight", "bias") if form == "weight" else ("scale", "shift")
+    total, result = poisoned(x), poisoned(x)
+    launchers.fused_norm(
+        x, result, branch=branch, gate=gate, sum=total, **dict(zip(names, (first, second), strict=True))
+    )
+    assert (total != 123).any(-1).all() and (result != 123).any(-1).all()
+    product = branch[:, at].double() * (1.0 if gate is None else gate.double())
+    expected_sum = x[:, at].double() + product
+    check(total[:, at], expected_sum, x[:, at].double().abs() + product.abs())
+    factor = first.double() + (0.0 if form == "weight" else 1.0)
+    y = normalised(expected_sum, "layer", 1e-5) * factor
+    extra = rounding_of_mean(expected_sum, 1e-5) * factor.abs()
+    check(result[:, at], y + second.double(), y.abs() + second.double().abs(), extra)
+
+
+@pytest.mark.parametrize("width", WIDE_WIDTHS)
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("form", ("gate", "no gate", "weight"))
+def test_gated_block_with_float32(width, dtype, form):
+    rows = rows_for(width) + 500
+    check_block(moved(2 * rows + 6, width, dtype).view(2, rows + 3, width)[:, :rows], form)
+
+
+@pytest.mark.parametrize("width", (1536, 3072, 4096, 5120))
+def test_many_rows_with_float32(width):
+    """So many that norm_kernel takes them."""
+    rows = 129_000_000 // width
+    x = moved(rows, width, torch.bfloat16)
+    at, weight = spread(x), normal(width)
+    scale, shift = normal(width), normal(width)
+    result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
+    assert (result != 123).any(-1).all()
+    y = normalised(x[at], "layer", 1e-5) * (1 + scale.double())
+    size = y.abs() + shift.double().abs()
+    extra = rounding_of_mean(x[at], 1e-5) * (1 + scale.double()).abs()
+    check(result[at], y + shift.double(), size, extra)
+    result = launchers.rms_norm(x, poisoned(x), weight)
+    assert (result != 123).any(-1).all()
+    check(result[at], normalised(x[at], "rms", 1e-6) * weight.double())
+    for form in ("gate", "no gate", "weight"):
+        check_block(x[None, : 34_000_000 // width], form)
+
+
+@pytest.mark.parametrize("width", (10240, 12288, 13824, 16384))
+@pytest.mark.parametrize("rows", (31, 2111))
+def test_long_rows(width, rows):
+    """A thread holds four or eight packed vectors of them."""
+    x, weight = normal(rows, width, dtype=torch.bfloat16), normal(width, dtype=torch.bfloat16)
+    check(launchers.rms_norm(x, poisoned(x), weight), normalised(x, "rms", 1e-6) * weight.double())
+
+
 @pytest.mark.parametrize("width", (64, 72, 96, 512, 1152, 3072))
 def test_nan_and_infinity_stay_in_their_row(width):
     x = normal(rows_for(width), width, dtype=torch.bfloat16)

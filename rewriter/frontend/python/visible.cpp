@@ -1,0 +1,377 @@
+// See visible.hpp. What a definition may see at most decides nearly always; only what passes that
+// is asked for more.
+#include "rewriter/frontend/python/visible.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "rewriter/frontend/python/addend.hpp"
+
+namespace refit::python {
+
+bool may_be_seen(const OutlinedDefinition& d, bool own_member) {
+  if (d.is_class) return false;
+  if (!own_member) return d.owner == SIZE_MAX;
+  return d.owner != SIZE_MAX && d.name.starts_with("_") && !d.name.starts_with("__");
+}
+
+Visible::Visible(std::string_view text, const Outline& outline, const Focus& focus,
+                 const ResolveName& resolve)
+    : text_(text),
+      outline_(outline),
+      focus_(focus),
+      resolve_(resolve),
+      mentioned_(text, outline),
+      places_(outline.definitions.size()),
+      assumed_(focus.literals->untold()),
+      only_shown_(focus.literals->none()),
+      parts_(outline.definitions.size()) {
+  for (size_t n = 0; focus.shown != nullptr && n < focus.shown->size(); ++n) {
+    only_shown_.set((*focus.shown)[n].literal);
+  }
+  assumed_ |= only_shown_;
+  meant_.assign(2 * mentioned_.names(), SIZE_MAX);
+  for (size_t name = 0; name < meant_.size(); ++name) {
+    each_meant(name / 2, name % 2 != 0,
+               [&](size_t d) { meant_[name] = meant_[name] == SIZE_MAX ? d : kSeveral; });
+  }
+}
+
+bool Visible::wanted(size_t i) {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  const ByteRange where{d.header, d.end};
+  const size_t group = group_of(i);
+  if (!focus_.wanted(where, groups_[group].bare)) return false;
+  if (focus_.wanted(where, seen(group))) return true;
+  LiteralBits most = seen(group);
+  most |= only_shown_;
+  if (focus_.shown == nullptr || !focus_.wanted(where, most)) return false;
+  add_shown(group);
+  return focus_.wanted(where, seen(group));
+}
+
+bool Visible::outside_wanted() {
+  const auto size = static_cast<uint32_t>(text_.size());
+  const ByteRange where{0, size};
+  std::vector<ByteRange> parts;
+  uint32_t at = 0;
+  for (const OutlinedDefinition& d : outline_.definitions) {
+    if (d.is_class || d.begin < at) continue;
+    parts.push_back({at, d.body});
+    at = d.end;
+  }
+  parts.push_back({at, size});
+  Places places;
+  for (ByteRange part : parts) {
+    const Places more = focus_.literals->bare_places(text_, part.begin, part.end);
+    places.insert(places.end(), more.begin(), more.end());
+  }
+  LiteralBits out = assumed_;
+  for (Literals::Place place : places) out.set(place.id);
+  if (!focus_.wanted(where, out)) return false;
+  out = focus_.literals->none();
+  for (ByteRange part : parts) add_seen(part.begin, part.end, places, out);
+  if (focus_.wanted(where, out)) return true;
+  for (size_t n = 0; focus_.shown != nullptr && n < focus_.shown->size(); ++n) {
+    for (ByteRange part : parts) {
+      if (!shows(n, part.begin, part.end)) continue;
+      out.set((*focus_.shown)[n].literal);
+      break;
+    }
+  }
+  return focus_.shown != nullptr && focus_.wanted(where, out);
+}
+
+bool Visible::changed(size_t i) const {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  // In order and apart: the first that does not end before it is the one to ask.
+  auto at = std::lower_bound(focus_.changed.begin(), focus_.changed.end(), d.begin,
+                             [](ByteRange range, uint32_t begin) { return range.end < begin; });
+  return at != focus_.changed.end() && at->begin <= d.end;
+}
+
+std::string_view Visible::text(size_t i) const {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  return text_.substr(d.begin, d.end - d.begin);
+}
+
+const Mentioned::Part& Visible::part(size_t i) {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  if (!parts_[i]) parts_[i] = mentioned_.in(d.begin, d.end);
+  return *parts_[i];
+}
+
+const Visible::Places& Visible::places(size_t i) {
+  const OutlinedDefinition& d = outline_.definitions[i];
+  if (!places_[i]) places_[i] = focus_.literals->bare_places(text_, d.begin, d.end);
+  return *places_[i];
+}
+
+// From what was changed back to those that name it, and to those that name these.
+std::vector<bool> Visible::see_change() {
+  const auto& definitions = outline_.definitions;
+  if (focus_.changed.empty()) return {};
+  std::vector<std::vector<size_t>> naming(2 * mentioned_.names());
+  std::vector<bool> out(definitions.size(), false), passed(naming.size(), false);
+  std::vector<size_t> work;
+  auto take = [&](size_t i) {
+    if (!out[i]) work.push_back(i);
+    out[i] = true;
+  };
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    if (definitions[i].is_class) continue;
+    for (const Mentioned::Name& n : names(i))
+      naming[2 * size_t{n.name} + (n.own ? 1 : 0)].push_back(i);
+    if (changed(i)) take(i);
+  }
+  while (!work.empty()) {
+    const OutlinedDefinition& d = definitions[work.back()];
+    work.pop_back();
+    for (const bool own : {false, true}) {
+      const size_t number = mentioned_.number(d.name);
+      if (number == SIZE_MAX || !may_be_seen(d, own)) continue;
+      const size_t name = 2 * number + (own ? 1 : 0);
+      if (passed[name]) continue;
+      passed[name] = true;
+      for (size_t i : naming[name]) take(i);
+    }
+  }
+  return out;
+}
+
+// What stands in a part of the text, remarks apart.
+void Visible::add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const {
+  auto remark = std::lower_bound(outline_.remarks.begin(), outline_.remarks.end(), begin,
+                                 [](ByteRange r, uint32_t at) { return r.begin < at; });
+  for (uint32_t at = begin; at < end; ++remark) {
+    const bool last = remark == outline_.remarks.end() || remark->begin >= end;
+    const uint32_t stop = last ? end : remark->begin;
+    if (stop > at) focus_.literals->add_seen(text_, at, stop, places, out);
+    if (last) break;
+    at = remark->end;
+  }
+}
+
+void Visible::add_alias(size_t alias, LiteralBits& out) {
+  if (alias >= aliases_.size()) aliases_.resize(alias + 1);
+  std::optional<LiteralBits>& bits = aliases_[alias];
+  if (!bits) {
+    bits = focus_.literals->none();
+    for (std::string_view meaning : mentioned_.meanings(alias)) {
+      *bits |= focus_.literals->scan(meaning);
+    }
+  }
+  out |= *bits;
+}
+
+// A group and those that it sees, those first that see none of the others.
+std::vector<size_t> Visible::reached(size_t group) const {
+  std::vector<size_t> out{group}, work{group};
+  std::unordered_set<size_t> met{group};
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    for (size_t next : groups_[at].next) {
+      if (!met.insert(next).second) continue;
+      out.push_back(next);
+      work.push_back(next);
+    }
+  }
+  std::sort(out.begin(), out.end());  // a group is closed after those that it sees
+  return out;
+}
+
+const LiteralBits& Visible::seen(size_t group) {
+  if (groups_[group].seen) return *groups_[group].seen;
+  for (size_t g : reached(group)) {
+    if (groups_[g].seen) continue;
+    LiteralBits out = focus_.literals->none();
+    for (size_t i : groups_[g].members) {
+      const OutlinedDefinition& d = outline_.definitions[i];
+      add_seen(d.begin, d.end, places(i), out);
+      for (uint32_t alias : part(i).aliases) add_alias(alias, out);
+    }
+    for (size_t next : groups_[g].next) out |= *groups_[next].seen;
+    groups_[g].seen = std::move(out);
+  }
+  return *groups_[group].seen;
+}
+
+void Visible::add_shown(size_t group) {
+  for (size_t g : reached(group)) {
+    Group& here = groups_[g];
+    if (here.shown) continue;
+    here.shown = true;
+    for (size_t n = 0; n < focus_.shown->size(); ++n) {
+      const uint32_t literal = (*focus_.shown)[n].literal;
+      const bool shown = std::any_of(here.members.begin(), here.members.end(), [&](size_t i) {
+        return shows(n, outline_.definitions[i].begin, outline_.definitions[i].end);
+      });
+      if (shown) here.seen->set(literal);
+    }
+    for (size_t next : here.next) *here.seen |= *groups_[next].seen;
+  }
+}
+
+bool Visible::shows(size_t n, uint32_t begin, uint32_t end) {
+  const Shown& shown = (*focus_.shown)[n];
+  std::string_view part = text_.substr(begin, end - begin);
+  if (shown.what == Shown::What::addition) {
+    static constexpr std::string_view kSums[] = {"+", "add"};
+    static constexpr std::string_view kProducts[] = {"*", "mul", "/", "+", "add"};
+    return adds_one(part,
+                    {shown.names, shown.adders, [&](std::string_view name, bool method, bool sum) {
+                       if (!method && !may_be_own(name)) return false;
+                       return defines(part, name) || (sum ? may_compute(name, method, kProducts)
+                                                          : may_compute(name, method, kSums));
+                     }});
+  }
+  if (made_.empty()) made_.resize(focus_.shown->size());
+  if (!made_[n]) made_[n].emplace(text_, outline_, shown.names, resolve_);
+  return made_[n]->read_in(part);
+}
+
+// Whether a text has a function of its own of that name.
+bool Visible::defines(std::string_view part, std::string_view name) {
+  return part.find("def " + std::string(name)) != std::string_view::npos;
+}
+
+// Whether what a function of the file is given may reach one of these signs, in itself or in what
+// it names; what is not known to the outline may do anything.
+template <size_t n>
+bool Visible::may_compute(std::string_view name, bool method, const std::string_view (&signs)[n]) {
+  const size_t number = mentioned_.number(name);
+  if (number == SIZE_MAX) return true;
+  std::vector<size_t> work;
+  each_meant(number, method, [&](size_t d) { work.push_back(d); });
+  if (work.empty()) return true;
+  std::unordered_set<size_t> met(work.begin(), work.end());
+  while (!work.empty()) {
+    const size_t d = work.back();
+    work.pop_back();
+    std::string_view body = text(d);
+    for (std::string_view sign : signs) {
+      if (body.find(sign) != std::string_view::npos) return true;
+    }
+    for (const Mentioned::Name& other : names(d)) {
+      each_meant(other.name, other.own, [&](size_t next) {
+        if (met.insert(next).second) work.push_back(next);
+      });
+    }
+  }
+  return false;
+}
+
+// Whether a name may be that of a function which a call can be seen through to.
+bool Visible::may_be_own(std::string_view name) const {
+  const Module& module = outline_.module;
+  auto found = module.names.bindings.find(name);
+  if (found == module.names.bindings.end()) {
+    std::string last = "." + std::string(name);
+    auto imported =
+        std::find_if(module.inner_imports.begin(), module.inner_imports.end(),
+                     [&](const std::string& qualified) { return qualified.ends_with(last); });
+    if (imported != module.inner_imports.end()) return imported->starts_with(module.name + ".");
+    static constexpr std::string_view kNoTensor[] = {
+        "abs",     "all",     "any",   "bool",       "dict",  "enumerate", "float",
+        "getattr", "hasattr", "int",   "isinstance", "len",   "list",      "max",
+        "min",     "next",    "print", "range",      "round", "set",       "setattr",
+        "sorted",  "str",     "sum",   "super",      "tuple", "type",      "zip"};
+    return std::find(std::begin(kNoTensor), std::end(kNoTensor), name) == std::end(kNoTensor);
+  }
+  return std::any_of(found->second.begin(), found->second.end(), [&](const Binding& b) {
+    if (b.kind == Binding::Kind::import) return b.qualified.starts_with(module.name + ".");
+    return b.kind != Binding::Kind::class_;
+  });
+}
+
+// Nodes are definitions and, behind them, names: twice each, see may_be_seen.
+template <typename Visit>
+void Visible::each_successor(size_t node, Visit visit) {
+  const size_t count = outline_.definitions.size();
+  if (node >= count) {
+    each_meant((node - count) / 2, (node - count) % 2 != 0, visit);
+    return;
+  }
+  size_t last = SIZE_MAX;
+  for (const Mentioned::Name& n : names(node)) {
+    const size_t name = 2 * size_t{n.name} + (n.own ? 1 : 0);
+    if (name == last) continue;
+    last = name;
+    // A name that may mean several stands between those that mention and those that are meant.
+    if (meant_[name] != SIZE_MAX) visit(meant_[name] == kSeveral ? count + name : meant_[name]);
+  }
+}
+
+// Tarjan's strongly connected components with a stack of its own: each definition is walked once,
+// whoever asks.
+size_t Visible::group_of(size_t start) {
+  const size_t nodes = outline_.definitions.size() + 2 * mentioned_.names();
+  if (group_.empty()) {
+    group_.assign(nodes, SIZE_MAX);
+    number_.assign(nodes, 0);
+    lowest_.assign(nodes, 0);
+  }
+  if (group_[start] != SIZE_MAX) return group_[start];
+  struct Step {
+    size_t node;
+    std::vector<size_t> successors;
+    size_t next = 0;
+  };
+  std::vector<Step> path;
+  std::vector<size_t> open;
+  auto enter = [&](size_t node) {
+    number_[node] = lowest_[node] = ++numbered_;
+    open.push_back(node);
+    path.push_back({node, {}, 0});
+    each_successor(node, [&](size_t next) { path.back().successors.push_back(next); });
+  };
+  enter(start);
+  while (!path.empty()) {
+    Step& step = path.back();
+    if (step.next < step.successors.size()) {
+      const size_t next = step.successors[step.next++];
+      if (number_[next] == 0) {
+        enter(next);
+      } else if (group_[next] == SIZE_MAX) {
+        lowest_[step.node] = std::min(lowest_[step.node], number_[next]);
+      }
+      continue;
+    }
+    const size_t node = step.node;
+    path.pop_back();
+    if (!path.empty()) {
+      size_t& above = lowest_[path.back().node];
+      above = std::min(above, lowest_[node]);
+    }
+    if (lowest_[node] == number_[node]) close(node, open);
+  }
+  return group_[start];
+}
+
+void Visible::close(size_t node, std::vector<size_t>& open) {
+  const size_t count = outline_.definitions.size(), number = groups_.size();
+  auto first = std::find(open.rbegin(), open.rend(), node).base() - 1;
+  std::vector<size_t> members(first, open.end());
+  open.erase(first, open.end());
+  Group group;
+  group.bare = assumed_;
+  for (size_t member : members) group_[member] = number;
+  for (size_t member : members) {
+    if (member < count) {
+      group.members.push_back(member);
+      for (Literals::Place place : places(member)) group.bare.set(place.id);
+      for (uint32_t alias : part(member).aliases) add_alias(alias, group.bare);
+    }
+    each_successor(member, [&](size_t next) {
+      if (group_[next] == number) return;
+      group.bare |= groups_[group_[next]].bare;
+      group.next.push_back(group_[next]);
+    });
+  }
+  std::sort(group.next.begin(), group.next.end());
+  group.next.erase(std::unique(group.next.begin(), group.next.end()), group.next.end());
+  groups_.push_back(std::move(group));
+}
+
+}  // namespace refit::python
