@@ -32,8 +32,9 @@ class KeyTable {
   };
   void add(Entry entry) { entries_.push_back(entry); }
   void build() {
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return slot(a.key) < slot(b.key); });
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(slot(a.key), a.id) < std::pair(slot(b.key), b.id);
+    });
     for (const Entry& e : entries_) {
       filter_[slot(e.key) / 64] |= uint64_t{1} << (slot(e.key) % 64);
       ++begin_[slot(e.key) / kTogether + 1];
