@@ -5,6 +5,7 @@
 #include <map>
 
 #include "rewriter/match/facts.hpp"
+#include "rewriter/match/rank_parts.hpp"
 
 namespace refit {
 
@@ -105,7 +106,14 @@ bool scalar(const Where&, const SiteView& site, const Argument& a) {
 }
 
 bool one_size(const Where&, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && has_one_size(*site.graph, a.value);
+  if (a.value == graph::kNone) return false;
+  if (has_one_size(*site.graph, a.value)) return true;
+  const graph::Value& v = (*site.graph)[a.value];
+  if (!is_shape(*site.graph, a.value)) return false;
+  // All the sizes of what has one axis.
+  const graph::ValueId whole = v.operands[0];
+  const bool attribute = (*site.graph)[whole].kind == graph::Kind::attribute;
+  return rank_of(*site.graph, whole) == 1 || (attribute && site.attribute(whole).one_axis);
 }
 
 bool not_sequence(const Where&, const SiteView& site, const Argument& a) {

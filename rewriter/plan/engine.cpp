@@ -324,8 +324,9 @@ void Run::plan(size_t i, const std::string& bytes) {
   if (!changes.empty()) realise(i, std::move(unit), changes, changing, bytes);
   for (PlannedSite& site : plan.sites) {
     site.finding.file = name;
-    if (site.rewritten && site.definition) {
-      state.definitions.push_back(
+    if (site.rewritten) {
+      auto& list = site.definition ? state.definitions : state.rewritten_in;
+      list.push_back(
           {site.function, {fmt::format("{}:{}", name, site.finding.line), site.finding.rule}});
     }
     state.findings.push_back(std::move(site.finding));

@@ -162,10 +162,12 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
   const Value& callee = g_[g_[id].operands[0]];
   std::string why;
   if (callee.kind == Kind::attribute) {
+    ValueId first = callee.operands[0];  // `torch` of `torch.nn.functional.gelu`
+    while (g_[first].kind == Kind::attribute) first = g_[first].operands[0];
     Kind base = g_[callee.operands[0]].kind;
     if (base == Kind::parameter || base == Kind::op || base == Kind::call) return;
-    const std::string& known = g_[callee.operands[0]].literal.text;
-    why = base == Kind::unknown && !known.empty()
+    const std::string& known = g_[first].literal.text;
+    why = g_[first].kind == Kind::unknown && !known.empty()
               ? known
               : "what stands before the dot is not shown to be a module";
   } else if (callee.kind == Kind::unknown && !callee.literal.text.empty()) {

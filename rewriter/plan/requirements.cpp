@@ -34,6 +34,12 @@ bool takes(const Value& v, const Graph& graph, const std::string& hole) {
          });
 }
 
+bool has_starred(const Graph& graph, const Value& sequence) {
+  return std::any_of(sequence.operands.begin(), sequence.operands.end(), [&](ValueId item) {
+    return item != kNone && graph[item].kind == Kind::starred;
+  });
+}
+
 // Whether two operations agree in the literals that both show.
 bool may_be_same(const Graph& a, ValueId x, const Graph& b, ValueId y) {
   std::vector<std::pair<ValueId, ValueId>> work{{x, y}};
@@ -49,7 +55,11 @@ bool may_be_same(const Graph& a, ValueId x, const Graph& b, ValueId y) {
     bool sequences = (v.kind == Kind::tuple || v.kind == Kind::list) &&
                      (w.kind == Kind::tuple || w.kind == Kind::list);
     bool top = p == x && q == y && !v.op->commutative;
-    if ((!sequences && !top) || v.operands.size() != w.operands.size()) continue;
+    if (!sequences && !top) continue;
+    if (v.operands.size() != w.operands.size()) {
+      if (sequences && !has_starred(a, v) && !has_starred(b, w)) return false;
+      continue;
+    }
     for (size_t i = 0; i < v.operands.size(); ++i) {
       if (v.operands[i] != kNone && w.operands[i] != kNone) {
         work.emplace_back(v.operands[i], w.operands[i]);

@@ -48,7 +48,9 @@ struct FileState {
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
-      definitions;                    // qualified -> (FILE:LINE, rule)
+      definitions;  // qualified -> (FILE:LINE, rule)
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
+      rewritten_in;                   // the same of functions that hold a rewritten site
   std::vector<std::string> migrated;  // functions that call the runtime already
   std::vector<std::pair<std::string, std::string>>
       gives;  // function -> what it returns the call of

@@ -185,6 +185,15 @@ void Run::through() {
                                             f.file, f.line, f.code, f.message));
     }
   }
+  auto subject = [&](const std::string& rule) {
+    auto found = std::find_if(compiled_.rules.begin(), compiled_.rules.end(),
+                              [&](const CompiledRule& r) { return r.rule->id == rule; });
+    return found == compiled_.rules.end() ? std::string() : found->rule->subject;
+  };
+  Definitions inside;  // functions that compute what they are asked for by the runtime, and more
+  for (const FileState& state : states_) {
+    for (const auto& [qualified, where] : state.rewritten_in) inside.emplace(qualified, where);
+  }
   for (FileState& state : states_) {
     for (CallSite& call : state.calls) {
       auto found = definitions.find(call.callee);
@@ -196,6 +205,13 @@ void Run::through() {
         if (migrated.contains(call.callee)) continue;
         if (call.rule.empty()) name_anchor(call);
         if (call.rule.empty()) continue;
+        auto part = inside.find(call.callee);
+        if (part != inside.end() && subject(part->second.second) == subject(call.rule)) {
+          call.finding.through = part->second.first;
+          call.finding.rule = part->second.second;
+          state.findings.push_back(call.finding);
+          continue;
+        }
         call.finding.rule = call.rule;
         call.finding.outcome = Outcome::refused;
         call.finding.code = call.code;

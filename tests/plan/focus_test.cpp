@@ -137,6 +137,12 @@ TEST(Focus, AsksForArguments) {
     passed_over += looked_into(*rules, head + row.body, row.site).parsed == 0;
   }
   EXPECT_GE(passed_over, 3U);  // the more spellings the rules know, the fewer
+  // Neighbours are (-1, 2), and neither (2, -1) nor (-1, 1, 2).
+  const std::string joined = "return torch.cat((y[..., 0] * c, y[..., 0] * s), dim=-1)\n";
+  EXPECT_EQ(
+      looked_into(*rules, head + "y = x.view(x.shape[0], 2, -1)\n    " + joined, false).parsed, 0U);
+  EXPECT_EQ(
+      looked_into(*rules, head + "y = x.view(x.shape[0], -1, 2)\n    " + joined, false).parsed, 1U);
 }
 
 // Attention by hand is two products around a softmax: a decorator's sign is none.
@@ -227,6 +233,12 @@ TEST(Focus, AsksForLayersAndSums) {
            "        return x[:, n:] if n > 2 else x\n",
        false, false},
       {norm + call + "x = self.other(x)\n        return x / (x.mean() + 1e-5)\n", false, false},
+      {norm + call + "n = list(int(k) for k in x)[-1] + 1\n        return self.other(x, n)\n",
+       false, false},
+      {norm + call + "return self.other([x] * (1 + len(x)))\n", false, false},
+      {norm + call +
+           "x = self.other(x, **x.all)\n        return x if (len(x) + 1) / 2 > 1 else x\n",
+       false, false},
       {norm + call + "shape = [1] * len(x)\n        return self.other(x).view(shape)\n", false,
        false},
       {norm + call + "x.scale = 1 + scale\n        x[0] += 1\n        return self.other(x)\n",

@@ -88,7 +88,5 @@ def first_read_in_a_comprehension(q, k, v, shift):
 
 def over_many_lines(q, k, v):
     """As a formatter lays it out."""
-    a, b, c = (q.view(2, 5, 3, 8),
-            k.view(2, 5, 3, 8),
-            v.view(2, 5, 3, 8))
+    a, b, c = q.view(2, 5, 3, 8), k.view(2, 5, 3, 8), v.view(2, 5, 3, 8)
     return mindiesd.attention_forward(a, b, c)

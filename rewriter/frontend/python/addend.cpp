@@ -115,9 +115,9 @@ class LogicalLine {
     return at == 0 ? '\0' : text_[at - 1];
   }
 
-  // What becomes of a value that the statement itself has, without brackets around it: where it
-  // gets names these are looked for in turn. False where no name can have it.
-  bool bound(Names& names) {
+  // What becomes of a value that the statement itself has, `bare` without brackets around it: where
+  // it gets names these are looked for in turn. False where no name can have it.
+  bool bound(Names& names, bool bare) {
     std::string_view word = first_word(text_);
     for (std::string_view header : {"if", "elif", "while", "assert"}) {
       if (word != header) continue;
@@ -127,7 +127,8 @@ class LogicalLine {
           std::all_of(text_.begin() + static_cast<ptrdiff_t>(colon) + 1, text_.end(), space);
       return !(alone || word == "assert") || text_.find(":=") != std::string_view::npos;
     }
-    if (text_.find("lambda") != std::string_view::npos || says_for()) return true;
+    if (text_.find("lambda") != std::string_view::npos) return true;
+    if (bare ? word == "for" || word == "async" : says_for()) return true;
     size_t equals = lines_.find_outside(0, text_.size(), '=');
     if (equals == std::string_view::npos || equals == 0) return true;
     if (equals + 1 < text_.size() && text_[equals + 1] == '=') return true;
@@ -220,7 +221,7 @@ class LogicalLine {
       size_t sign = before(begin) - 1;
       char first = sign == 0 ? '\0' : text_[sign - 1];
       if (std::string_view("=!<>").find(first) != std::string_view::npos) return false;
-      return open_.empty() ? bound(found_.ones) : handed_on(open_.size(), false);
+      return open_.empty() ? bound(found_.ones, true) : handed_on(open_.size(), false);
     }
     return std::string_view("(,[{:").find(left) != std::string_view::npos &&
            handed_on(open_.size(), false);
@@ -272,7 +273,7 @@ class LogicalLine {
   // A sum that ends at `end` with so many brackets open around it: a factor, or what may become
   // one.
   bool sum(size_t end, size_t depth) {
-    if (depth == 0) return bound(found_.sums);
+    if (depth == 0) return bound(found_.sums, open_.empty());
     size_t bracket = open_[depth - 1];
     std::string_view name;
     switch (opens(bracket, &name)) {
@@ -290,7 +291,7 @@ class LogicalLine {
     std::string_view rest = text_.substr(after(close + 1));
     char left = sign_before(bracket);
     std::string_view head = text_.substr(0, before(bracket));
-    if (left == '*') return !head.ends_with("**");
+    if (left == '*') return !head.ends_with("**") && !repeats(head);
     if (left == '/') return roots_ && !head.ends_with("//");
     for (std::string_view other : {"//", "%", "<", ">", "==", "!=", "-", "+"}) {
       if (rest.starts_with(other)) return false;
@@ -301,6 +302,20 @@ class LogicalLine {
       return false;
     }
     return sum(close + 1, depth - 1);
+  }
+
+  // `[x] * (n + 1)`: whether what ends in a sign of a product is a list with entries written out.
+  bool repeats(std::string_view head) const {
+    head = trimmed(head.substr(0, head.size() - 1));
+    if (!head.ends_with(']')) return false;
+    for (size_t at = head.size(); at-- > 0;) {
+      if (head[at] != '[' || lines_.find_outside(at + 1, head.size(), ']') != head.size() - 1) {
+        continue;
+      }
+      std::string_view name;
+      return opens(at, &name) == Opens::group;
+    }
+    return false;
   }
 
   // A number or a sum that gets a name, or goes to a function that may add it to something or
@@ -319,7 +334,7 @@ class LogicalLine {
           break;
       }
     }
-    return bound(sum ? found_.sums : found_.ones);
+    return bound(sum ? found_.sums : found_.ones, open_.empty());
   }
 
   // `if dim in (0, 1)`
@@ -337,14 +352,29 @@ class LogicalLine {
   std::vector<size_t> open_;
 };
 
+// Whether a `**` may be a power and not what stands before the name of a dictionary.
+bool has_power(std::string_view text) {
+  for (size_t at = text.find("**"); at != std::string_view::npos; at = text.find("**", at + 2)) {
+    size_t before = at;
+    while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
+    if (before == 0 || std::string_view("(,{:").find(text[before - 1]) == std::string_view::npos) {
+      return true;
+    }
+    size_t line = text.find_last_of("\r\n", before - 1);
+    line = line == std::string_view::npos ? 0 : line + 1;
+    // What stands before it is in a comment.
+    if (text.substr(line, before - line).find('#') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool adds_one(std::string_view text, const Addition& asked) {
   const Lines lines(text);
   Found found;
   const bool roots = text.find("sqrt") != std::string_view::npos ||
-                     text.find("**") != std::string_view::npos ||
-                     text.find("pow") != std::string_view::npos;
+                     text.find("pow") != std::string_view::npos || has_power(text);
   for (int round = 0; round < kRounds; ++round) {
     found.more = false;
     for (size_t at = 0; at < text.size();) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rewriter/frontend/python/indentation.hpp"
+#include "rewriter/frontend/python/beyond_grammar.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 
@@ -240,6 +240,7 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   out.text = unit.classes->text(owner, v.text);
   if (project_.stored_outside(v.text)) return out;
   out.number = unit.classes->number(owner, v.text);
+  out.one_axis = unit.classes->one_axis(owner, v.text);
   out.over_last_axis =
       unit.classes->over_last_axis(owner, v.text) &&
       std::ranges::none_of(unit.classes->instances(owner, v.text), [&](const Operation* op) {
@@ -477,6 +478,14 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
     size_t at = errors.front().begin;
     size_t from = at > 30 ? at - 30 : 0;
     return fmt::format("the new text does not parse near `{}`", after.substr(from, 60));
+  }
+  size_t argument = misplaced_argument(tree.root(), after);
+  if (argument != std::string_view::npos) {
+    std::string_view old = before.source().text();
+    if (misplaced_argument(Tree(old).root(), old) == std::string_view::npos) {
+      return fmt::format("the new text has an argument that Python refuses at `{}`",
+                         after.substr(argument, 60));
+    }
   }
   return badly_indented(before, after);
 }

@@ -126,7 +126,7 @@ class Realiser {
           out_.dead.insert(g_[id].statement);
           return {};
         case NamesItself::turns:
-          return take_out_turns(node);
+          return take_out_turns(unit_, node, out_.edits);
       }
     }
     bool chain = std::all_of(steps.begin(), steps.end(), [](const auto& step) {
@@ -147,25 +147,6 @@ class Realiser {
       if (!done) return done;
     }
     return {};
-  }
-
-  // `a, b = (x for x in (q, k))` is `a, b = q, k`, and so is `map(lambda x: x, (q, k))`.
-  Expected<void> take_out_turns(TSNode body) {
-    const Unrolled turns = *unrolled_around(body, text_);
-    const ByteRange all = range_of(turns.node);
-    const bool written = !turns.items.empty();
-    const ByteRange kept{ts_node_start_byte(written ? turns.items.front() : turns.over),
-                         ts_node_end_byte(written ? turns.items.back() : turns.over)};
-    if (!comments_in(unit_, {all.begin, kept.begin}).empty() ||
-        !comments_in(unit_, {kept.end, all.end}).empty()) {
-      return failure("a comment stands inside the text around it that would go; move it out");
-    }
-    // Lines that the brackets around them held together.
-    size_t code_end = 0;
-    std::string_view text = text_.substr(kept.begin, kept.size());
-    const bool apart = Lines(text).logical_line(0, &code_end) != text.size();
-    auto done = out_.edits.add({{all.begin, kept.begin}, apart ? "(" : ""});
-    return done ? out_.edits.add({{kept.end, all.end}, apart ? ")" : ""}) : done;
   }
 
   // Takes the end off a chain of methods; comments on its lines get lines of their own.
@@ -455,7 +436,17 @@ class Realiser {
       if (!done) return done;
       i = j + 1;
     }
-    done = add_arguments(list, slots);
+    std::vector<std::string> added;  // by name where one before it has its name
+    for (size_t i = 0; i < change_.arguments.size(); ++i) {
+      const NewArgument& a = change_.arguments[i];
+      if (!a.kept.empty()) continue;
+      bool by_name = (keywords_only || i != kept_so_far) && target != nullptr;
+      bool bare = a.keyword.empty() && by_name && i < target->parameters.size();
+      added.push_back(named(bare ? target->parameters[i].name : a.keyword, a.text));
+      keywords_only = keywords_only || bare || !a.keyword.empty();
+      ++kept_so_far;
+    }
+    done = add_arguments(list, slots, added);
     if (!done) return done;
     for (const Edit& edit : realigned(text_, list, wider(text_, call, callee_))) {
       EditSet one;
@@ -475,14 +466,13 @@ class Realiser {
       arguments.push_back(named(slot.name, edited(range_of(value))));
       out_.copied.push_back(range_of(value));
     }
-    for (const NewArgument& a : change_.arguments) {
-      if (a.kept.empty()) arguments.push_back(named(a.keyword, a.text));
-    }
+    arguments.insert(arguments.end(), added.begin(), added.end());
     return write(root.range, "", arguments);
   }
 
   // Arguments that the source has not: behind the last that stays, in its style.
-  Expected<void> add_arguments(TSNode list, const std::vector<Slot>& slots) {
+  Expected<void> add_arguments(TSNode list, const std::vector<Slot>& slots,
+                               const std::vector<std::string>& added) {
     std::string extra;
     TSNode last{};
     for (const Slot& slot : slots) {
@@ -498,9 +488,7 @@ class Realiser {
       const int shift = below ? wider(text_, ts_node_parent(list), callee_) : 0;
       indent.resize(static_cast<size_t>(std::max(0, static_cast<int>(indent.size()) + shift)), ' ');
     }
-    for (const NewArgument& a : change_.arguments) {
-      if (!a.kept.empty()) continue;
-      std::string text = named(a.keyword, a.text);
+    for (const std::string& text : added) {
       if (!present(last)) {
         extra += (extra.empty() ? "" : ", ") + text;
       } else if (own_line) {

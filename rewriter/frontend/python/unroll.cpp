@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/text_edit.hpp"
 
 namespace refit::python {
 
@@ -262,6 +264,43 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   all.kind = Kind::tuple;
   all.operands = std::move(parts);
   return add(std::move(all), node);
+}
+
+Expected<void> take_out_turns(const PythonUnit& unit, TSNode body, EditSet& edits) {
+  const std::string_view text = unit.text();
+  const Unrolled turns = *unrolled_around(body, text);
+  const ByteRange all = range_of(turns.node);
+  const bool written = !turns.items.empty();
+  const ByteRange kept{ts_node_start_byte(written ? turns.items.front() : turns.over),
+                       ts_node_end_byte(written ? turns.items.back() : turns.over)};
+  if (!comments_in(unit, {all.begin, kept.begin}).empty() ||
+      !comments_in(unit, {kept.end, all.end}).empty()) {
+    return failure("a comment stands inside the text around it that would go; move it out");
+  }
+  // Lines that the brackets around them held together.
+  size_t code_end = 0;
+  const std::string_view inner = text.substr(kept.begin, kept.size());
+  bool apart = Lines(inner).logical_line(0, &code_end) != inner.size();
+  if (apart && written && comments_in(unit, kept).empty()) {
+    EditSet joined;
+    bool short_parts = true;
+    size_t width = all.begin - line_of(text, all.begin).begin;
+    for (size_t i = 0; i < turns.items.size(); ++i) {
+      const ByteRange part = range_of(turns.items[i]);
+      short_parts = short_parts && one_line(text, part.begin, part.end);
+      width += part.size() + 2;
+      if (i == 0) continue;
+      auto done = joined.add({{ts_node_end_byte(turns.items[i - 1]), part.begin}, ", "});
+      if (!done) return done;
+    }
+    if (short_parts && width <= line_limit(text) && !edits.conflicts(joined)) {
+      auto done = edits.add_all(joined);
+      if (!done) return done;
+      apart = false;
+    }
+  }
+  auto done = edits.add({{all.begin, kept.begin}, apart ? "(" : ""});
+  return done ? edits.add({{kept.end, all.end}, apart ? ")" : ""}) : done;
 }
 
 }  // namespace refit::python

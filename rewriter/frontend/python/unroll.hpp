@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rewriter/frontend/python/unit.hpp"
+#include "rewriter/text/edit.hpp"
 
 namespace refit::python {
 
@@ -39,5 +40,10 @@ enum class NamesItself {
 // What is left of the assignment in which `node` stands once only its part `kept` remains. Parts of
 // `x, y = x, y` are counted in `parts`, one call a part.
 NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, UnpackedParts* parts);
+
+// `a, b = (x for x in (q, k))` is `a, b = q, k`, and so is `map(lambda x: x, (q, k))`: the edits
+// that leave what is gone through, on one line where that is as wide as the file's own. Fails where
+// a comment would be lost.
+Expected<void> take_out_turns(const PythonUnit& unit, TSNode body, EditSet& edits);
 
 }  // namespace refit::python

@@ -1,6 +1,8 @@
-// See indentation.hpp: the indentation stack of Python's own tokenizer.
-#include "rewriter/frontend/python/indentation.hpp"
+// See beyond_grammar.hpp: the indentation stack of Python's own tokenizer, and the order that its
+// compiler asks of arguments.
+#include "rewriter/frontend/python/beyond_grammar.hpp"
 
+#include <set>
 #include <vector>
 
 #include "rewriter/frontend/python/lines.hpp"
@@ -30,6 +32,25 @@ size_t unexpected_indentation(std::string_view text) {
       if (indent != open.back()) return begin;
     }
     header = code.back() == ':';
+  }
+  return std::string_view::npos;
+}
+
+size_t misplaced_argument(TSNode root, std::string_view text) {
+  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
+    if (!at->named || type_of(TSNode(at)) != "argument_list") continue;
+    std::set<std::string_view> names;
+    bool spread = false;
+    for (TSNode argument : children_of(TSNode(at))) {
+      const std::string_view type = type_of(argument);
+      const bool by_name = type == "keyword_argument";
+      const bool wrong = by_name ? !names.insert(text_of(text, field(argument, "name"))).second
+                         : type == "list_splat"
+                             ? spread
+                             : type != "dictionary_splat" && (spread || !names.empty());
+      if (wrong) return ts_node_start_byte(argument);
+      spread = spread || type == "dictionary_splat";
+    }
   }
   return std::string_view::npos;
 }

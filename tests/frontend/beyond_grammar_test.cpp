@@ -1,5 +1,5 @@
-// Indentation as Python's tokenizer takes it, and a frontend that refuses a new text without it.
-#include "rewriter/frontend/python/indentation.hpp"
+// What Python refuses and the grammar takes, and that a new text may not have it.
+#include "rewriter/frontend/python/beyond_grammar.hpp"
 
 #include <gtest/gtest.h>
 
@@ -63,6 +63,43 @@ TEST(IndentedText, IsAskedOfWhatReplacesOne) {
   const Lowered odd("def f(a):\n  b = a\n    \n  if a:\n    c = 1\n      d = 2\n  return b\n");
   EXPECT_FALSE(
       odd.frontend.verify(*odd.unit, "def f(a):\n  if a:\n    c = 1\n      d = 2\n").has_value());
+}
+
+class Arguments : public testing::TestWithParam<Row> {};
+
+TEST_P(Arguments, AsPythonTakesThem) {
+  const std::string_view text = GetParam().text, wrong = GetParam().wrong;
+  const python::Tree tree(text);
+  const size_t at = python::misplaced_argument(tree.root(), text);
+  EXPECT_EQ(
+      wrong.empty() ? std::string_view() : text.substr(std::min(at, text.size()), wrong.size()),
+      wrong);
+  EXPECT_EQ(at == std::string_view::npos, wrong.empty());
+}
+
+const Row kArguments[] = {
+    {"none", "f()\n", ""},
+    {"by_name_last", "f(a, b, c=d, e=g)\n", ""},
+    {"by_position_last", "f(a=1, b2)\n", "b2"},
+    {"spread_list", "f(a=1, *b)\n", ""},
+    {"spread", "f(*a, b, c=d, **e, g=h)\n", ""},
+    {"behind_a_spread", "f(**a, b2)\n", "b2"},
+    {"list_behind_a_spread", "f(**a, *b)\n", "*b"},
+    {"twice", "f(a=1, b=2, a=3)\n", "a=3"},
+    {"in_an_argument", "f(g(a=1, b2), c)\n", "b2"},
+    {"in_a_function", "class A(B, metaclass=C):\n  def f(self):\n    return g(a=1, b2)\n", "b2"},
+    {"generator", "f(a for a in b)\n", ""},
+    {"comment", "f(a=1,  # b\n  c=2)\n", ""},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, Arguments, testing::ValuesIn(kArguments), RowName());
+
+TEST(ArgumentsOfText, AreAskedOfWhatReplacesOnes) {
+  const Lowered right("def f(a):\n  return g(a)\n");
+  const auto said = right.frontend.verify(*right.unit, "def f(a):\n  return g(b=1, a2)\n");
+  ASSERT_TRUE(said.has_value());
+  EXPECT_NE(said->find("`a2)"), std::string::npos) << *said;
+  const Lowered odd("def f(a):\n  return g(b=1, a)\n");
+  EXPECT_FALSE(odd.frontend.verify(*odd.unit, "def f(a):\n  return g(b=1, a)\n").has_value());
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// What Python refuses and the grammar takes: a line that is further in than its block, an argument
+// by position behind one by name. Entry points: unexpected_indentation, misplaced_argument.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "rewriter/frontend/python/syntax.hpp"
+
+namespace refit::python {
+
+// Where the first line begins whose indentation no block has; npos where there is none, or where
+// brackets or strings are not closed.
+size_t unexpected_indentation(std::string_view text);
+
+// Where the first argument stands that Python takes for no argument: one by position behind one by
+// name or behind `**`, `*` behind `**`, a name given twice. npos where there is none.
+size_t misplaced_argument(TSNode root, std::string_view text);
+
+}  // namespace refit::python
