@@ -39,9 +39,29 @@ inline float gelu(float x) {
   return x * (x < 0.0F ? tail : 1.0F - tail);
 }
 
-// gelu to 2e-5 of itself, for results that keep eight bits: the same form with shorter polynomials,
-// fitted over |x| <= 14.5 and, for 2^r, |r| <= 1 / 2. The coefficients of f carry 2^-64 and the
-// power of two 2^64, so that only the result can be subnormal.
+// For results that keep eight bits: 2^(x + 64) for -151 <= x <= 0 to 2e-6 of itself, fitted over
+// |r| <= 1 / 2. The factor leaves subnormal numbers to what is multiplied with it.
+inline float short_power(float x) {
+  constexpr float kRound = 0x1.8p23F;  // adding it rounds to the nearest integer
+  const float shifted = x + kRound;
+  const float r = x - (shifted - kRound);
+  float p = 0.00957010179F;
+  p = p * r + 0.0559178603F;
+  p = p * r + 0.240247448F;
+  p = p * r + 0.693121815F;
+  p = p * r + 0.999999261F;
+  return p * float_of_bits((bits_of_float(shifted) - bits_of_float(kRound) + (127U + 64U)) << 23);
+}
+
+// x sigmoid(v) for a v that is NaN where x is.
+inline float short_times_sigmoid(float x, float v) {
+  const float size = float_of_bits(bits_of_float(v) & 0x7fffffffU);
+  const float e = short_power((size < 104.0F ? size : 104.0F) * -1.44269504088896341F) * 0x1p-64F;
+  return x * ((v < 0.0F ? e : 1.0F) / (1.0F + e));
+}
+
+// gelu to 2e-5 of itself: the form of normal_tail with a shorter polynomial, fitted over
+// |x| <= 14.5. Its coefficients carry 2^-64.
 inline float short_gelu(float x) {
   constexpr float kSmall = 0x1p-64F;
   const float t = 1.0F / (1.0F + 0.31F * float_of_bits(bits_of_float(x) & 0x7fffffffU));
@@ -53,17 +73,7 @@ inline float short_gelu(float x) {
   f = f * t + 0.123860704F * kSmall;
   const float square = x * x;
   const float power = (square < 208.0F ? square : 208.0F) * -0.721347520444482F;  // log2(e) / 2
-  constexpr float kRound = 0x1.8p23F;  // adding it rounds to the nearest integer
-  const float shifted = power + kRound;
-  const float r = power - (shifted - kRound);
-  float p = 0.00957010179F;
-  p = p * r + 0.0559178603F;
-  p = p * r + 0.240247448F;
-  p = p * r + 0.693121815F;
-  p = p * r + 0.999999261F;
-  const float scale =
-      float_of_bits((bits_of_float(shifted) - bits_of_float(kRound) + (127U + 64U)) << 23);
-  const float tail = p * scale * (f * t);
+  const float tail = short_power(power) * (f * t);
   return x * (x < 0.0F ? tail : 1.0F - tail);  // a NaN by the product
 }
 
@@ -73,10 +83,11 @@ inline uint16_t short_bf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-inline float gelu_tanh(float x) {
-  constexpr float kTwice = 1.59576912160573F;  // 2 sqrt(2 / pi): (1 + tanh(u)) / 2 = sigmoid(2 u)
-  return times_sigmoid(x, kTwice * (x + 0.044715F * x * x * x));
+// (1 + tanh(u)) / 2 = sigmoid(2 u), here of u = sqrt(2 / pi) (x + 0.044715 x^3).
+inline float twice_tanh_argument(float x) {
+  return 1.59576912160573F * (x + 0.044715F * x * x * x);
 }
+inline float gelu_tanh(float x) { return times_sigmoid(x, twice_tanh_argument(x)); }
 
 // tanh(log(1 + e^x)) = (w - 1) / (w + 1) with w = (1 + e^x)^2, written with e^-|x|.
 inline float mish(float x) {
@@ -93,10 +104,29 @@ void apply(float* to, const float* from, int64_t count, Function function) {
   for (int64_t i = 0; i < count; ++i) to[i] = function(from[i]);
 }
 
-// Exact gelu of dense bfloat16, which is read and written where it lies.
-void gelu_of_bf16(uint16_t* to, const uint16_t* from, int64_t count) {
+// Dense bfloat16 is read and written where it lies.
+template <typename Function>
+void apply_bf16(uint16_t* to, const uint16_t* from, int64_t count, Function function) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = short_bf16(short_gelu(float_of_bf16(from[i])));
+  for (int64_t i = 0; i < count; ++i) to[i] = short_bf16(function(float_of_bf16(from[i])));
+}
+
+bool takes_bf16(Activation activation) {
+  return activation != Activation::kMish && activation != Activation::kRelu;
+}
+void activate_bf16(uint16_t* to, const uint16_t* from, int64_t count, Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return apply_bf16(to, from, count, [](float x) { return short_gelu(x); });
+    case Activation::kGeluTanh:
+      return apply_bf16(to, from, count,
+                        [](float x) { return short_times_sigmoid(x, twice_tanh_argument(x)); });
+    case Activation::kGeluFast:
+      return apply_bf16(to, from, count,
+                        [](float x) { return short_times_sigmoid(x, 1.702F * x); });
+    default:
+      return apply_bf16(to, from, count, [](float x) { return short_times_sigmoid(x, x); });
+  }
 }
 
 // `to` may be `from`.
@@ -123,8 +153,8 @@ LaunchStatus activation(const Activate& p) {
   const auto dense_bf16 = [](const RowOperand& operand) {
     return operand.type == DataType::kBFloat16 && operand.step == 1;
   };
-  const bool short_path = p.activation == Activation::kGelu && !p.has_gate && dense_bf16(p.input) &&
-                          dense_bf16(p.output);
+  const bool short_path =
+      takes_bf16(p.activation) && !p.has_gate && dense_bf16(p.input) && dense_bf16(p.output);
   const int64_t blocks = (p.width + kBlock - 1) / kBlock;
   const int64_t grain = max_of(1, 16384 / min_of(max_of(p.width, 1), kBlock));
   OutOfMemory memory;
@@ -141,8 +171,8 @@ LaunchStatus activation(const Activate& p) {
         return at(operand.data, operand.type, walk.offset(index) + first * operand.step);
       };
       if (short_path) {
-        gelu_of_bf16(static_cast<uint16_t*>(place(p.output, 2)),
-                     static_cast<const uint16_t*>(place(p.input, 0)), count);
+        activate_bf16(static_cast<uint16_t*>(place(p.output, 2)),
+                      static_cast<const uint16_t*>(place(p.input, 0)), count, p.activation);
         if (b % blocks == blocks - 1) walk.next();
         continue;
       }

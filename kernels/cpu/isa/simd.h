@@ -235,10 +235,10 @@ inline float decay(float x) {
   p = p * r + 1.0F / 6.0F;
   p = p * r + 0.5F;
   p = p * r * r + r + 1.0F;
-  const auto exponent = static_cast<std::int32_t>(bits_of_float(shifted) - bits_of_float(kRound));
-  const std::int32_t half = exponent >> 1;
-  return p * float_of_bits(static_cast<uint32_t>(half + 127) << 23) *
-         float_of_bits(static_cast<uint32_t>(exponent - half + 127) << 23);
+  // 2^64 times the power of two, which is no subnormal number; the last product may be one.
+  const float scale =
+      float_of_bits((bits_of_float(shifted) - bits_of_float(kRound) + (127U + 64U)) << 23);
+  return p * scale * 0x1p-64F;
 }
 
 // The row index in each leading dimension, and the element offset of every operand of a walk.

@@ -45,6 +45,7 @@ class Chooser {
   // helper's result is seen where it is called.
   void add_helpers(std::vector<bool>& wanted) {
     std::vector<size_t> work;
+    std::vector<bool> named(mentioned().names(), false);
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i]) work.push_back(i);
     }
@@ -52,7 +53,8 @@ class Chooser {
       const size_t i = work.back();
       work.pop_back();
       for (const Mentioned::Name& n : visible_.names(i)) {
-        if (n.own) continue;
+        if (n.own || named[n.name]) continue;
+        named[n.name] = true;
         visible_.each_meant(n.name, false, [&](size_t d) {
           if (wanted[d] || !may_give_one(d)) return;
           wanted[d] = true;

@@ -117,6 +117,12 @@ bool MadeAttributes::is_one(std::string_view qualified) const {
 
 bool MadeAttributes::may_be_one(std::string_view dotted) {
   if (is_one(dotted) || imported_inside()) return true;
+  auto [at, fresh] = told_.try_emplace(dotted, false);
+  if (fresh) at->second = means_one(dotted);
+  return at->second;
+}
+
+bool MadeAttributes::means_one(std::string_view dotted) const {
   std::string_view first = dotted.substr(0, dotted.find('.'));
   auto found = outline_.module.names.bindings.find(first);
   if (found == outline_.module.names.bindings.end()) return false;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -34,6 +35,7 @@ class MadeAttributes {
   // Whether a text calls what may be one of the classes.
   bool makes_one(std::string_view code);
   bool may_be_one(std::string_view dotted);
+  bool means_one(std::string_view dotted) const;
   bool imported_inside();
   bool is_one(std::string_view qualified) const;
 
@@ -44,6 +46,7 @@ class MadeAttributes {
   Lines lines_;
   std::unordered_set<std::string_view> names_;
   std::optional<bool> imported_inside_;
+  std::unordered_map<std::string_view, bool> told_;  // what means_one said
 };
 
 }  // namespace refit::python

@@ -164,15 +164,17 @@ void Visible::add_alias(size_t alias, LiteralBits& out) {
   out |= *bits;
 }
 
-// A group and those that it sees, those first that see none of the others.
-std::vector<size_t> Visible::reached(size_t group) const {
+// A group and those that it sees, short of what is `known` already and of what that sees; those
+// first that see none of the others.
+template <typename Known>
+std::vector<size_t> Visible::reached(size_t group, Known known) const {
   std::vector<size_t> out{group}, work{group};
   std::unordered_set<size_t> met{group};
   while (!work.empty()) {
     const size_t at = work.back();
     work.pop_back();
     for (size_t next : groups_[at].next) {
-      if (!met.insert(next).second) continue;
+      if (known(groups_[next]) || !met.insert(next).second) continue;
       out.push_back(next);
       work.push_back(next);
     }
@@ -183,8 +185,7 @@ std::vector<size_t> Visible::reached(size_t group) const {
 
 const LiteralBits& Visible::seen(size_t group) {
   if (groups_[group].seen) return *groups_[group].seen;
-  for (size_t g : reached(group)) {
-    if (groups_[g].seen) continue;
+  for (size_t g : reached(group, [](const Group& g) { return g.seen.has_value(); })) {
     LiteralBits out = focus_.literals->none();
     for (size_t i : groups_[g].members) {
       const OutlinedDefinition& d = outline_.definitions[i];
@@ -198,9 +199,9 @@ const LiteralBits& Visible::seen(size_t group) {
 }
 
 void Visible::add_shown(size_t group) {
-  for (size_t g : reached(group)) {
+  if (groups_[group].shown) return;
+  for (size_t g : reached(group, [](const Group& g) { return g.shown; })) {
     Group& here = groups_[g];
-    if (here.shown) continue;
     here.shown = true;
     for (size_t n = 0; n < focus_.shown->size(); ++n) {
       const uint32_t literal = (*focus_.shown)[n].literal;

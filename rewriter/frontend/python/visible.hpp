@@ -57,7 +57,8 @@ class Visible {
   const Places& places(size_t i);
   void add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const;
   void add_alias(size_t alias, LiteralBits& out);
-  std::vector<size_t> reached(size_t group) const;
+  template <typename Known>
+  std::vector<size_t> reached(size_t group, Known known) const;
   const LiteralBits& seen(size_t group);
   void add_shown(size_t group);
   bool shows(size_t n, uint32_t begin, uint32_t end);
