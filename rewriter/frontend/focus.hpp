@@ -15,6 +15,7 @@
 namespace refit {
 
 class EditSet;
+class Origins;
 class Unit;
 
 // A literal that no text holds: a function sees it where the front end finds that it may do this.
@@ -42,6 +43,8 @@ struct Focus {
   bool sparse = false;
   // The unit whose text became this one by edits.
   const Unit* before = nullptr;
+  // Where places of this text stood in that one.
+  const Origins* origins = nullptr;
   // With `before`: what those wrote. A function that sees nothing of it is what it was.
   std::vector<ByteRange> changed;
 };

@@ -213,7 +213,9 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
   auto source = Source::decode(input_.files[i].relative, bytes);
   if (!source) return nullptr;
   Focus focus = rules_focus(i);
+  const Origins origins(edits);
   focus.before = &unit;
+  focus.origins = &origins;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
   auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
   if (!again || *again == nullptr) return nullptr;

@@ -9,6 +9,7 @@
 #include "rewriter/frontend/python/beyond_grammar.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
+#include "rewriter/frontend/python/reuse.hpp"
 
 #include "rewriter/frontend/python/choose.hpp"
 
@@ -96,21 +97,18 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;
+  std::vector<Tree::Known> known;
   if (focus != nullptr) {
     if (auto outlined = outline(source.text(), module, package)) {
       choice = choose(source.text(), *outlined, *focus,
                       [this](const std::string& name) { return computes_as(name); });
       if (choice.nothing && focus->before == nullptr) return nullptr;
+      known = unchanged_bodies(source.text(), *outlined, *focus, choice.unseen);
     }
   }
-  auto parsed = [&] {
-    if (!choice.unseen.empty()) {
-      std::vector<ByteRange> bodies;
-      for (const Unseen& part : choice.unseen) bodies.push_back(part.body);
-      return Tree(source.text(), bodies);
-    }
-    return Tree(source.text());
-  }();
+  std::vector<ByteRange> folded;
+  for (const Unseen& part : choice.unseen) folded.push_back(part.body);
+  Tree parsed(source.text(), folded, known);
   auto unit =
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
   unit->module = std::move(module);

@@ -13,10 +13,11 @@ constexpr std::ptrdiff_t kWideIndentation = 32;  // of which each may be eight c
 
 // What the grammar's scanner can find, by the numbers that it and the grammar know them by, and how
 // it writes down the quotes of an open string.
-constexpr size_t kIndent = 1, kStringStart = 3, kStringContent = 4, kEscape = 5;
+constexpr size_t kNewline = 0, kIndent = 1, kDedent = 2, kStringStart = 3, kStringContent = 4,
+                 kEscape = 5, kCloseParen = 8, kCloseBracket = 9, kCloseBrace = 10;
 constexpr uint8_t kSingleQuote = 1, kDoubleQuote = 2, kFormat = 16, kTriple = 32;
 
-enum class Char : uint8_t { other, blank, letter, digit, mark };
+enum class Char : uint8_t { other, blank, line_end, letter, digit, mark };
 
 constexpr std::array<Char, 256> kChars = [] {
   std::array<Char, 256> out{};
@@ -25,6 +26,7 @@ constexpr std::array<Char, 256> kChars = [] {
   }
   for (const char c : std::string_view("0123456789")) out[static_cast<uint8_t>(c)] = Char::digit;
   out[' '] = out['\t'] = Char::blank;
+  out['\n'] = out['\r'] = out['\f'] = Char::line_end;
   for (const char c : Table::kMarks) out[static_cast<uint8_t>(c)] = Char::mark;
   return out;
 }();
@@ -52,26 +54,29 @@ void Table::read_lexer() {
     if (mode.lex_state != UINT16_MAX) states = std::max<uint32_t>(states, mode.lex_state + 1u);
     external_states = std::max<uint32_t>(external_states, mode.external_lex_state + 1u);
   }
-  // What the lexer takes a text for, of whose characters the first two are blanks and the last
-  // belongs to nothing.
-  const auto taken = [&](uint32_t state, std::string_view text) -> TSSymbol {
+  // What the lexer takes a text for, behind blanks, if it takes all but the last character.
+  const auto taken = [&](uint32_t state, std::string_view token) -> TSSymbol {
+    constexpr std::string_view kBlanks = " \t\n\r\f";
+    const std::string text = std::string(kBlanks) + std::string(token);
     Lexer lexer(text, Folded::no);
     lexer.start(text.data());
     if (!language_.lex_fn(&lexer, static_cast<TSStateId>(state))) return 0;
     lexer.finish();
-    const bool all = lexer.token_begin == text.data() + 2 && lexer.token_end + 1 == lexer.stop;
+    const bool all =
+        lexer.token_begin == text.data() + kBlanks.size() && lexer.token_end + 1 == lexer.stop;
     return all ? lexer.result_symbol : 0;
   };
   plain_.resize(states);
   for (uint32_t state = 0; state < states; ++state) {
     Plain& plain = plain_[state];
     const TSSymbol name = language_.keyword_capture_token;
-    const bool names = taken(state, " \tz ") == name && taken(state, " \t_Z9_ ") == name;
+    const bool names = taken(state, "z ") == name && taken(state, "_Z9_ ") == name;
     if (names) plain.name = name;
+    plain.comment = taken(state, "#\r# a(\n");
     for (const char mark : kMarks) {
-      const TSSymbol symbol = taken(state, std::string{' ', '\t', mark, ' '});
-      const bool same = taken(state, std::string{' ', '\t', mark, 'a'}) == symbol &&
-                        taken(state, std::string{' ', '\t', mark, '\n'}) == symbol;
+      const TSSymbol symbol = taken(state, std::string{mark, ' '});
+      const bool same = taken(state, std::string{mark, 'a'}) == symbol &&
+                        taken(state, std::string{mark, '\n'}) == symbol;
       if (same) plain.marks[static_cast<uint8_t>(mark)] = symbol;
     }
   }
@@ -88,12 +93,15 @@ void Table::read_lexer() {
     for (size_t b = 0; b < 128; ++b) keyword_begins_[a * 128 + b] = read(b) > 1;
   }
   sought_.resize(external_states);
+  sought_[0].bracketed = true;  // the scanner is not asked
   for (uint32_t state = 1; state < external_states; ++state) {
     const bool* valid =
         language_.external_scanner.states + size_t{language_.external_token_count} * state;
     sought_[state].in_string = valid[kStringContent] || valid[kEscape];
     sought_[state].content = valid[kStringContent] && !valid[kIndent];
     sought_[state].string_start = valid[kStringStart];
+    sought_[state].bracketed = (valid[kCloseParen] || valid[kCloseBracket] || valid[kCloseBrace]) &&
+                               !valid[kNewline] && !valid[kIndent] && !valid[kDedent];
   }
 }
 
@@ -142,7 +150,10 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, T
   if (sought.in_string) return false;
   const Table::Plain& known = table_.plain(mode.lex_state);
   const char* at = from;
-  while (at != lexer_.stop && char_of(*at) == Char::blank) ++at;
+  while (at != lexer_.stop &&
+         (char_of(*at) == Char::blank || (sought.bracketed && char_of(*at) == Char::line_end))) {
+    ++at;
+  }
   if (at == lexer_.stop) return false;
   const Char kind = char_of(*at);
   const char* end = at + 1;
@@ -170,6 +181,25 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, T
   token.begin = static_cast<uint32_t>(at - text_.data());
   token.end = static_cast<uint32_t>(end - text_.data());
   if (kind == Char::letter) note_keyword(state, token);
+  return true;
+}
+
+bool Tokens::comment(const TSLexerMode& mode, const char* from, Token& token) const {
+  const TSSymbol symbol = table_.plain(mode.lex_state).comment;
+  if (symbol == 0) return false;
+  const char* at = from;
+  while (at != lexer_.stop && (char_of(*at) == Char::blank || char_of(*at) == Char::line_end)) ++at;
+  if (at == lexer_.stop || *at != '#') return false;
+  const std::string_view rest(at, static_cast<size_t>(lexer_.stop - at));
+  const size_t size = rest.find('\n');
+  const std::string_view whole = rest.substr(0, size);
+  if (size == std::string_view::npos || whole.find('\0') != std::string_view::npos ||
+      whole.find(kFold) != std::string_view::npos) {
+    return false;
+  }
+  token.symbol = symbol;
+  token.begin = static_cast<uint32_t>(at - text_.data());
+  token.end = token.begin + static_cast<uint32_t>(size);
   return true;
 }
 
@@ -235,6 +265,7 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
       }
     }
   }
+  if (comment(mode, from, token)) return true;
   lexer_.start(from);
   if (!language_.lex_fn(&lexer_, mode.lex_state)) return false;
   lexer_.finish();

@@ -120,6 +120,7 @@ class Table {
   static constexpr std::string_view kMarks = "()[],.:=";
   struct Plain {
     TSSymbol name = 0;
+    TSSymbol comment = 0;               // behind blanks and line ends, up to the next
     std::array<TSSymbol, 128> marks{};  // by character
   };
   const Plain& plain(uint32_t lex_state) const { return plain_[lex_state]; }
@@ -133,6 +134,7 @@ class Table {
     bool in_string = false;  // what stands in a string or ends it
     bool content = false;    // the text of one, in a text without mistakes
     bool string_start = false;
+    bool bracketed = false;  // no end of a line means anything
   };
   const Sought& sought(uint32_t external_state) const { return sought_[external_state]; }
 
@@ -184,6 +186,8 @@ class Tokens {
  private:
   // The same for what is told from a few characters; false where that takes the grammar's own.
   bool plain(const TSLexerMode& mode, TSStateId state, const char* from, Token& token);
+  // A comment that comes first behind blanks and line ends.
+  bool comment(const TSLexerMode& mode, const char* from, Token& token) const;
   // Whether a word is a keyword, and where it must or can be one in a state, takes it for that.
   void note_keyword(TSStateId state, Token& token);
   // Of the text of a string the last character before one that may end it, change its meaning, or

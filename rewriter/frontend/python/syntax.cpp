@@ -250,6 +250,68 @@ Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded) {
   nodes_ = parse(marked, Folded::yes);
 }
 
+namespace {
+
+// A fold that stands for a block: an expression statement of one number.
+constexpr uint32_t kFoldExtent = 3;
+
+// Puts known blocks in place of the folds that stand for them; false where one is not to be found.
+bool put_in(std::vector<NodeData>& nodes, const std::vector<Tree::Known>& known) {
+  static const TSSymbol kBlock = symbol_number("block");
+  const size_t count = nodes.size();
+  std::vector<uint32_t> place(count + 1);  // of each node among the new ones
+  std::vector<bool> kept(count, true);
+  std::vector<NodeData> out;
+  size_t size = count;
+  for (const Tree::Known& k : known) size += k.block->extent;
+  out.reserve(size);
+  auto next = known.begin();
+  for (size_t i = 0; i < count; ++i) {
+    const auto at = static_cast<uint32_t>(out.size());
+    const NodeData& node = nodes[i];
+    place[i] = at;
+    if (node.kind != kBlock || next == known.end() || node.begin != next->range.begin) {
+      out.push_back(node);
+      continue;
+    }
+    if (node.end != next->range.end || node.extent != kFoldExtent) return false;
+    out.insert(out.end(), next->block, next->block + next->block->extent);
+    const uint32_t shift = node.begin - next->block->begin;
+    for (size_t n = at; n < out.size(); ++n) {
+      out[n].begin += shift;
+      out[n].end += shift;
+    }
+    out[at].field = node.field;
+    for (uint32_t inner = 1; inner < kFoldExtent; ++inner) kept[++i] = false;
+    ++next;
+  }
+  if (next != known.end()) return false;
+  place[count] = static_cast<uint32_t>(out.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (!kept[i]) continue;
+    NodeData& node = out[place[i]];
+    node.above = place[i] - place[i - nodes[i].above];
+    node.extent = place[i + nodes[i].extent] - place[i];
+  }
+  nodes = std::move(out);
+  return true;
+}
+
+}  // namespace
+
+Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded,
+           const std::vector<Known>& known) {
+  if (!known.empty() && text.find(kFold) == std::string_view::npos) {
+    std::vector<ByteRange> all = folded;
+    for (const Known& k : known) all.push_back(k.range);
+    std::sort(all.begin(), all.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    nodes_ = Tree(text, all).nodes_;
+    if (!nodes_.front().has_error && put_in(nodes_, known)) return;
+  }
+  nodes_ = Tree(text, folded).nodes_;
+}
+
 Tree::Tree(std::string_view text, Only only)
     : nodes_(parse(text.substr(only.range.begin, only.range.size()))) {
   for (NodeData& node : nodes_) {

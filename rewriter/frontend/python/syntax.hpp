@@ -80,6 +80,14 @@ class Tree {
   // taken for a `0`. Falls back on the whole text where it holds the byte by which a fold is told.
   static constexpr uint32_t kFoldable = 8;
   Tree(std::string_view text, const std::vector<ByteRange>& folded);
+  // The same for a text some of whose blocks, in order and apart from the folded ranges, are known:
+  // each takes the same bytes as one of another text, whose tree is put in its place.
+  struct Known {
+    ByteRange range;
+    const NodeData* block;
+  };
+  Tree(std::string_view text, const std::vector<ByteRange>& folded,
+       const std::vector<Known>& known);
   // The tree of one definition of a text, with the places that it has there.
   struct Only {
     ByteRange range;
@@ -90,6 +98,7 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
   Tree& operator=(Tree&&) = delete;
   TSNode root() const { return TSNode(nodes_.data()); }
+  bool empty() const { return nodes_.empty(); }
   void release() { nodes_ = {}; }
 
  private:
