@@ -75,7 +75,11 @@ RunResult Run::go(const Progress& progress) {
 std::optional<std::string> Run::read(size_t i) {
   FileState& state = states_[i];
   auto bytes = real_disk().read(input_.files[i].path, kReadLimit);
-  if (bytes) return std::move(*bytes);
+  if (bytes) {
+    ++files_read_;
+    bytes_read_ += bytes->size();
+    return std::move(*bytes);
+  }
   bool vanished = bytes.error().kind == DiskError::Kind::missing;
   state.problems.push_back(
       {FileProblem::unreadable, input_.files[i].relative,
@@ -109,6 +113,11 @@ void Run::follow_aliases() {
     auto look = [&](size_t i) {
       FileState& state = states_[i];
       if (!state.scanned || state.aliased || !state.problems.empty()) return;
+      auto held = [&](const std::string& word) { return state.holds.may_hold(word); };
+      if (!std::any_of(alternatives.begin(), alternatives.end(), held) ||
+          !std::any_of(modules.begin(), modules.end(), held)) {
+        return;
+      }
       auto bytes = read(i);
       if (!bytes || !prefilter.scan(*bytes)[0]) return;
       state.aliased = state.relevant = true;
@@ -150,16 +159,16 @@ void Run::scan(size_t i) {
   }
   bool python = state.language != nullptr && state.language->language == Language::python;
   if (python) frontend(i)->note(input_.files[i].relative, *bytes);
-  LiteralBits seen = requirements_.seen(*bytes);
-  state.trains = requirements_.trains(seen);
-  state.exports = requirements_.exports(seen);
+  LiteralBits seen = requirements_.seen(*bytes, &state.holds);
+  state.trains = requirements_.trains(seen, *bytes);
+  state.exports = requirements_.exports(seen, *bytes);
   state.words = requirements_.words(seen);
   if (options_.prefilter) {
-    state.enabled = requirements_.file(seen, python);
+    state.enabled = requirements_.file(seen, *bytes, python);
   } else {
     state.enabled.assign(compiled_.rules.size(), true);
   }
-  bool named = requirements_.named(seen, python) ||
+  bool named = requirements_.named(seen, *bytes, python) ||
                std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
   state.relevant = state.language != nullptr && named;
   if (requirements_.mentions_callee(seen)) note_other_meanings(i, *bytes);
@@ -369,6 +378,8 @@ void Run::leave_broken(size_t i, const Unit& unit, UnitPlan& plan) {
 RunResult Run::collect() {
   RunResult out;
   out.files_seen = states_.size();
+  out.files_read = files_read_;
+  out.bytes_read = bytes_read_;
   out.near = std::move(near_);
   std::vector<std::string> training, exporting, unread;
   for (size_t i = 0; i < states_.size(); ++i) {

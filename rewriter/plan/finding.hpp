@@ -65,7 +65,8 @@ struct RunResult {
   std::vector<std::string> notes;  // e.g. training-code warnings; one sentence each
   std::vector<NearMiss> near;      // nearest first; only where EngineOptions::explain asks for them
   uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
-  uint64_t functions_lowered = 0;  // that became value graphs, those of new texts included
+  uint64_t files_read = 0, bytes_read = 0;  // a file counts as often as the run reads it
+  uint64_t functions_lowered = 0;           // that became value graphs, those of new texts included
 };
 
 }  // namespace refit

@@ -89,7 +89,14 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     for (const Anchor& anchor : rule.rule->anchors) {
       for (std::string glob : anchor.names) {
         if (auto telling = frontend.called(glob)) {
-          for (std::string& text : noted({std::move(*telling)})) called.push_back(std::move(text));
+          // A name that begins or ends like the glob.
+          const bool open = glob.starts_with('*'), goes_on = glob.ends_with('*');
+          const auto stands = open && goes_on ? Literals::Stands::anywhere
+                              : open          ? Literals::Stands::ends
+                                              : Literals::Stands::begins;
+          for (std::string& text : noted({std::move(*telling)}, stands)) {
+            called.push_back(std::move(text));
+          }
         }
         std::erase(glob, '*');  // one star at an end: the rest is what the name contains
         named.push_back(std::move(glob));
@@ -122,24 +129,26 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     }
     triggers.push_back(std::move(draft));
   }
-  auto number = [&](const Draft& draft, bool words) {
+  auto number = [&](const Draft& draft, Sought sought) {
     for (const auto& any_of : draft) {
       for (const std::string& text : any_of) {
-        if (!text.empty()) literal(text, words);
+        if (!text.empty()) literal(text, sought);
       }
     }
   };
+  auto of_triggers = [&](size_t r) {
+    return rules.rules[r].callees.empty() ? Sought::later : Sought::words;
+  };
   for (const auto& alternatives : drafts) {
-    for (const Draft& draft : alternatives) number(draft, true);
+    for (const Draft& draft : alternatives) number(draft, Sought::words);
   }
-  for (size_t r = 0; r < triggers.size(); ++r) {
-    number(triggers[r], !rules.rules[r].callees.empty());
-  }
-  number({named, called}, false);
-  number({runtime}, true);
-  number({callees}, false);
-  number(trains, false);
-  number(exports, false);
+  for (size_t r = 0; r < triggers.size(); ++r) number(triggers[r], of_triggers(r));
+  number({named}, Sought::later);
+  number({called}, Sought::words);
+  number({runtime}, Sought::words);
+  number({callees}, Sought::ends);
+  number(trains, Sought::plain);
+  number(exports, Sought::plain);
   std::set<std::string> asked;
   auto ask = [&](const std::vector<Where>& where) {
     for (const Where& clause : where) {
@@ -158,6 +167,8 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   }
   literals_.build();
   shown_bits_ = literals_.none();
+  later_ = literals_.none();
+  for (uint32_t id : later_ids_) later_.set(id);
   for (auto& [text, shown] : shown_by_text_) {
     shown.literal = literals_.add_unscanned(text);
     shown_bits_.set(shown.literal);
@@ -165,33 +176,47 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   }
   for (size_t r = 0; r < drafts.size(); ++r) {
     Rule& rule = rules_.emplace_back();
-    rule.triggers = clauses(triggers[r], !rules.rules[r].callees.empty());
+    rule.triggers = clauses(triggers[r], of_triggers(r));
     for (const Draft& draft : drafts[r]) {
-      rule.alternatives.push_back(clauses(draft, true));
+      rule.alternatives.push_back(clauses(draft, Sought::words));
       for (const auto& any_of : draft) {
         rule.asks_shown = rule.asks_shown || any_of.front().front() == kShown;
       }
     }
   }
-  auto bits = [&](const std::vector<std::string>& texts, bool words) {
+  auto bits = [&](const std::vector<std::string>& texts, Sought sought) {
     LiteralBits out = literals_.none();
-    for (const std::string& text : texts) out.set(literal(text, words));
+    for (const std::string& text : texts) out.set(literal(text, sought));
     return out;
   };
-  named_ = bits(named, false);
-  called_ = bits(called, false);
-  runtime_ = bits(runtime, true);
-  callees_ = bits(callees, false);
-  trains_ = clauses(trains, false);
-  exports_ = clauses(exports, false);
+  named_ = bits(named, Sought::later);
+  called_ = bits(called, Sought::words);
+  runtime_ = bits(runtime, Sought::words);
+  callees_ = bits(callees, Sought::ends);
+  trains_ = clauses(trains, Sought::plain);
+  exports_ = clauses(exports, Sought::plain);
 }
 
-uint32_t Requirements::literal(const std::string& text, bool words) {
+uint32_t Requirements::literal(const std::string& text, Sought sought) {
+  using Stands = Literals::Stands;
   if (text.front() == kShown) return literals_.add_unscanned(text);
   size_t end = text.find(kCondition);
-  if (end == std::string::npos) return literals_.add(text, words && is_word(text));
-  std::string bare = text.substr(0, end);
-  return literals_.add(bare, words && is_word(bare), text.substr(end + 1), checks_.at(text));
+  if (end != std::string::npos) {
+    const Checked& checked = checks_.at(text);
+    std::string bare = text.substr(0, end);
+    const bool word = is_word(bare);
+    return literals_.add(bare, word ? checked.stands : Stands::anywhere, text.substr(end + 1),
+                         checked.check);
+  }
+  const bool word = is_word(text);
+  if (sought == Sought::words && word) return literals_.add(text, Stands::alone);
+  if (sought == Sought::ends) return literals_.add(text, Stands::ends);
+  // A part of a word, which the pass over the words of a file does not see.
+  if (sought == Sought::later || (sought == Sought::plain && word)) {
+    later_ids_.insert(literals_.add_later(text));
+    return literals_.add_later(text);
+  }
+  return literals_.add(text, Stands::anywhere);
 }
 
 void Requirements::derive(const Isomorphisms& isomorphisms) {
@@ -275,13 +300,14 @@ Requirements::Texts Requirements::own(const Graph& graph, ValueId id) {
   return noted(std::move(*tellings));
 }
 
-std::vector<std::string> Requirements::noted(std::vector<Telling> tellings) {
+std::vector<std::string> Requirements::noted(std::vector<Telling> tellings,
+                                             Literals::Stands stands) {
   std::vector<std::string> out;
   for (Telling& telling : tellings) {
     std::string text = std::move(telling.text);
     if (telling.check != nullptr) {
       text += kCondition + telling.condition;
-      checks_.emplace(text, std::move(telling.check));
+      checks_.emplace(text, Checked{std::move(telling.check), stands});
     }
     out.push_back(std::move(text));
   }
@@ -511,60 +537,14 @@ void Requirements::tidy(std::vector<Draft>& drafts) {
   drafts = std::move(kept);
 }
 
-Requirements::Clauses Requirements::clauses(const Draft& draft, bool words) {
+Requirements::Clauses Requirements::clauses(const Draft& draft, Sought sought) {
   Clauses out;
   for (const auto& any_of : draft) {
     if (std::find(any_of.begin(), any_of.end(), std::string()) != any_of.end()) continue;
     LiteralBits clause = literals_.none();
-    for (const std::string& text : any_of) clause.set(literal(text, words));
+    for (const std::string& text : any_of) clause.set(literal(text, sought));
     out.push_back(std::move(clause));
   }
-  return out;
-}
-
-bool Requirements::met(const Clauses& clauses, const LiteralBits& seen) {
-  return std::all_of(clauses.begin(), clauses.end(),
-                     [&](const Clause& clause) { return seen.intersects(clause); });
-}
-
-std::vector<bool> Requirements::file(const LiteralBits& scanned, bool derived) const {
-  std::vector<bool> out(rules_.size());
-  LiteralBits seen = scanned;
-  seen |= shown_bits_;  // asked for where functions are chosen
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    const Rule& rule = rules_[r];
-    out[r] = met(rule.triggers, seen) &&
-             (!derived || rule.alternatives.empty() ||
-              std::any_of(rule.alternatives.begin(), rule.alternatives.end(),
-                          [&](const Clauses& clauses) { return met(clauses, seen); }));
-  }
-  return out;
-}
-
-bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rules) const {
-  if (named(seen, true)) return true;
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    if (!rules[r]) continue;
-    const auto& alternatives = rules_[r].alternatives;
-    if (alternatives.empty() ||
-        std::any_of(alternatives.begin(), alternatives.end(),
-                    [&](const Clauses& clauses) { return met(clauses, seen); })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) const {
-  for (size_t r = 0; r < rules_.size(); ++r) {
-    if (rules[r] && rules_[r].asks_shown) return &shown_;
-  }
-  return nullptr;
-}
-
-std::vector<bool> Requirements::words(const LiteralBits& seen) const {
-  std::vector<bool> out;
-  for (uint32_t id : tree_word_ids_) out.push_back(seen.test(id));
   return out;
 }
 

@@ -25,11 +25,14 @@ class Requirements {
   Requirements(const CompiledRules& rules, const Catalogue& catalogue,
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
-  LiteralBits seen(std::string_view text) const { return literals_.scan(text); }
+  LiteralBits seen(std::string_view text, WordSet* words = nullptr) const {
+    return literals_.scan(text, words);
+  }
   const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
-  // patterns is asked for where the file is in the language that `frontend` reads.
-  std::vector<bool> file(const LiteralBits& seen, bool derived) const;
+  // patterns is asked for where the file is in the language that `frontend` reads. Triggers are
+  // looked for in the text of the few files that meet it.
+  std::vector<bool> file(const LiteralBits& seen, std::string_view text, bool derived) const;
   // Whether a function that can see these literals may hold a site of one of the rules, or call a
   // definition that a rule knows by name.
   bool wanted(const LiteralBits& seen, const std::vector<bool>& rules) const;
@@ -37,16 +40,24 @@ class Requirements {
   const std::vector<Shown>* shown(const std::vector<bool>& rules) const;
   // A name by which some rule's anchor knows a definition; in the language that `frontend` reads,
   // where it is called.
-  bool named(const LiteralBits& seen, bool derived) const {
-    return seen.intersects(derived ? called_ : named_);
+  bool named(const LiteralBits& seen) const { return seen.intersects(called_); }
+  bool named(const LiteralBits& seen, std::string_view text, bool derived) const {
+    Seen here(*this, seen, text);
+    return derived ? named(seen) : here.any(named_);
   }
   // A call of the runtime.
   bool migrated(const LiteralBits& seen) const { return seen.intersects(runtime_); }
   // The texts that clauses of the rules ask of the whole run, and which of them are here.
   const std::vector<std::string>& tree_words() const { return tree_words_; }
   std::vector<bool> words(const LiteralBits& seen) const;
-  bool trains(const LiteralBits& seen) const { return met(trains_, seen); }
-  bool exports(const LiteralBits& seen) const { return met(exports_, seen); }
+  bool trains(const LiteralBits& seen, std::string_view text) const {
+    Seen here(*this, seen, text);
+    return met(trains_, here);
+  }
+  bool exports(const LiteralBits& seen, std::string_view text) const {
+    Seen here(*this, seen, text);
+    return met(exports_, here);
+  }
   // The name of a rule's function, be it in a string: `setattr(F, "NAME", mine)`.
   bool mentions_callee(const LiteralBits& seen) const { return seen.intersects(callees_); }
 
@@ -71,7 +82,20 @@ class Requirements {
   };
   using Draft = std::vector<std::vector<std::string>>;
 
+  // What is seen in a text, and what is looked for later, once each.
+  class Seen {
+   public:
+    Seen(const Requirements& of, const LiteralBits& scanned, std::string_view text)
+        : of_(of), seen_(scanned), looked_for_(of.literals_.none()), text_(text) {}
+    bool any(const Clause& clause);
+
+   private:
+    const Requirements& of_;
+    LiteralBits seen_, looked_for_;
+    std::string_view text_;
+  };
   static bool met(const Clauses& clauses, const LiteralBits& seen);
+  static bool met(const Clauses& clauses, Seen& seen);
   void derive(const Isomorphisms& isomorphisms);
   // By which texts an operation of a graph, or an attribute of that name, can come about.
   Texts own(const graph::Graph& graph, graph::ValueId id);
@@ -100,15 +124,23 @@ class Requirements {
                     const Literal& number);
   // The functions and methods that can take what becomes an operand of an operation.
   void add_functions(const Operation& operation, std::set<std::string>& out) const;
-  std::vector<std::string> noted(std::vector<Telling> tellings);
-  uint32_t literal(const std::string& text, bool words);
-  Clauses clauses(const Draft& draft, bool words);
+  std::vector<std::string> noted(std::vector<Telling> tellings,
+                                 Literals::Stands stands = Literals::Stands::alone);
+  // How texts are looked for: in the pass over a file, as words where they are one, at the ends of
+  // words, or later.
+  enum class Sought : uint8_t { words, ends, plain, later };
+  uint32_t literal(const std::string& text, Sought sought);
+  Clauses clauses(const Draft& draft, Sought sought);
   static void tidy(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
   const Catalogue& catalogue_;
   Literals literals_;
-  std::map<std::string, Literals::Check, std::less<>> checks_;  // by text and condition
+  struct Checked {
+    Literals::Check check;
+    Literals::Stands stands = Literals::Stands::alone;
+  };
+  std::map<std::string, Checked, std::less<>> checks_;  // by text and condition
   std::vector<Way> ways_;
   std::map<const Operation*, std::vector<size_t>> ways_to_;
   std::map<std::string, std::vector<size_t>, std::less<>> ways_to_attribute_;
@@ -123,8 +155,9 @@ class Requirements {
   std::map<std::string, Shown> shown_by_text_;
   std::vector<Shown> shown_;
   LiteralBits shown_bits_;
-  LiteralBits named_, called_, runtime_, callees_;
+  LiteralBits named_, called_, runtime_, callees_, later_;
   Clauses trains_, exports_;
+  std::set<uint32_t> later_ids_;
   std::vector<std::string> tree_words_;
   std::vector<uint32_t> tree_word_ids_;
 };

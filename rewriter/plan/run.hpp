@@ -19,6 +19,7 @@
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/plan/requirements.hpp"
 #include "rewriter/plan/workers.hpp"
+#include "rewriter/project/word_set.hpp"
 #include "rewriter/text/bounds.hpp"
 
 namespace refit {
@@ -43,6 +44,7 @@ struct FileState {
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;
   std::vector<bool> words;  // of Run::tree_words
+  WordSet holds;            // its words, for whoever looks for one later
   std::vector<Finding> findings;
   std::vector<CallSite> calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
@@ -170,7 +172,7 @@ class Run {
   const Requirements& requirements_;
   Planner planner_;
   std::vector<FileState> states_;
-  std::atomic<uint64_t> kept_{0};
+  std::atomic<uint64_t> kept_{0}, files_read_{0}, bytes_read_{0};
   std::set<std::string> callee_names_, class_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
   std::vector<NearMiss> near_;                            // of the one file that is asked about

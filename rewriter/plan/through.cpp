@@ -122,6 +122,13 @@ void Run::look_for_callers(const Callers& callers) {
         if (number == numbers_.end()) return;
         FileState& state = states_[number->second];
         if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
+        const bool may = std::any_of(
+            callers.words.begin(), callers.words.end(), [&](const std::vector<std::string>& words) {
+              return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+                return state.holds.may_hold(word);
+              });
+            });
+        if (!may) return;
         auto bytes = read(number->second);
         if (!bytes || !names_one(literals.scan(*bytes))) return;
         bool first = !state.parsed;

@@ -1,30 +1,88 @@
-// A filter on the hash of three bytes passes over nearly every place of a text at about a
-// nanosecond; where it does not, the literals of that hash are compared. See literals.hpp.
+// Nearly all literals are words or hold one: they are looked up for each word of the text, by its
+// first eight bytes or, where only its end is known, by its last four. Those without a word are
+// looked for where their rarest byte stands. What may stand in the middle of a word is left to a
+// filter on the hash of three bytes at every place. See literals.hpp.
 #include "rewriter/project/literals.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
+
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit {
 
 namespace {
 
+uint64_t last_bytes(std::string_view text, size_t end) {
+  uint32_t out;
+  std::memcpy(&out, text.data() + end - 4, 4);
+  return out;
+}
+
+// Numbers by a key that nearly all lookups do not find.
+class KeyTable {
+ public:
+  struct Entry {
+    uint64_t key;
+    uint32_t id;
+    uint32_t offset;  // of the word in the literal
+    uint32_t size;    // of the word, where the literal holds all of it; else 0
+  };
+  void add(Entry entry) { entries_.push_back(entry); }
+  void build() {
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(slot(a.key), a.id) < std::pair(slot(b.key), b.id);
+    });
+    for (const Entry& e : entries_) {
+      filter_[slot(e.key) / 64] |= uint64_t{1} << (slot(e.key) % 64);
+      ++begin_[slot(e.key) / kTogether + 1];
+    }
+    for (size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+  }
+  bool empty() const { return entries_.empty(); }
+  template <typename Visit>
+  void find(uint64_t key, Visit visit) const {
+    const uint32_t at = slot(key);
+    if ((filter_[at / 64] >> (at % 64) & 1) == 0) return;
+    for (uint32_t i = begin_[at / kTogether]; i < begin_[at / kTogether + 1]; ++i) {
+      if (entries_[i].key == key) visit(entries_[i]);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kSlotBits = 13, kTogether = 16;
+  static uint32_t slot(uint64_t key) {
+    return static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> (64 - kSlotBits));
+  }
+  std::vector<Entry> entries_;
+  std::array<uint64_t, (1u << kSlotBits) / 64> filter_{};
+  std::array<uint32_t, (1u << kSlotBits) / kTogether + 1> begin_{};
+};
+
 constexpr uint32_t kBuckets = 1u << 15;
 
 uint32_t hash3(uint32_t bytes) { return (bytes & 0xffffffu) * 2654435761u >> 17; }
 
-uint32_t load3(std::string_view text, size_t at) {
-  uint32_t out = 0;
-  std::memcpy(&out, text.data() + at, 3);
-  return out;
-}
-
-bool word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
 }  // namespace
+
+struct Literals::Tables {
+  KeyTable by_first, by_last;
+  bool words = false;  // any of them is asked
+  // Literals without a word, by a byte of theirs, and where that byte is in each; those of one byte
+  // are signs.
+  std::string bytes, signs, longer;  // the bytes of all, of signs, of the others
+  std::array<std::vector<std::pair<uint32_t, uint32_t>>, 256> by_byte;
+  // Those that may stand in the middle of a word: of one byte, and by a hash of their first three
+  // bytes; one of two stands under every third.
+  std::vector<uint32_t> single;
+  std::vector<uint64_t> filter;
+  std::vector<uint32_t> bucket_begin, bucket;
+
+  void place(const Literal& literal, uint32_t id);
+  void place_anywhere(const std::vector<std::pair<uint32_t, uint32_t>>& entries);
+};
 
 LiteralBits& LiteralBits::operator|=(const LiteralBits& other) {
   for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
@@ -38,57 +96,118 @@ bool LiteralBits::intersects(const LiteralBits& other) const {
   return false;
 }
 
-uint32_t Literals::add(std::string_view literal, bool word, std::string_view condition,
-                       Check check) {
+uint32_t Literals::number(std::string_view literal, std::string_view condition, Stands stands,
+                          Literal made) {
   auto [at, fresh] =
-      numbers_.emplace(std::tuple(std::string(literal), std::string(condition), word),
+      numbers_.emplace(std::tuple(std::string(literal), std::string(condition), stands),
                        static_cast<uint32_t>(literals_.size()));
-  if (!fresh) return at->second;
-  if (literal == kNegation) {
-    literals_.push_back({"-", false, true, nullptr});
-  } else {
-    literals_.push_back({std::string(literal), word, false, std::move(check)});
-  }
+  if (fresh) literals_.push_back(std::move(made));
   return at->second;
+}
+
+uint32_t Literals::add(std::string_view literal, Stands stands, std::string_view condition,
+                       Check check) {
+  if (literal == kNegation) return number(literal, condition, stands, {"-", {}, true, true, {}});
+  return number(literal, condition, stands,
+                {std::string(literal), stands, true, false, std::move(check)});
 }
 
 uint32_t Literals::add_unscanned(std::string_view name) {
-  auto [at, fresh] = numbers_.emplace(std::tuple(std::string(), std::string(name), false),
-                                      static_cast<uint32_t>(literals_.size()));
-  if (fresh) {
-    literals_.emplace_back();
-    ++unscanned_;
+  return number({}, name, Stands::anywhere, {{}, {}, false, false, {}});
+}
+
+uint32_t Literals::add_later(std::string_view literal) {
+  return number(literal, "later", Stands::anywhere, {std::string(literal), {}, false, false, {}});
+}
+
+bool Literals::contains(std::string_view text, uint32_t later) const {
+  return contains_text(text, literals_[later].text);
+}
+
+// Under the word by which most texts are told from others: whole ones before ends and beginnings.
+void Literals::Tables::place(const Literal& literal, uint32_t id) {
+  struct Run {
+    size_t begin, end;
+    bool starts, stops;
+  };
+  const std::string& text = literal.text;
+  const bool starts = literal.stands == Stands::alone || literal.stands == Stands::begins;
+  const bool stops = literal.stands == Stands::alone || literal.stands == Stands::ends;
+  const Run* best = nullptr;
+  std::vector<Run> runs;
+  each_word(text, [&](size_t begin, size_t end) {
+    runs.push_back({begin, end, begin > 0 || starts, end < text.size() || stops});
+  });
+  auto worth = [](const Run& run) {
+    const size_t size = run.end - run.begin;
+    if (run.starts && run.stops) return size + 1000;
+    if (run.stops && size >= 4) return size + 100;
+    return run.starts && size >= 8 ? size : 0;
+  };
+  for (const Run& run : runs) {
+    if (worth(run) > 0 && (best == nullptr || worth(run) > worth(*best))) best = &run;
   }
-  return at->second;
+  if (best != nullptr) {
+    words = true;
+    auto offset = static_cast<uint32_t>(best->begin);
+    auto size = static_cast<uint32_t>(best->end - best->begin);
+    if (best->starts) {
+      by_first.add({first_bytes(text, best->begin, best->end), id, offset, best->stops ? size : 0});
+    } else {
+      by_last.add({last_bytes(text, best->end), id, static_cast<uint32_t>(best->end), 0});
+    }
+  } else if (runs.empty()) {
+    // Blanks and brackets are everywhere.
+    size_t rarest = text.find_first_of("@*/%^&|<>!;`$?~\\{}:-+\"'[]");
+    if (rarest == std::string::npos) rarest = 0;
+    by_byte[static_cast<unsigned char>(text[rarest])].emplace_back(id,
+                                                                   static_cast<uint32_t>(rarest));
+    for (std::string* of : {&bytes, text.size() == 1 ? &signs : &longer}) {
+      if (of->find(text[rarest]) == std::string::npos) *of += text[rarest];
+    }
+  } else if (text.size() == 1) {
+    single.push_back(id);
+  } else {
+    bucket.push_back(id);
+  }
+}
+
+void Literals::Tables::place_anywhere(const std::vector<std::pair<uint32_t, uint32_t>>& entries) {
+  filter.assign(kBuckets / 64, 0);
+  bucket_begin.assign(kBuckets + 1, 0);
+  bucket.clear();
+  for (auto [at, id] : entries) {
+    filter[at / 64] |= uint64_t{1} << (at % 64);
+    ++bucket_begin[at + 1];
+    bucket.push_back(id);
+  }
+  for (uint32_t b = 0; b < kBuckets; ++b) bucket_begin[b + 1] += bucket_begin[b];
 }
 
 void Literals::build() {
-  std::vector<std::pair<uint32_t, uint32_t>> entries;  // bucket, literal
+  auto tables = std::make_shared<Tables>();
   for (uint32_t id = 0; id < literals_.size(); ++id) {
+    if (literals_[id].scanned) tables->place(literals_[id], id);
+  }
+  tables->by_first.build();
+  tables->by_last.build();
+  std::vector<std::pair<uint32_t, uint32_t>> entries;  // bucket, literal
+  for (uint32_t id : tables->bucket) {
     const std::string& text = literals_[id].text;
-    if (text.empty()) continue;
     uint32_t known = 0;
     std::memcpy(&known, text.data(), std::min<size_t>(text.size(), 3));
-    if (text.size() == 1) {
-      single_.push_back(id);
-    } else if (text.size() == 2) {
-      for (uint32_t third = 0; third < 256; ++third) {
-        entries.emplace_back(hash3(known | third << 16), id);
-      }
-    } else {
+    if (text.size() > 2) {
       entries.emplace_back(hash3(known), id);
+      continue;
+    }
+    for (uint32_t third = 0; third < 256; ++third) {
+      entries.emplace_back(hash3(known | third << 16), id);
     }
   }
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  filter_.assign(kBuckets / 64, 0);
-  bucket_begin_.assign(kBuckets + 1, 0);
-  for (auto [bucket, id] : entries) {
-    filter_[bucket / 64] |= uint64_t{1} << (bucket % 64);
-    ++bucket_begin_[bucket + 1];
-    bucket_.push_back(id);
-  }
-  for (uint32_t b = 0; b < kBuckets; ++b) bucket_begin_[b + 1] += bucket_begin_[b];
+  if (!entries.empty()) tables->place_anywhere(entries);
+  tables_ = std::move(tables);
 }
 
 // A sign stands before its operand and not behind one; what cannot be told here may be a sign.
@@ -124,82 +243,89 @@ bool Literals::stands_at(std::string_view text, size_t at, const Literal& litera
 }
 
 bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
-  return text.compare(at, literal.text.size(), literal.text) == 0 &&
-         (!literal.word || stands_alone(text, at, literal.text.size()));
+  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
+  if (literal.stands == Stands::anywhere) return true;
+  const size_t end = at + literal.text.size();
+  const char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
+  if (literal.stands != Stands::ends && word_byte(before)) return false;
+  if (literal.stands != Stands::begins && word_byte(after)) return false;
+  const bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
+  return literal.stands != Stands::alone || !quoted;
 }
 
-bool Literals::stands_alone(std::string_view text, size_t at, size_t size) {
-  size_t end = at + size;
-  char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
-  bool quoted = before == after && (before == '"' || before == '\'' || before == '`');
-  return !word_byte(before) && !word_byte(after) && !quoted;
+template <typename Look>
+void Literals::each_sign(std::string_view text, std::string_view bytes, Look look) const {
+  if (bytes.empty()) return;
+  each_of_bytes(text, bytes, [&](size_t place) {
+    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(text[place])]) {
+      if (place >= offset) look(id, place - offset);
+    }
+    return true;
+  });
 }
 
-void Literals::check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
-                     size_t& missing) const {
-  for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
-    uint32_t id = bucket_[i];
-    if (seen.test(id) || !stands_at(text, at, literals_[id])) continue;
-    seen.set(id);
-    --missing;
+template <typename Look>
+void Literals::each(std::string_view text, std::string_view bytes, Look look,
+                    WordSet* words) const {
+  const Tables& tables = *tables_;
+  if (tables.words || words != nullptr) {
+    const bool ends = !tables.by_last.empty();
+    each_word(text, [&](size_t begin, size_t end) {
+      const uint64_t first = first_bytes(text, begin, end);
+      if (words != nullptr) words->add(first, end - begin);
+      tables.by_first.find(first, [&](const KeyTable::Entry& e) {
+        const bool whole = e.size == 0 || e.size == end - begin;
+        if (whole && begin >= e.offset) look(e.id, begin - e.offset);
+      });
+      if (!ends || end - begin < 4) return;
+      tables.by_last.find(last_bytes(text, end), [&](const KeyTable::Entry& e) {
+        if (end >= e.offset) look(e.id, end - e.offset);
+      });
+    });
   }
-}
-
-template <typename Visit>
-void Literals::each_bucket(std::string_view text, Visit visit) const {
-  const uint64_t* filter = filter_.data();
-  size_t at = 0;
-  for (; at + 4 <= text.size(); ++at) {
-    uint32_t bytes;
-    std::memcpy(&bytes, text.data() + at, 4);
-    uint32_t bucket = hash3(bytes);
-    if ((filter[bucket / 64] >> (bucket % 64) & 1) == 0) continue;
-    if (!visit(at, bucket)) return;
-  }
-  // The last bytes, with zeroes behind them.
-  for (; at < text.size(); ++at) {
-    std::string tail(text.substr(at));
-    tail.resize(3, '\0');
-    uint32_t bucket = hash3(load3(tail, 0));
-    if ((filter[bucket / 64] >> (bucket % 64) & 1) != 0 && !visit(at, bucket)) return;
-  }
-}
-
-void Literals::scan_single(std::string_view text, LiteralBits& seen, size_t& missing) const {
-  for (uint32_t id : single_) {
-    if (seen.test(id)) continue;
-    const Literal& literal = literals_[id];
-    for (size_t at = text.find(literal.text); at != std::string_view::npos;
-         at = text.find(literal.text, at + 1)) {
-      if (!stands_at(text, at, literal)) continue;
-      seen.set(id);
-      --missing;
-      break;
+  each_sign(text, bytes, look);
+  for (uint32_t id : tables.single) {
+    for (size_t at = text.find(literals_[id].text); at != std::string_view::npos;
+         at = text.find(literals_[id].text, at + 1)) {
+      look(id, at);
     }
   }
+  if (tables.bucket.empty()) return;
+  auto look_under = [&](uint32_t b, size_t at) {
+    if ((tables.filter[b / 64] >> (b % 64) & 1) == 0) return;
+    for (uint32_t i = tables.bucket_begin[b]; i < tables.bucket_begin[b + 1]; ++i) {
+      look(tables.bucket[i], at);
+    }
+  };
+  size_t at = 0;
+  for (; at + 4 <= text.size(); ++at) {
+    uint32_t four;
+    std::memcpy(&four, text.data() + at, 4);
+    look_under(hash3(four), at);
+  }
+  for (; at < text.size(); ++at) {  // with zeroes behind the end
+    uint32_t rest = 0;
+    std::memcpy(&rest, text.data() + at, text.size() - at);
+    look_under(hash3(rest), at);
+  }
 }
 
-LiteralBits Literals::scan(std::string_view text) const {
+LiteralBits Literals::scan(std::string_view text, WordSet* words) const {
   LiteralBits seen = none();
-  size_t missing = literals_.size() - unscanned_;
-  if (missing == 0) return seen;
-  scan_single(text, seen, missing);
-  if (missing == 0) return seen;
-  each_bucket(text, [&](size_t at, uint32_t bucket) {
-    check(text, at, bucket, seen, missing);
-    return missing != 0;
-  });
+  if (words != nullptr) *words = WordSet(text.size());
+  auto look = [&](uint32_t id, size_t at) {
+    if (!seen.test(id) && stands_at(text, at, literals_[id])) seen.set(id);
+  };
+  each(text, tables_->bytes, look, words);
   return seen;
 }
 
 std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
   std::vector<std::vector<size_t>> out(literals_.size());
-  each_bucket(text, [&](size_t at, uint32_t bucket) {
-    for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
-      if (stands_at(text, at, literals_[bucket_[i]])) out[bucket_[i]].push_back(at);
-    }
-    return true;
-  });
+  auto look = [&](uint32_t id, size_t at) {
+    if (stands_at(text, at, literals_[id])) out[id].push_back(at);
+  };
+  each(text, tables_->bytes, look, nullptr);
   return out;
 }
 
@@ -207,28 +333,37 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
                                                    uint32_t end) const {
   std::vector<Place> out;
   const std::string_view part = text.substr(begin, end - begin);
-  each_bucket(part, [&](size_t at, uint32_t bucket) {
-    for (uint32_t i = bucket_begin_[bucket]; i < bucket_begin_[bucket + 1]; ++i) {
-      if (stands_bare(part, at, literals_[bucket_[i]])) {
-        out.push_back({begin + static_cast<uint32_t>(at), bucket_[i]});
-      }
+  auto look = [&](uint32_t id, size_t at) {
+    const Literal& literal = literals_[id];
+    if (!literal.negation && stands_bare(part, at, literal)) {
+      out.push_back({begin + static_cast<uint32_t>(at), id});
     }
-    return true;
-  });
+  };
+  each(part, tables_->longer, look, nullptr);
+  std::sort(out.begin(), out.end(),
+            [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
   return out;
 }
 
 LiteralBits Literals::untold() const {
   LiteralBits out = none();
-  for (uint32_t id : single_) out.set(id);
+  for (char sign : tables_->signs) {
+    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(sign)]) {
+      if (literals_[id].text.size() == 1) out.set(id);
+    }
+  }
   return out;
 }
 
 void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
                         const std::vector<Place>& places, LiteralBits& seen) const {
   const std::string_view part = text.substr(begin, end - begin);
-  size_t missing = literals_.size();
-  scan_single(part, seen, missing);
+  auto look = [&](uint32_t id, size_t at) {
+    const Literal& literal = literals_[id];
+    if (literal.text.size() != 1 || seen.test(id)) return;
+    if (stands_at(part, at, literal)) seen.set(id);
+  };
+  each_sign(part, tables_->signs, look);
   auto place = std::lower_bound(places.begin(), places.end(), begin,
                                 [](Place p, uint32_t at) { return p.at < at; });
   for (; place != places.end() && place->at < end; ++place) {

@@ -1,15 +1,18 @@
-// A set of literals and which of them stand in a text, found in one pass. A literal may ask to be a
-// whole word of code. Entry point: Literals::scan.
+// A set of literals and which of them stand in a text, found in one pass over its words. A literal
+// may ask to be a whole word of code. Entry point: Literals::scan.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "rewriter/project/word_set.hpp"
 
 namespace refit {
 
@@ -37,37 +40,51 @@ class LiteralBits {
 
 class Literals {
  public:
-  // The number of a literal, the same for equal ones. A word stands where no letter, digit, `_` or
-  // byte beyond ASCII adjoins it, and not as all that is between two quotes or backticks: there it
-  // is text about code. The empty literal is not allowed. kNegation stands where a minus may be the
-  // sign of something other than a number.
-  uint32_t add(std::string_view literal, bool word) { return add(literal, word, {}, nullptr); }
+  // Where a literal counts. A word is what each_word finds (byte_scan.hpp).
+  enum class Stands : uint8_t {
+    anywhere,
+    alone,   // as a word, and not as all that is between two quotes or backticks: text about code
+    begins,  // at the beginning of a word
+    ends,    // at the end of a word
+  };
+  // The number of a literal, the same for equal ones. The empty literal is not allowed. kNegation
+  // stands where a minus may be the sign of something other than a number.
+  uint32_t add(std::string_view literal, Stands stands) {
+    return add(literal, stands, {}, nullptr);
+  }
+  uint32_t add(std::string_view literal, bool word) {
+    return add(literal, word ? Stands::alone : Stands::anywhere);
+  }
   // One that counts only where `check` agrees, of the text and the place in it; `condition` tells
   // it from others of the same text.
   using Check = std::function<bool(std::string_view text, size_t at)>;
-  uint32_t add(std::string_view literal, bool word, std::string_view condition, Check check);
+  uint32_t add(std::string_view literal, Stands stands, std::string_view condition, Check check);
   static constexpr std::string_view kNegation = "-x";
   // The number of something that no scan finds; whoever sees it by other means sets its bit.
   uint32_t add_unscanned(std::string_view name);
+  // The number of a literal that no scan looks for: `contains` says whether it stands anywhere.
+  uint32_t add_later(std::string_view literal);
   // Call once, after the last add and before the first scan.
   void build();
 
   size_t size() const { return literals_.size(); }
   LiteralBits none() const { return LiteralBits(literals_.size()); }
   // Const and without hidden state: any number of threads may scan at once.
-  LiteralBits scan(std::string_view text) const;
-  // Every place in a text where each literal of two bytes or more stands, by number, ascending.
+  // `words`, if given, becomes the set of the text's words.
+  LiteralBits scan(std::string_view text, WordSet* words = nullptr) const;
+  // Every place in a text where each literal stands, by number, ascending.
   std::vector<std::vector<size_t>> places(std::string_view text) const;
+  bool contains(std::string_view text, uint32_t later) const;
 
   // For what asks of many parts of one text: their literals are looked for once, conditions where
   // it matters.
   struct Place {
     uint32_t at = 0, id = 0;
   };
-  // Where literals of two bytes or more stand in the part [begin, end) of a text, whatever their
-  // conditions say, ascending.
+  // Where literals stand in the part [begin, end) of a text, whatever their conditions say,
+  // ascending; those of `untold` aside.
   std::vector<Place> bare_places(std::string_view text, uint32_t begin, uint32_t end) const;
-  // The literals that those places do not tell of.
+  // The literals that those places do not tell of: signs of one byte.
   LiteralBits untold() const;
   // Adds what `scan` finds in the part [begin, end) of a text; `places` are the bare ones of it or
   // of more.
@@ -77,28 +94,25 @@ class Literals {
  private:
   struct Literal {
     std::string text;
-    bool word = false;
-    bool negation = false;
+    Stands stands = Stands::anywhere;
+    bool scanned = true, negation = false;
     Check check = nullptr;
   };
+  struct Tables;
   static bool stands_at(std::string_view text, size_t at, const Literal& literal);
   static bool stands_bare(std::string_view text, size_t at, const Literal& literal);
-  void scan_single(std::string_view text, LiteralBits& seen, size_t& missing) const;
-  static bool stands_alone(std::string_view text, size_t at, size_t size);
   static bool negates(std::string_view text, size_t at);
-  void check(std::string_view text, size_t at, uint32_t bucket, LiteralBits& seen,
-             size_t& missing) const;
-  // Calls visit(at, bucket) where literals may begin, until it gives false.
-  template <typename Visit>
-  void each_bucket(std::string_view text, Visit visit) const;
+  uint32_t number(std::string_view literal, std::string_view condition, Stands stands,
+                  Literal made);
+  // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
+  template <typename Look>
+  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words) const;
+  template <typename Look>
+  void each_sign(std::string_view text, std::string_view bytes, Look look) const;
 
   std::vector<Literal> literals_;
-  std::map<std::tuple<std::string, std::string, bool>, uint32_t> numbers_;
-  size_t unscanned_ = 0;
-  std::vector<uint32_t> single_;  // those of one byte, which are looked for one by one
-  // Literals by a hash of their first three bytes; one of two stands under every third.
-  std::vector<uint64_t> filter_;
-  std::vector<uint32_t> bucket_begin_, bucket_;
+  std::map<std::tuple<std::string, std::string, Stands>, uint32_t> numbers_;
+  std::shared_ptr<const Tables> tables_;  // what build makes
 };
 
 }  // namespace refit

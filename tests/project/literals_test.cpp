@@ -4,6 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit {
 namespace {
@@ -85,6 +91,84 @@ TEST(Literals, AgreeWithAPlainSearch) {
   EXPECT_GT(found, 1000u);
 }
 
+// Every kind against its meaning, in texts longer than what is passed over at a time.
+TEST(Literals, KindsAgreeWithAPlainSearch) {
+  using Stands = Literals::Stands;
+  const std::vector<std::string> texts{
+      "rope_apply", "abcd", "bcd",  "a",        "aa.bb",       ".abcd(", "abcd(", "(abcd", "** ",
+      "a, bb",      "@",    ", a)", "abcdabcd", "b.abcdabcda", "bcda(",  "''",    "a*b"};
+  const std::vector<std::string> parts{"abcd", "rope_apply", "a",        "bb",       ".",  "(",
+                                       "_",    "'",          ")",        "** ",      ", ", "@",
+                                       "bcd",  " ",          "abcdabcd", "\xc3\xa9", "*"};
+  std::mt19937 random(11);
+  auto one_of = [&](const auto& list) { return list[random() % list.size()]; };
+  size_t found[4] = {};
+  for (int round = 0; round < 400; ++round) {
+    Literals literals;
+    std::vector<std::tuple<uint32_t, std::string, Stands>> wanted;
+    for (int i = 0; i < 8; ++i) {
+      std::string text = one_of(texts);
+      auto stands = static_cast<Stands>(random() % 4);
+      wanted.emplace_back(literals.add(text, stands), text, stands);
+    }
+    const uint32_t later = literals.add_later("cda");
+    literals.build();
+    std::string text;
+    for (size_t n = random() % 60; n > 0; --n) text += one_of(parts);
+    const LiteralBits seen = literals.scan(text);
+    const auto places = literals.places(text);
+    EXPECT_EQ(literals.contains(text, later), text.find("cda") != std::string::npos) << text;
+    for (const auto& [id, literal, stands] : wanted) {
+      std::vector<size_t> expected;
+      for (size_t at = text.find(literal); at != std::string::npos;
+           at = text.find(literal, at + 1)) {
+        const size_t end = at + literal.size();
+        const char before = at == 0 ? ' ' : text[at - 1],
+                   after = end < text.size() ? text[end] : ' ';
+        const bool free_before = !word_byte(before), free_after = !word_byte(after);
+        const bool good = stands == Stands::anywhere || (stands == Stands::begins && free_before) ||
+                          (stands == Stands::ends && free_after) ||
+                          (stands == Stands::alone && free_before && free_after &&
+                           !(before == '\'' && after == '\''));
+        if (good) expected.push_back(at);
+      }
+      EXPECT_EQ(places[id], expected) << literal << " in " << text;
+      EXPECT_EQ(seen.test(id), !expected.empty()) << literal << " in " << text;
+      found[static_cast<size_t>(stands)] += expected.size();
+    }
+  }
+  for (size_t n : found) EXPECT_GT(n, 100u);
+}
+
+TEST(ByteScan, WordsAreThoseOfAByteAtATime) {
+  std::mt19937 random(5);
+  for (size_t size = 0; size < 300; ++size) {
+    std::string text;
+    for (size_t i = 0; i < size; ++i) text += std::string_view("aZ9_ .[`@{/:\xff")[random() % 13];
+    if (size % 5 == 0) text.assign(size, 'w');
+    std::vector<std::pair<size_t, size_t>> found, expected;
+    each_word(text, [&](size_t begin, size_t end) { found.emplace_back(begin, end); });
+    for (size_t at = 0; at < size; ++at) {
+      if (!word_byte(text[at])) continue;
+      const size_t begin = at;
+      while (at < size && word_byte(text[at])) ++at;
+      expected.emplace_back(begin, at);
+    }
+    EXPECT_EQ(found, expected) << text;
+    std::vector<size_t> dots;
+    each_of_bytes(text, ".:", [&](size_t at) {
+      dots.push_back(at);
+      return dots.size() < 5;
+    });
+    std::vector<size_t> plain;
+    for (size_t at = text.find_first_of(".:"); at != std::string::npos && plain.size() < 5;
+         at = text.find_first_of(".:", at + 1)) {
+      plain.push_back(at);
+    }
+    EXPECT_EQ(dots, plain) << text;
+  }
+}
+
 TEST(Literals, OneLiteralHasOneNumber) {
   Literals literals;
   EXPECT_EQ(literals.add("a", true), literals.add("a", true));
@@ -111,7 +195,7 @@ TEST(Literals, PlacesAreThoseThatASearchFinds) {
       std::vector<size_t> expected;
       for (size_t at = text.find(wanted[w]); at != std::string::npos;
            at = text.find(wanted[w], at + 1)) {
-        if (wanted[w].size() > 1) expected.push_back(at);
+        expected.push_back(at);
       }
       EXPECT_EQ(places[w], expected) << text << " / " << wanted[w];
     }

@@ -74,11 +74,13 @@ void Project::note(std::string_view relative, std::string_view bytes) {
   if (known == numbers_.end()) return;
   noted_[known->second] = 1;
   Notes& out = notes_[known->second];
-  note_imports(relative, bytes, out);
-  out.text = text_notes(bytes, test_file(relative));
+  const NotedPlaces places(bytes);
+  note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
+  out.text = text_notes(bytes, places, test_file(relative));
 }
 
-void Project::note_imports(std::string_view relative, std::string_view bytes, Notes& out) const {
+void Project::note_imports(std::string_view relative, std::string_view bytes,
+                           const std::vector<size_t>& imports, Notes& out) const {
   constexpr std::string_view kImport = "import";
   auto note = [&](std::string_view component, uint64_t name) {
     auto found = components_.find(std::string(component));
@@ -86,13 +88,8 @@ void Project::note_imports(std::string_view relative, std::string_view bytes, No
     out.imports.push_back({found->second, name});
     return true;
   };
-  for (size_t at = bytes.find(kImport); at != std::string_view::npos;
-       at = bytes.find(kImport, at)) {
-    size_t word = at;
-    at += kImport.size();
-    if ((word > 0 && name_char(bytes[word - 1])) || (at < bytes.size() && name_char(bytes[at]))) {
-      continue;
-    }
+  for (size_t word : imports) {
+    const size_t at = word + kImport.size();
     std::string_view head = line_before(bytes, word);
     size_t from = head.rfind("from");
     if (from == std::string_view::npos) {
@@ -140,10 +137,20 @@ void Project::index_importers() {
       if (note.name != kModule) importers_[note.component].push_back({file, note.name});
     }
   }
+  // In the order of their modules' names, which are compared once a file.
+  std::vector<std::pair<std::string_view, uint32_t>> by_name;
+  for (uint32_t file = 0; file < all_.size(); ++file) {
+    by_name.emplace_back(module_names_.at(all_[file].relative), file);
+  }
+  std::sort(by_name.begin(), by_name.end());
+  std::vector<uint32_t> rank(all_.size(), 0);
+  for (uint32_t i = 1; i < by_name.size(); ++i) {
+    const uint32_t before = rank[by_name[i - 1].second];
+    rank[by_name[i].second] = by_name[i].first == by_name[i - 1].first ? before : before + 1;
+  }
   for (auto& [component, list] : importers_) {
-    std::sort(list.begin(), list.end(), [&](const Importer& a, const Importer& b) {
-      return module_names_.at(all_[a.file].relative) < module_names_.at(all_[b.file].relative);
-    });
+    std::sort(list.begin(), list.end(),
+              [&](const Importer& a, const Importer& b) { return rank[a.file] < rank[b.file]; });
   }
 }
 

@@ -2,11 +2,11 @@
 #include "rewriter/frontend/python/heirs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -109,30 +109,27 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
 // classes that something is done to.
 void note_tables(std::string_view text, const std::set<std::string_view>& local,
                  const Renamed& renamed, std::vector<uint64_t>& compared) {
-  static constexpr auto kEnds = [] {
-    std::array<bool, 256> out{};
-    out['"'] = out['\''] = out[':'] = true;
-    return out;
-  }();
-  for (size_t at = 1; at < text.size(); ++at) {
-    if (!kEnds[static_cast<unsigned char>(text[at])] || !name_char(text[at - 1])) continue;
+  each_of_bytes(text, "\"':", [&](size_t at) {
+    if (at == 0 || !name_char(text[at - 1])) return true;
     size_t begin = at;
     while (begin > 0 && name_char(text[begin - 1])) --begin;
     std::string_view word = text.substr(begin, at - begin);
-    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word)) continue;
+    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word))
+      return true;
     size_t chain = begin;  // where the dotted name begins
     while (chain > 0 && (name_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
     if (text[at] != ':') {
       bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
       if (quoted) compared.push_back(name_hash(word));
-      continue;
+      return true;
     }
     size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
     if (chain > 0 && before != std::string_view::npos &&
         (text[before] == '{' || text[before] == ',')) {
       compared.push_back(name_hash(renamed.of(word)));
     }
-  }
+    return true;
+  });
 }
 
 uint64_t local_key(uint32_t file, uint64_t name) { return paired(file + uint64_t{1}, name); }
@@ -153,9 +150,7 @@ void note_classes(std::string_view text, const NotedPlaces& places, const Rename
   }
   for (auto question : {NotedPlaces::kIsinstance, NotedPlaces::kIssubclass}) {
     for (size_t at : places.of(question)) {
-      size_t open = at + NotedPlaces::text_of(question).size();
-      if (open >= text.size() || text[open] != '(') continue;
-      auto arguments = entries(text, open);
+      auto arguments = entries(text, at + NotedPlaces::text_of(question).size() - 1);
       if (arguments.size() < 2) continue;
       const std::string& asked = arguments[1];
       for (size_t i = 0; i < asked.size();) {

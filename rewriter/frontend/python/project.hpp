@@ -153,7 +153,8 @@ class Project {
   std::string stored_at(const ReplacedNames::Place* place);
   std::unique_ptr<Module> read_module(const std::string& name) const;
   const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
-  void note_imports(std::string_view relative, std::string_view bytes, Notes& out) const;
+  void note_imports(std::string_view relative, std::string_view bytes,
+                    const std::vector<size_t>& imports, Notes& out) const;
   void read_unnoted();
   void index_importers();
   // What the text of all files says of classes, put together when it is first asked for.

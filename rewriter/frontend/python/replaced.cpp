@@ -67,6 +67,7 @@ bool ReplacedReader::imports(std::string_view name) {
           --line;
         }
         if (line > 0 && text_[line - 1] != '\n') continue;  // it does not begin its line
+        if (word == NotedPlaces::kImport && !text_.substr(at).starts_with("import ")) continue;
         size_t end = std::min(text_.find('\n', at), text_.size());
         while (at < end) {
           std::string_view part = first_word(text_.substr(at, end - at));

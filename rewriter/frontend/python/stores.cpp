@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -49,17 +50,20 @@ std::string_view quoted(std::string_view text, size_t at) {
 
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
-  for (size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
-    if (at == 0 || at + 1 >= text.size()) continue;
+  size_t compared = 0;  // behind an `==`
+  each_of_bytes(text, "=", [&](size_t at) {
+    if (at < compared || at == 0 || at + 1 >= text.size()) return true;
     if (text[at + 1] == '=') {
-      ++at;
-      continue;
+      compared = at + 2;
+      return true;
     }
-    if (std::string_view("=!<>:+-*/%|&^@").find(text[at - 1]) != std::string_view::npos) continue;
+    if (std::string_view("=!<>:+-*/%|&^@").find(text[at - 1]) != std::string_view::npos) {
+      return true;
+    }
     size_t begin = text.rfind('\n', at - 1);
     begin = begin == std::string_view::npos ? 0 : begin + 1;
     std::string_view head = text.substr(begin, at - begin);
-    if (head.find('.') == std::string_view::npos) continue;
+    if (head.find('.') == std::string_view::npos) return true;
     const bool argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
     int depth = 0;
     size_t piece = 0;
@@ -83,7 +87,8 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
         piece = i + 1;
       }
     }
-  }
+    return true;
+  });
 }
 
 // `setattr(attn, "norm", …)`, `attn.add_module("norm", …)`, `attn._modules["norm"] = …`. The result
@@ -101,9 +106,13 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
       out.stored.push_back(name_hash(name));
     }
   };
-  for (size_t at : places.of(NotedPlaces::kSetattr)) {
-    size_t open = text.find_first_not_of("_", at + 7);
-    if (open == std::string_view::npos || text[open] != '(') continue;
+  std::vector<size_t> setters;
+  for (auto word : {NotedPlaces::kSetattr, NotedPlaces::kSetattr1, NotedPlaces::kSetattr2}) {
+    setters.insert(setters.end(), places.of(word).begin(), places.of(word).end());
+  }
+  std::sort(setters.begin(), setters.end());
+  for (size_t at : setters) {
+    size_t open = text.find('(', at);
     size_t comma = text.find(',', open);
     if (comma == std::string_view::npos) break;
     std::string_view object = trimmed(text.substr(open + 1, comma - open - 1));
@@ -155,13 +164,13 @@ void note_exchanged(std::string_view text, TextNotes& out) {
       note_words(at, std::min(end, at + 400));
     }
   }
-  for (size_t at = text.find_first_of("\"':"); at != std::string_view::npos;
-       at = text.find_first_of("\"':", at + 1)) {
+  each_of_bytes(text, "\"':", [&](size_t at) {
     std::string_view word = word_before(text, at);
     if (!word.empty() && word.front() >= 'A' && word.front() <= 'Z') {
       out.exchanged.push_back(name_hash(word));
     }
-  }
+    return true;
+  });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "rewriter/frontend/python/text_notes.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
@@ -14,29 +14,36 @@ namespace refit::python {
 
 namespace {
 
-constexpr std::array<std::string_view, NotedPlaces::kWords> kTexts{"class ",
-                                                                   Renamed::kAs,
-                                                                   "isinstance",
-                                                                   "issubclass",
-                                                                   "import ",
-                                                                   "from ",
-                                                                   "setattr",
-                                                                   ".register_forward_hook(",
-                                                                   ".register_forward_pre_hook(",
-                                                                   ".forward =",
-                                                                   ".add_module(",
-                                                                   ".register_module(",
-                                                                   "._modules[",
-                                                                   "patch(",
-                                                                   "patch.object(",
-                                                                   "sys.modules[",
-                                                                   ".__dict__[",
-                                                                   "vars("};
+constexpr std::string_view kTexts[] = {
+    "class ",
+    Renamed::kAs,
+    "isinstance(",
+    "issubclass(",
+    "import",
+    "from ",
+    "setattr(",
+    "setattr_(",
+    "setattr__(",
+    ".register_forward_hook(",
+    ".register_forward_pre_hook(",
+    ".forward =",
+    ".add_module(",
+    ".register_module(",
+    "._modules[",
+    "patch(",
+    "patch.object(",
+    "sys.modules[",
+    ".__dict__[",
+    "vars(",
+};
+static_assert(std::size(kTexts) == NotedPlaces::kWords);
 
 const Literals& words() {
   static const Literals made = [] {
     Literals out;
-    for (std::string_view text : kTexts) out.add(text, false);
+    for (std::string_view text : kTexts) {
+      out.add(text, text == kTexts[NotedPlaces::kImport]);  // as a word
+    }
     out.build();
     return out;
   }();
@@ -55,9 +62,8 @@ NotedPlaces::NotedPlaces(std::string_view text) : places_(words().places(text)) 
 
 std::string_view NotedPlaces::text_of(Word word) { return kTexts[word]; }
 
-TextNotes text_notes(std::string_view text, bool test) {
+TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test) {
   TextNotes out;
-  const NotedPlaces places(text);
   const Renamed renamed(text, places.of(NotedPlaces::kAs));
   note_classes(text, places, renamed, out);
   ReplacedReader replaced(text, places, renamed, test, out);

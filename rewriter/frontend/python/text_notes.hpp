@@ -35,9 +35,6 @@ struct TextNotes {
   std::vector<Place> modules;       // replaced as a whole
 };
 
-// `test`: what a test replaces for a while is not noted.
-TextNotes text_notes(std::string_view text, bool test);
-
 // Where each of the words stands that the notes are read from.
 class NotedPlaces {
  public:
@@ -46,9 +43,11 @@ class NotedPlaces {
     kAs,
     kIsinstance,
     kIssubclass,
-    kImport,
+    kImport,  // the word; its kin below have what follows them
     kFrom,
     kSetattr,
+    kSetattr1,
+    kSetattr2,
     kForwardHook,
     kForwardPreHook,
     kForward,
@@ -69,5 +68,11 @@ class NotedPlaces {
  private:
   std::vector<std::vector<size_t>> places_;
 };
+
+// `test`: what a test replaces for a while is not noted.
+TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test);
+inline TextNotes text_notes(std::string_view text, bool test) {
+  return text_notes(text, NotedPlaces(text), test);
+}
 
 }  // namespace refit::python

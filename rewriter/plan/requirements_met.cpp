@@ -1,0 +1,77 @@
+// What a file or a function with certain literals may hold: see requirements.hpp, whose derived
+// clauses are asked here.
+#include <algorithm>
+
+#include "rewriter/plan/requirements.hpp"
+
+namespace refit {
+
+bool Requirements::Seen::any(const Clause& clause) {
+  if (seen_.intersects(clause)) return true;
+  if (!clause.intersects(of_.later_)) return false;
+  bool found = false;
+  clause.each([&](uint32_t id) {
+    if (found || !of_.later_.test(id) || looked_for_.test(id)) return;
+    looked_for_.set(id);
+    if (of_.literals_.contains(text_, id)) {
+      seen_.set(id);
+      found = true;
+    }
+  });
+  return found;
+}
+
+bool Requirements::met(const Clauses& clauses, const LiteralBits& seen) {
+  return std::all_of(clauses.begin(), clauses.end(),
+                     [&](const Clause& clause) { return seen.intersects(clause); });
+}
+
+bool Requirements::met(const Clauses& clauses, Seen& seen) {
+  return std::all_of(clauses.begin(), clauses.end(),
+                     [&](const Clause& clause) { return seen.any(clause); });
+}
+
+std::vector<bool> Requirements::file(const LiteralBits& scanned, std::string_view text,
+                                     bool derived) const {
+  std::vector<bool> out(rules_.size());
+  LiteralBits seen = scanned;
+  seen |= shown_bits_;  // asked for where functions are chosen
+  Seen triggers(*this, seen, text);
+  for (size_t r = 0; r < rules_.size(); ++r) {
+    const Rule& rule = rules_[r];
+    out[r] = (!derived || rule.alternatives.empty() ||
+              std::any_of(rule.alternatives.begin(), rule.alternatives.end(),
+                          [&](const Clauses& clauses) { return met(clauses, seen); })) &&
+             met(rule.triggers, triggers);
+  }
+  return out;
+}
+
+bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rules) const {
+  if (named(seen)) return true;
+  for (size_t r = 0; r < rules_.size(); ++r) {
+    if (!rules[r]) continue;
+    const auto& alternatives = rules_[r].alternatives;
+    if (alternatives.empty() ||
+        std::any_of(alternatives.begin(), alternatives.end(),
+                    [&](const Clauses& clauses) { return met(clauses, seen); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) const {
+  for (size_t r = 0; r < rules_.size(); ++r) {
+    if (rules[r] && rules_[r].asks_shown) return &shown_;
+  }
+  return nullptr;
+}
+
+std::vector<bool> Requirements::words(const LiteralBits& seen) const {
+  std::vector<bool> out;
+  for (uint32_t id : tree_word_ids_) out.push_back(seen.test(id));
+  return out;
+}
+
+}  // namespace refit

@@ -1,0 +1,43 @@
+// Which words a file holds, in a few bits of its own, so that whoever looks for a word later opens
+// only files that may hold it. A word that is there is always found; one that is not may be, too.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/project/byte_scan.hpp"
+
+namespace refit {
+
+class WordSet {
+ public:
+  WordSet() = default;
+  // Room for the words of a text of that many bytes.
+  explicit WordSet(size_t bytes) : bits_(std::bit_ceil(bytes / 256 + 1), 0) {}
+  // By the first bytes of the word (first_bytes) and its length.
+  void add(uint64_t first, size_t size) {
+    const uint64_t at = place(first, size);
+    bits_[at / 64] |= uint64_t{1} << (at % 64);
+  }
+  // Of a word, or a text of whole words; false where there is no room at all.
+  bool may_hold(std::string_view text) const {
+    bool all = !bits_.empty();
+    each_word(text, [&](size_t begin, size_t end) {
+      if (!all) return;
+      const uint64_t at = place(first_bytes(text, begin, end), end - begin);
+      all = (bits_[at / 64] >> (at % 64) & 1) != 0;
+    });
+    return all;
+  }
+
+ private:
+  uint64_t place(uint64_t first, size_t size) const {
+    const uint64_t hash = (first ^ size * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
+    return (hash >> 20) & (bits_.size() * 64 - 1);
+  }
+  std::vector<uint64_t> bits_;
+};
+
+}  // namespace refit
