@@ -147,8 +147,8 @@ bool shared_by_rows(int operand) {
 }
 
 // Whether norm_kernel takes the task: one type, no repeats within a row, and either weight and
-// bias, with at most the rounding that most models have, or scale and shift. `shared`: the type of
-// what rows share, that of the rows or, for those of half precision, float32.
+// bias, with at most the rounding that most models have, or scale and shift. With `shared` what
+// rows share has that type (norm_rows_kernel, norm_block_kernel).
 bool simple(const Task& task, DataType shared) {
   const DataType type = task.operands[kInput].type;
   const auto is = [](const RowOperand& operand, DataType wanted) {
@@ -443,9 +443,8 @@ LaunchStatus run(Task task, void* stream) {
     return row_shape(vectors, row_count, *device, choices, threads, most);
   };
   const bool thirds = ceil_div(vectors, 96) * 96 * 16 <= vectors * 17;  // few idle threads
-  const RowShape shape = choice.general ? shaped({4, 1}, 256)
-                         : direct && branches
-                             ? (thirds ? shaped({3, 2, 1}, 256) : shaped({2, 1}, 256))
+  const RowShape shape = choice.general                     ? shaped({4, 1}, 256)
+                         : direct && branches               ? shaped({thirds ? 3 : 2, 1}, 256)
                          : direct && task.centered          ? shaped({5, 4, 3, 2, 1}, 256)
                          : direct                           ? shaped({4, 5, 3, 2, 1}, 256)
                          : branches                         ? shaped({3, 2, 4, 1}, 256)

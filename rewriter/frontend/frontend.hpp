@@ -117,7 +117,6 @@ struct AttributeFacts {
   bool elsewhere = false;           // a class of another file that inherits from it stores it, too
   bool number = false;              // whatever is stored there is a number
   bool over_last_axis = false;      // a layer that works along the last axis alone, or elementwise
-  bool one_axis = false;            // a tensor of one axis
   std::optional<std::string> text;  // the one string that is stored there
 };
 

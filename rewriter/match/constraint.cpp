@@ -110,10 +110,7 @@ bool one_size(const Where&, const SiteView& site, const Argument& a) {
   if (has_one_size(*site.graph, a.value)) return true;
   const graph::Value& v = (*site.graph)[a.value];
   if (!is_shape(*site.graph, a.value)) return false;
-  // All the sizes of what has one axis.
-  const graph::ValueId whole = v.operands[0];
-  const bool attribute = (*site.graph)[whole].kind == graph::Kind::attribute;
-  return rank_of(*site.graph, whole) == 1 || (attribute && site.attribute(whole).one_axis);
+  return rank_of(*site.graph, v.operands[0]) == 1;  // all the sizes of what has one axis
 }
 
 bool not_sequence(const Where&, const SiteView& site, const Argument& a) {

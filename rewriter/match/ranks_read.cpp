@@ -90,7 +90,34 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
   for (const Value& v : g.values) {
     if (v.kind == Kind::phi) work.push_back(v.operands[0]);
   }
-  work.insert(work.end(), g.questions.begin(), g.questions.end());
+  // What it is made of step by step is asked for with it: `q.clone().ndim`, `(q * 2).ndim`.
+  auto ask = [&](ValueId tensor) {
+    while (tensor != kNone && out.insert(tensor).second) {
+      const Value& v = g[tensor];
+      const bool made = v.kind == Kind::op || v.kind == Kind::index || v.kind == Kind::update;
+      tensor = made && !v.operands.empty() ? v.operands[0] : kNone;
+    }
+  };
+  for (ValueId id : g.questions) {
+    const Value& v = g[id];
+    const bool needs = v.kind == Kind::op && !v.operands.empty() &&
+                       (v.axes > 0 || v.op->axes == AxisKind::permute ||
+                        v.op->axes == AxisKind::pattern);
+    if (needs) {
+      ask(v.operands[0]);
+    } else {
+      work.push_back(id);
+    }
+  }
+  // Whoever reads a number of axes asks for it, whatever becomes of the answer.
+  for (ValueId id = 0; id < g.values.size(); ++id) {
+    const Value& v = g[id];
+    if (v.kind == Kind::attribute && v.text == "ndim") ask(v.operands[0]);
+    if (v.kind != Kind::op || v.operands.empty() || v.operands[0] == kNone) continue;
+    if (v.op->axes == AxisKind::query && v.op->id.ends_with("dim")) ask(v.operands[0]);
+    if (v.op->library == "builtins" && is_shape(g, v.operands[0]))
+      ask(g[v.operands[0]].operands[0]);
+  }
   while (!work.empty()) {
     const ValueId id = work.back();
     work.pop_back();
@@ -100,7 +127,7 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
     const bool query = v.kind == Kind::op && v.op->axes == AxisKind::query &&
                        v.op->id.find("dim") != std::string::npos;
     if (counts || query || is_shape(g, id)) {
-      for (ValueId at = v.operands[0]; at != kNone && out.insert(at).second;) at = same_axes(g, at);
+      ask(v.operands[0]);
       continue;
     }
     // One size of a shape says nothing of how many there are.

@@ -20,7 +20,7 @@ namespace refit {
 
 namespace {
 
-constexpr uint64_t kKeepLimit = uint64_t{64} << 20;  // bytes of files kept until they are planned
+constexpr uint64_t kKeepLimit = uint64_t{16} << 20;  // bytes of files kept until they are planned
 constexpr int kAliasRounds = 16;                     // packages that hand a name on
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 constexpr uint64_t kLarge = uint64_t{1} << 20;
@@ -136,7 +136,8 @@ void Run::follow_aliases() {
       }
       handing_on[i] = hands_on(input_.files[i].relative, *bytes) || !state.aliases.empty();
       if (handing_on[i] != 0 && round + 1 == kAliasRounds) {
-        add_reached(state.bounds[static_cast<size_t>(Bound::alias_rounds)], {1, 1});
+        if (!state.bounds) state.bounds = std::make_unique<BoundsReached>();
+        add_reached((*state.bounds)[static_cast<size_t>(Bound::alias_rounds)], {1, 1});
       }
     };
     each(look, states_.size(), nullptr);
@@ -222,7 +223,8 @@ void Run::take_bounds(size_t i, const BoundsReached& bounds, const std::string& 
   auto source = Source::decode(input_.files[i].relative, bytes);
   for (size_t b = 0; b < kBounds; ++b) {
     const uint32_t line = source ? source->position(bounds[b].first).line : 1;
-    add_reached(states_[i].bounds[b], {bounds[b].times, line});
+    if (!states_[i].bounds) states_[i].bounds = std::make_unique<BoundsReached>();
+    add_reached((*states_[i].bounds)[b], {bounds[b].times, line});
   }
 }
 
@@ -403,7 +405,8 @@ RunResult Run::collect() {
     uint64_t times = 0;
     std::string first;
     for (size_t i = 0; i < states_.size(); ++i) {
-      const BoundReached& here = states_[i].bounds[b];
+      if (!states_[i].bounds) continue;
+      const BoundReached& here = (*states_[i].bounds)[b];
       if (here.times == 0) continue;
       times += here.times;
       if (first.empty()) first = fmt::format("{}:{}", input_.files[i].relative, here.first);

@@ -58,7 +58,7 @@ struct FileState {
   std::vector<Problem> problems;
   std::vector<std::string> notes;
   std::vector<std::string> replaced;  // said where anything was changed
-  BoundsReached bounds{};             // the line where each was first reached
+  std::unique_ptr<BoundsReached> bounds;  // the line where each was first reached; null: none was
   bool trains = false, exports = false;
 };
 

@@ -15,7 +15,7 @@ class WordSet {
  public:
   WordSet() = default;
   // Room for the words of a text of that many bytes.
-  explicit WordSet(size_t bytes) : bits_(std::bit_ceil(bytes / 256 + 1), 0) {}
+  explicit WordSet(size_t bytes) : bits_(std::bit_ceil(bytes / 512 + 1), 0) {}
   // By the first bytes of the word (first_bytes) and its length.
   void add(uint64_t first, size_t size) {
     const uint64_t at = place(first, size);

@@ -36,16 +36,6 @@ const Row kRows[] = {
     {"of_another_module", "import rotary\nrotary.F = x\n", false, false},
     {"of_what_is_not_known", "def f(m):\n    m.F = x\n", true, false},
     {"of_some_module", "for module in modules:\n    module.F = x\n", true, true},
-    {"held_by_a_variable",
-     "import pkg\ndef f(b):\n    if b:\n        m = pkg.attention\n    m.F = x\n", true, true},
-    {"another_is_held",
-     "import pkg\ndef f(b):\n    m = None\n    if b:\n        m = pkg.rotary\n    if m is not "
-     "None:\n"
-     "        m.F = x\n",
-     false, false},
-    {"held_and_handed_on", "import pkg\nm = pkg.rotary\nm = g(m)\nm.F = x\n", true, false},
-    {"held_in_a_loop", "import pkg\nm = pkg.rotary\nfor m in g(): pass\nm.F = x\n", true, false},
-    {"held_by_a_parameter", "import pkg\nm = pkg.rotary\ndef f(m):\n    m.F = x\n", true, false},
     {"own", "self.F = x\nself.attention.F = x\n", false, false},
     {"read", "import attention\nif attention.F == x: pass\n", false, false},
     {"an_argument", "import attention\nf(\n    attention.F, b=x)\n", false, false},

@@ -62,8 +62,8 @@ TEST(Activation, EveryFunctionOverItsRange) {
   });
 }
 
-// It has a path of its own.
-TEST(Activation, ExactGeluOfEveryBfloat16) {
+// They have loops of their own.
+TEST(Activation, EveryBfloat16) {
   for_each_isa([](const cpu::Launchers& launchers) {
     constexpr std::int64_t kWidth = 65536;
     Memory x(DataType::kBFloat16, kWidth), y(DataType::kBFloat16, kWidth);
@@ -74,20 +74,26 @@ TEST(Activation, ExactGeluOfEveryBfloat16) {
     p.input.data = x.data();
     p.output.data = y.data();
     p.input.type = p.output.type = DataType::kBFloat16;
-    p.activation = Activation::kGelu;
-    ASSERT_EQ(launchers.activation(p), LaunchStatus::kOk);
-    constexpr double kSmallest = 0x1p-133;  // step of the subnormal numbers
-    for (std::int64_t i = 0; i < kWidth; ++i) {
-      const double wanted = reference(p.activation, x.get(i));
-      if (!std::isfinite(wanted)) {
-        const bool same = std::isnan(wanted) ? std::isnan(y.get(i)) : y.get(i) == wanted;
-        ASSERT_TRUE(same) << x.get(i) << " gives " << y.get(i);
-        continue;
+    for (const Activation activation :
+         {Activation::kGelu, Activation::kGeluTanh, Activation::kGeluFast, Activation::kSilu}) {
+      p.activation = activation;
+      ASSERT_EQ(launchers.activation(p), LaunchStatus::kOk);
+      constexpr double kSmallest = 0x1p-133;  // step of the subnormal numbers
+      for (std::int64_t i = 0; i < kWidth; ++i) {
+        const double wanted = reference(activation, x.get(i));
+        if (!std::isfinite(wanted)) {
+          const bool same = std::isnan(wanted) ? std::isnan(y.get(i)) : y.get(i) == wanted;
+          ASSERT_TRUE(same) << "activation " << static_cast<int>(activation) << " of " << x.get(i)
+                            << " gives " << y.get(i);
+          continue;
+        }
+        ASSERT_NEAR(y.get(i), wanted, 0.51 * std::max(ulp(wanted, DataType::kBFloat16), kSmallest))
+            << "activation " << static_cast<int>(activation) << " of " << x.get(i);
       }
-      ASSERT_NEAR(y.get(i), wanted, 0.51 * std::max(ulp(wanted, DataType::kBFloat16), kSmallest))
-          << x.get(i);
     }
   });
+}
+});
 }
 
 TEST(Activation, NanAndInfinityAsTheFormulasHaveThem) {

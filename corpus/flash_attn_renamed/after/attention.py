@@ -1,4 +1,4 @@
-"""A function that two versions of a library call by two names, and one that is not the same in both."""
+"""One function under two of its names, and functions that differ between two versions of a library."""
 
 import mindiesd.ext
 import torch
@@ -27,14 +27,8 @@ class PackedAttention(nn.Module):
 
     def forward(self, qkv, lengths, longest, causal=False):
         assert qkv.dtype in (torch.float16, torch.bfloat16)
-        return mindiesd.attention_forward_varlen(
-            qkv[:, 0],
-            qkv[:, 1],
-            qkv[:, 2],
-            lengths,
-            lengths,
-            softmax_scale=self.softmax_scale,
-            causal=causal,
+        return flash_attn_unpadded_qkvpacked_func(
+            qkv, lengths, longest, 0.0, softmax_scale=self.softmax_scale, causal=causal
         )
 
 

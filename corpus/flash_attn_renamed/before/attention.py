@@ -1,4 +1,4 @@
-"""A function that two versions of a library call by two names, and one that is not the same in both."""
+"""One function under two of its names, and functions that differ between two versions of a library."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""F.rms_norm over the shape of its own weight: one size where the class shows that it has one axis."""
+"""F.rms_norm over the shape of its own weight: one size only where the code around shows one axis."""
 
 from typing import Tuple, Union
 
@@ -15,7 +15,7 @@ class Norm(nn.Module):
         self.eps = eps
 
     def forward(self, x):
-        return mindiesd.ext.rms_norm(x, self.weight, self.eps, result_type="torch")
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 class HeadNorm(nn.Module):
@@ -25,7 +25,7 @@ class HeadNorm(nn.Module):
         nn.init.ones_(self.scale)
 
     def forward(self, x):
-        return mindiesd.ext.rms_norm(x, weight=self.scale, eps=None, result_type="torch")
+        return torch.nn.functional.rms_norm(x, normalized_shape=self.scale.size(), weight=self.scale)
 
 
 class OfTwoSizes(nn.Module):

@@ -1,4 +1,4 @@
-"""F.rms_norm over the shape of its own weight: one size where the class shows that it has one axis."""
+"""F.rms_norm over the shape of its own weight: one size only where the code around shows one axis."""
 
 from typing import Tuple, Union
 

@@ -1,5 +1,7 @@
 """Attention of three or four axes: what one side of the question shows of the rank, the other denies."""
 
+import contextlib
+
 import torch.nn.functional as F
 
 
@@ -59,6 +61,40 @@ def of_what_is_transposed(q):
     turned = q.transpose(-2, -1)
     if len(q.shape) == 4:
         b, h, d, n = turned.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_permuting(q):
+    try:
+        x = q.permute(0, 2, 1, 3)
+    except RuntimeError:
+        x = q
+    p = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(p, p, p).transpose(1, 2), x
+
+
+def by_suppressing(q):
+    with contextlib.suppress(ValueError):
+        b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_a_loop(q):
+    while q.ndim == 4:
+        b, h, n, d = q.shape
+        break
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def by_and(q):
+    x = q.ndim == 4 and q.permute(0, 2, 1, 3)
+    p = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(p, p, p).transpose(1, 2), x
+
+
+def of_what_is_computed(q):
+    if (q * 2).clone().dim() == 4:
+        b, h, n, d = q.shape
     return F.scaled_dot_product_attention(q, q, q)
 
 

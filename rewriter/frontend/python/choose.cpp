@@ -131,6 +131,53 @@ class Chooser {
     return out;
   }
 
+  // Whether a method may store an attribute in other words than `self.x = …`: by its name, or as a
+  // target among others.
+  bool stores_otherwise(size_t i) const {
+    constexpr std::string_view kByName[] = {"setattr",  "register_",   "add_module",
+                                            "__dict__", "_parameters", "_modules",
+                                            "_buffers", "vars(",       "__setattr__"};
+    std::string_view body = text(i);
+    for (std::string_view way : kByName) {
+      if (body.find(way) != std::string_view::npos) return true;
+    }
+    constexpr std::string_view kSelf = "self";
+    for (size_t at = body.find(kSelf); at != std::string_view::npos;
+         at = body.find(kSelf, at + kSelf.size())) {
+      size_t end = at + kSelf.size();
+      if ((at > 0 && (name_char(body[at - 1]) || body[at - 1] == '.')) || end >= body.size()) {
+        continue;
+      }
+      if (body[end] == ' ' || body[end] == '\\' || body[end] == '\t') {  // `self . x`
+        size_t dot = body.find_first_not_of(" \t\\\r\n", end);
+        if (dot != std::string_view::npos && body[dot] == '.') return true;
+      }
+      if (body[end] != '.') continue;
+      if (!name_char(body[end + 1])) return true;  // a line that goes on behind the dot
+      size_t line = body.rfind('\n', at), stop = std::min(body.find('\n', at), body.size());
+      line = line == std::string_view::npos ? 0 : line + 1;
+      const std::string_view before = body.substr(line, at - line);
+      // `for self.x in`, `with a as self.x`, `del b, self.x`
+      std::string_view last = trimmed(before);
+      while (last.ends_with("(")) last = trimmed(last.substr(0, last.size() - 1));
+      const std::string_view head = first_word(trimmed(before));
+      if (head == "for" || head == "del" || last.ends_with(" for") || last.ends_with(" as")) {
+        return true;
+      }
+      // `(self.x), y = …`, `[self.x, y] = …`: an `=` later in the line.
+      while (end < stop && (name_char(body[end]) || body[end] == '.')) ++end;
+      const std::string_view rest = body.substr(end, stop - end);
+      const size_t next = rest.find_first_not_of(" \t");
+      const bool closes =
+          next == std::string_view::npos || std::string_view(",)]").find(rest[next]) != rest.npos;
+      if (!closes) continue;
+      const bool only = before.find('=') == std::string_view::npos;
+      const bool later = next == std::string_view::npos || rest.find('=') != std::string_view::npos;
+      if ((only && later) || rest.find(" = ") != std::string_view::npos) return true;
+    }
+    return false;
+  }
+
   // The names that follow a dot in a definition's own text.
   void add_members(size_t i, std::unordered_set<std::string_view>& members) const {
     std::string_view body = text(i);
@@ -219,6 +266,10 @@ class Chooser {
       for (size_t type : classes) {
         for (size_t m : methods[type]) {
           if (kept[m] || definitions[m].is_class) continue;
+          if (stores_otherwise(m)) {
+            keep(m);
+            continue;
+          }
           const auto& attributes = stored(m);
           if (std::any_of(attributes.begin(), attributes.end(),
                           [&](std::string_view name) { return members.contains(name); })) {

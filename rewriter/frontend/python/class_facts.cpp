@@ -344,45 +344,6 @@ bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
   return true;
 }
 
-bool ClassFacts::one_axis(const std::string& class_name, std::string_view attribute) {
-  Answer& a = answer(class_name, attribute);
-  if (!a.one_axis) {
-    // `self.weight.data = …` gives it another shape than it was made with.
-    bool changed = source_.find(std::string(attribute) + ".data") != std::string_view::npos;
-    a.one_axis = a.known && !changed && !a.values.empty() &&
-                 std::ranges::all_of(a.values, [&](TSNode value) { return one_axis(value); });
-  }
-  return *a.one_axis;
-}
-
-bool ClassFacts::one_axis(TSNode value) {
-  for (int depth = 0; !ts_node_is_null(value) && !too_deep(value, depth); ++depth) {
-    value = without_parentheses(value);
-    if (!is(value, "call") || !is(field(value, "arguments"), "argument_list")) return false;
-    TSNode function = field(value, "function");
-    if (!is(function, "identifier") && !is(function, "attribute")) return false;
-    auto qualified = meaning(function, text_at(function));
-    const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
-    if (op == nullptr || op->parameters.empty()) return false;
-    std::vector<TSNode> given;
-    for (TSNode argument : children_of(field(value, "arguments"))) {
-      if (is(argument, "comment")) continue;
-      if (is(argument, "list_splat") || is(argument, "dictionary_splat")) return false;
-      if (!is(argument, "keyword_argument")) {
-        given.push_back(argument);
-      } else if (text_at(field(argument, "name")) == "out") {
-        return false;
-      }
-    }
-    if (given.empty()) return false;
-    const Parameter& first = op->parameters.front();
-    if (first.variadic && first.name == "size") return given.size() == 1 && numeric(given[0], 0);
-    if (!op->is_class || !op->view) return false;  // no wrapper of a tensor
-    value = given[0];
-  }
-  return false;
-}
-
 bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view attribute) {
   Answer& a = answer(class_name, attribute);
   if (!a.over_last_axis) {

@@ -46,9 +46,6 @@ class ClassFacts {
   bool over_last_axis(const std::string& class_name, std::string_view attribute);
   // Whether every value that the file gives to `self.NAME` is a number.
   bool number(const std::string& class_name, std::string_view attribute);
-  // Whether every value that the file gives to `self.NAME` is a tensor of one axis, made by its
-  // size: `nn.Parameter(torch.ones(dim))`, where `dim` is shown to be a number.
-  bool one_axis(const std::string& class_name, std::string_view attribute);
   // The definition of a private method, where no class of this file's kin has another of that name;
   // a null node otherwise.
   TSNode private_method(const std::string& class_name, std::string_view name);
@@ -78,7 +75,6 @@ class ClassFacts {
     std::optional<std::vector<const Operation*>> instances;
     std::optional<bool> number;
     std::optional<bool> over_last_axis;
-    std::optional<bool> one_axis;
   };
   // What a function binds: names by parameters and assignments, and its import statements.
   struct Locals {
@@ -98,7 +94,6 @@ class ClassFacts {
   const Operation* layer(TSNode call);
   bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool over_last_axis(TSNode value);
-  bool one_axis(TSNode value);
   bool size(TSNode value, int depth) const;
   bool numeric(TSNode value, int depth) const;
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }

@@ -156,14 +156,21 @@ bool FunctionLowering::try_statement(TSNode node) {
   }
   if (handled) {
     opaque_names(names, "after try", {});
-    for (ValueId v = first; v < last; ++v) {
-      if (g()[v].kind == Kind::element) g().questions.push_back(g()[v].operands[0]);
-    }
+    note_tried(first, last);
   }
   end_branch();
   block_number_ = outer_block;
   close(id);
   return any;
+}
+
+// Values made where an error is caught: they ask for the rank that they need.
+void FunctionLowering::note_tried(ValueId first, ValueId last) {
+  for (ValueId id = first; id < last; ++id) {
+    const Value& v = g()[id];
+    if (v.kind == Kind::element) g().questions.push_back(v.operands[0]);
+    if (v.kind == Kind::op && v.op->axes != AxisKind::opaque) g().questions.push_back(id);
+  }
 }
 
 bool FunctionLowering::with_statement(TSNode node) {
@@ -197,8 +204,13 @@ bool FunctionLowering::with_statement(TSNode node) {
     }
   }
   block_number_ = 0;
+  const auto first = static_cast<ValueId>(g().values.size());
   bool falls = block(field(node, "body"));
   block_number_ = outer_block;
+  std::string_view header = text(node).substr(0, text(node).find('\n'));
+  if (header.find("suppress") != std::string_view::npos) {  // as contextlib's does
+    note_tried(first, static_cast<ValueId>(g().values.size()));
+  }
   close(id);
   return falls;
 }

@@ -238,7 +238,6 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
   out.text = unit.classes->text(owner, v.text);
   if (project_.stored_outside(v.text)) return out;
   out.number = unit.classes->number(owner, v.text);
-  out.one_axis = unit.classes->one_axis(owner, v.text);
   out.over_last_axis =
       unit.classes->over_last_axis(owner, v.text) &&
       std::ranges::none_of(unit.classes->instances(owner, v.text), [&](const Operation* op) {

@@ -49,6 +49,7 @@ class FunctionLowering {
   void leave_round();
   bool try_statement(TSNode node);
   bool with_statement(TSNode node);
+  void note_tried(graph::ValueId first, graph::ValueId last);
   void match_statement(TSNode node);
   void import(TSNode node);
   void define_function(TSNode node);

@@ -80,32 +80,6 @@ bool ReplacedReader::imports(std::string_view name) {
   return imported_->contains(name);
 }
 
-// The modules that a variable holds of which the text does nothing but `v = a.b` with an imported
-// `a`, `v = None`, `v.c` and `v is …`; nothing where it does anything else, too.
-std::vector<std::string_view> ReplacedReader::held_by(std::string_view variable) {
-  std::vector<std::string_view> out;
-  for (size_t at = text_.find(variable); at != std::string_view::npos;
-       at = text_.find(variable, at + 1)) {
-    const size_t end = at + variable.size();
-    if (at > 0 && (name_char(text_[at - 1]) || text_[at - 1] == '.')) continue;
-    if (end < text_.size() && name_char(text_[end])) continue;
-    const size_t line = text_.rfind('\n', at) + 1;  // 0 in the first line
-    const std::string_view before = trimmed(text_.substr(line, at - line));
-    std::string_view behind = text_.substr(end, text_.find('\n', end) - end);
-    behind.remove_prefix(std::min(behind.find_first_not_of(" \t"), behind.size()));
-    if (behind.starts_with(".") || behind.starts_with("is ")) {
-      if (before == "for" || before.ends_with(" for") || before.ends_with(" as")) return {};
-      continue;
-    }
-    if (!before.empty() || !behind.starts_with("=") || behind.starts_with("==")) return {};
-    std::string_view held = trimmed(behind.substr(1));
-    if (held == "None") continue;
-    if (!plain_chain(held) || !imports(held.substr(0, held.find('.')))) return {};
-    out.push_back(held);
-  }
-  return out;
-}
-
 // Calls found(place behind it) for each place of a word that begins as one.
 template <typename Found>
 void ReplacedReader::each(NotedPlaces::Word word, Found found) const {
@@ -129,11 +103,6 @@ void ReplacedReader::store(std::string_view object, std::string_view name) {
   } else {
     std::string_view root = object.substr(0, object.find('.'));
     certain = imports(root);
-    if (!certain && root.size() == object.size()) {
-      auto held = held_by(root);
-      for (std::string_view module : held) store(module, name);
-      if (!held.empty()) return;
-    }
     if (root.size() == object.size()) object = renamed_.of(object);
   }
   add(paired(name_hash(last_component(object)), name_hash(name)), name);

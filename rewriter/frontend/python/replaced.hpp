@@ -34,7 +34,6 @@ class ReplacedReader {
  private:
   void add(uint64_t key, std::string_view name);
   bool imports(std::string_view name);
-  std::vector<std::string_view> held_by(std::string_view variable);
   template <typename Found>
   void each(NotedPlaces::Word word, Found found) const;
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+import mindiesd
 from mindiesd import ext
 from mindiesd.utils import ParametersInvalid
 
@@ -147,3 +148,14 @@ def test_modulation_wants_a_layer_norm():
     """A function is none; another module is called (test_published.py)."""
     with torch.no_grad(), pytest.raises(ParametersInvalid, match="LayerNorm"):
         ext.layernorm_scale_shift(torch.relu, torch.randn(2, 8), torch.randn(8))
+
+
+@pytest.mark.parametrize("kind", [nn.LayerNorm, nn.RMSNorm])
+def test_a_traced_norm_is_called_as_it_is(kind, monkeypatch):
+    """Its class has no forward of its own, as torch's has none that counts once it is replaced."""
+    x = torch.randn(3, 8)
+    traced = torch.jit.trace(kind(8), (x,))
+    with torch.no_grad():
+        torch.testing.assert_close(mindiesd.fast_layernorm(traced, x), traced(x))
+        monkeypatch.setattr(ext.norm, "_TORCH_FORWARD", {})
+        torch.testing.assert_close(mindiesd.fast_layernorm(traced, x), traced(x))

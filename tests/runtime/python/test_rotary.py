@@ -121,6 +121,11 @@ def test_the_shape_is_kept(backend, shape):
     torch.testing.assert_close(ext.rotary_complex(x, plain, keep_shape=True), original(x))
     with pytest.raises(ParametersInvalid, match="must have x's shape"):
         ext.rotary_complex(torch.ones(5, 8), freqs.expand(1, 2, 1, 5, 4), keep_shape=True)
+    written = x.clone()
+    assert ext.rotary_complex(written, freqs, keep_shape=True, inplace=True) is written
+    torch.testing.assert_close(written, original(x))
+    with pytest.raises(ParametersInvalid, match="must have x's shape"):  # though both are empty
+        ext.rotary_complex(torch.ones(0, 1, 8), torch.ones(1, 7, 4) * 1j, keep_shape=True)
     with pytest.raises(ParametersInvalid, match="keep_shape"):
         ext.rotary_complex(x, freqs, keep_shape="yes")
 

@@ -41,6 +41,9 @@ def test_the_shape_is_that_of_x(shape):
         out = mindiesd.ext.rotary_matrix(x, freqs)
         assert out.shape == x.shape
         torch.testing.assert_close(out.double(), reference(x, freqs))
+    written = x.clone()
+    assert mindiesd.ext.rotary_matrix(written, freqs, inplace=True) is written
+    torch.testing.assert_close(written.double(), reference(x, freqs))
     with pytest.raises(ParametersInvalid, match="must have x's shape"):
         mindiesd.ext.rotary_matrix(torch.ones(5, 8), freqs.expand(2, 1, 5, 4, 2, 2))
 

@@ -109,7 +109,9 @@ def merely_casts(kind):
     mean what they mean there."""
     if torch.compiler.is_compiling():
         return False
-    forward = kind.forward
+    forward = getattr(kind, "forward", None)
+    if forward is None:  # of a traced module
+        return False
     known = _told.get(kind)
     if known is None or known[0] is not forward:
         known = _told[kind] = forward, _looked_at(kind, forward)

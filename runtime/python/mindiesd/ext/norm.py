@@ -287,7 +287,9 @@ def module_norm(norm):
     """(weight, bias, eps, kind) of a module whose call is nothing but the norm over the last dimension;
     None where it is something else: hooks, a ``forward`` of the instance or of a subclass, several
     dimensions."""
-    forward = getattr(type(norm), "forward", None)  # a traced module has none
+    forward = getattr(type(norm), "forward", None)
+    if forward is None:  # a traced module
+        return None
     if forward is _TORCH_FORWARD.get("LayerNorm.forward"):
         shape, eps, kind, bias = norm.normalized_shape, norm.eps, _ops.LAYER_NORM, norm.bias
     elif forward is RMSNorm.forward or forward is _TORCH_FORWARD.get("RMSNorm.forward"):

@@ -1,7 +1,5 @@
 """Rotary embedding in its general form, by real tables, complex tables and angles."""
 
-import math
-
 import torch
 
 from .. import _ops
@@ -105,6 +103,16 @@ class _Tables:
                 f"shape {list(x.shape)} and the tables {shapes}."
             ) from None
 
+    def drop_leading(self, dims):
+        """Leaves the last ``dims`` of the leading sizes; those before are ones."""
+
+        def last(table, rows):
+            extra = len(rows) - dims
+            return table.reshape(table.shape[extra:]) if extra > 0 else table
+
+        self.parts = tuple(map(last, self.parts, self.rows))
+        self.rows = tuple(rows[max(len(rows) - dims, 0) :] for rows in self.rows)
+
     def for_result(self, *dtypes):
         """(cos, sin or None). Tables in float64 serve a narrower result as float32: what that rounds
         away lies below the result's own rounding, and the kernels read them."""
@@ -149,11 +157,15 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
     expect_bool("inplace", inplace)
     expect_bool("keep_shape", keep_shape)
     rows = tables.broadcast("x", x)
-    if keep_shape and math.prod(rows) != math.prod(x.shape[:-1]):
-        raise ParametersInvalid(
-            f"the result must have x's shape, {list(x.shape)}, but with these tables it has "
-            f"{[*rows, x.shape[-1]]}."
-        )
+    if keep_shape:
+        lead = len(rows) - (x.dim() - 1)
+        if any(n != 1 for n in rows[:lead]) or rows[lead:] != x.shape[:-1]:
+            raise ParametersInvalid(
+                f"the result must have x's shape, {list(x.shape)}, but with these tables it has "
+                f"{[*rows, x.shape[-1]]}."
+            )
+        tables.drop_leading(x.dim() - 1)
+        rows = x.shape[:-1]
     dtype = _rotary_type(result_type, x, *tables.parts)
     cos, sin = tables.for_result(x.dtype, dtype)
     if x.is_nested:
@@ -162,11 +174,9 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
         _expect_writable("x", x, rows, dtype)
         _ops.rotary_position_embedding_(x, cos, sin, tables.interleaved)
         return x
-    shape = x.shape
-    if rows != shape[:-1]:
-        x = x.expand(*rows, shape[-1])
-    result = _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
-    return result.reshape(shape) if keep_shape and rows != shape[:-1] else result
+    if rows != x.shape[:-1]:
+        x = x.expand(*rows, x.shape[-1])
+    return _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
 
 
 @eager
