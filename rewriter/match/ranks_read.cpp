@@ -100,9 +100,9 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
   };
   for (ValueId id : g.questions) {
     const Value& v = g[id];
-    const bool needs = v.kind == Kind::op && !v.operands.empty() &&
-                       (v.axes > 0 || v.op->axes == AxisKind::permute ||
-                        v.op->axes == AxisKind::pattern);
+    const bool needs =
+        v.kind == Kind::op && !v.operands.empty() &&
+        (v.axes > 0 || v.op->axes == AxisKind::permute || v.op->axes == AxisKind::pattern);
     if (needs) {
       ask(v.operands[0]);
     } else {
