@@ -57,7 +57,7 @@ struct FileState {
   std::optional<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
-  std::vector<std::string> replaced;  // said where anything was changed
+  std::vector<std::string> replaced;      // said where anything was changed
   std::unique_ptr<BoundsReached> bounds;  // the line where each was first reached; null: none was
   bool trains = false, exports = false;
 };
