@@ -93,8 +93,6 @@ TEST(Activation, EveryBfloat16) {
     }
   });
 }
-});
-}
 
 TEST(Activation, NanAndInfinityAsTheFormulasHaveThem) {
   for_each_isa([](const cpu::Launchers& launchers) {
