@@ -49,16 +49,11 @@ def viewed(x: Tensor, matrices: Tensor) -> Tensor:
 
 
 def wide(x: Tensor, matrices: Tensor) -> Tensor:
-    return mindiesd.ext.rotary_matrix(x.float(), matrices, result_type="promoted")
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32")
 
 
 def wide_with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:
-    return mindiesd.ext.rotary_matrix(
-        x.float(),
-        matrices,
-        result_type="promoted",
-        keep_shape=False,
-    )
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32", keep_shape=False)
 
 
 def in_its_own_type(x: Tensor, matrices: Tensor) -> Tensor:

@@ -124,4 +124,4 @@ def complex_in_double(x, freqs):
 
 
 def complex_uncast(x, freqs):
-    return mindiesd.ext.rotary_complex(x.float(), freqs, result_type="promoted")
+    return mindiesd.ext.rotary_complex(x, freqs, result_type="float32")

@@ -62,6 +62,9 @@ def test_result_types():
     assert mindiesd.ext.rotary_matrix(x, freqs).dtype == torch.bfloat16
     assert mindiesd.ext.rotary_matrix(x, freqs, result_type="promoted").dtype == torch.float32
     assert mindiesd.ext.rotary_matrix(x, freqs, result_type="float32").dtype == torch.float32
+    wide = mindiesd.ext.rotary_matrix(x, freqs.double(), result_type="float32")
+    assert wide.dtype == torch.float64  # as x.float() times the matrices is
+    torch.testing.assert_close(wide, reference(x, freqs))
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,10 @@ _RESULTS = ("input", "promoted", "float32")
 def _rotary_type(result_type, x, *tables):
     if result_type == "input":
         return x.dtype
-    if result_type == "promoted":
-        dtype = x.dtype
-        for table in tables:
-            dtype = torch.promote_types(dtype, table.dtype)
-        return dtype
-    return torch.float32
+    dtype = x.dtype if result_type == "promoted" else torch.float32
+    for table in tables:
+        dtype = torch.promote_types(dtype, table.dtype)
+    return dtype
 
 
 def _expect_rotatable(name, x):
@@ -192,7 +190,8 @@ def rotary_position_embedding(
             each pair. Tables on another device are moved.
         rotated_mode: ``"rotated_half"``: pairs (x[j], x[j + D/2]); ``"rotated_interleaved"``: pairs
             (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``.
+        result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``: that
+            of ``x.float()``, cos and sin.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
@@ -223,7 +222,7 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
         freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device. A
             real table counts as complex, as it does in the product that this call replaces.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
-            ``"float32"``.
+            ``"float32"``: that of ``x.float()`` and those parts.
         keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: dimensions of one
             that only freqs_cis has are left out.
         inplace: write over x, and return it; needs a result of x's shape and type.
@@ -250,7 +249,8 @@ def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=Fal
         x: [..., D], D even, floating.
         freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
             lies on another device.
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``.
+        result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``: that
+            of ``x.float()`` and freqs.
         keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: freqs may enlarge
             none of x's dimensions. Without it, as what ends in ``flatten(-2)``, it may.
         inplace: write over x, and return it; needs a result of x's shape and type.
