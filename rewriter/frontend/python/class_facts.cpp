@@ -95,7 +95,7 @@ void ClassFacts::read(Class& c) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "class_definition") continue;
     if ((type == "expression_statement" || type == "return_statement") &&
         !may_store(text_at(node))) {
@@ -143,7 +143,7 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
   if (is(given, "keyword_argument")) given = field(given, "value");
   std::string known;  // what the name begins with, all of it unless something is put into it
   bool whole = is(given, "string");
-  for (TSNode part : whole ? children_of(given) : std::vector<TSNode>{}) {
+  for (TSNode part : whole ? children_of(given) : NodeList{}) {
     if (is(part, "interpolation")) whole = false;
     if (whole && is(part, "string_content")) known += text_at(part);
   }
@@ -274,7 +274,7 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
   while (!work.empty()) {
     auto [node, binds] = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") {
       known->second.imports.push_back(node);
       continue;
@@ -418,7 +418,7 @@ bool ClassFacts::size(TSNode value, int depth) const {
 bool ClassFacts::numeric(TSNode value, int depth) const {
   if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
-  std::string_view type = type_of(value);
+  const NodeKind type = type_of(value);
   if (type == "integer" || type == "float") return true;
   if (type == "unary_operator") return numeric(field(value, "argument"), depth + 1);
   if (type == "conditional_expression") {

@@ -95,7 +95,7 @@ ValueId FunctionLowering::opaque(std::string why, std::vector<ValueId> operands,
 ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
   std::vector<ValueId> operands;
   for (TSNode child : children_of(node)) {
-    std::string_view type = type_of(child);
+    const NodeKind type = type_of(child);
     if (type == "string_start" || type == "string_content" || type == "string_end" ||
         type == "format_specifier" || type == "type_conversion" || type == "escape_sequence") {
       continue;
@@ -103,7 +103,7 @@ ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
     if (type == "interpolation" || type == "pair" || type == "dictionary_splat" ||
         type == "format_expression") {
       for (TSNode inner : children_of(child)) {
-        std::string_view t = type_of(inner);
+        const NodeKind t = type_of(inner);
         if (t != "format_specifier" && t != "type_conversion")
           operands.push_back(expression(inner));
       }
@@ -156,7 +156,7 @@ ValueId FunctionLowering::expression(TSNode node) {
 }
 
 ValueId FunctionLowering::expression_inner(TSNode node) {
-  std::string_view type = type_of(node);
+  const NodeKind type = type_of(node);
   if (type == "identifier") return identifier(node);
   if (type == "attribute") return attribute(node);
   if (type == "call") return call(node);
@@ -247,15 +247,15 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
   if (type == "lambda") return lambda(node);
   if (type == "await" || type == "yield") {
     impure_ = true;
-    ValueId id = opaque_children(std::string(type), node);
+    ValueId id = opaque_children(std::string(type_name(node)), node);
     use(id);
     return id;
   }
   if (type == "concatenated_string" || type == "dictionary" || type == "set") {
-    return opaque_children(std::string(type), node);
+    return opaque_children(std::string(type_name(node)), node);
   }
   impure_ = true;
-  return opaque_children(std::string(type), node);
+  return opaque_children(std::string(type_name(node)), node);
 }
 
 ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
