@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
 
@@ -162,17 +163,13 @@ bool ClassFacts::stored_by_others(std::string_view attribute) {
 
 std::unordered_set<std::string_view> ClassFacts::stores_of_others() const {
   std::unordered_set<std::string_view> out;
-  auto name_byte = [](char c) {
-    return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-  };
   for (size_t at = source_.find('='); at != std::string_view::npos;
        at = source_.find('=', at + 1)) {
     if (at + 1 < source_.size() && source_[at + 1] == '=') continue;
     size_t end = at;
     while (end > 0 && (source_[end - 1] == ' ' || source_[end - 1] == '\t')) --end;
     size_t begin = end;
-    while (begin > 0 && name_byte(source_[begin - 1])) --begin;
+    while (begin > 0 && name_char(source_[begin - 1])) --begin;
     if (begin == end || begin == 0 || source_[begin - 1] != '.') continue;
     const size_t dot = begin - 1;
     if (dot < 4 || source_.substr(dot - 4, 4) != "self" ||

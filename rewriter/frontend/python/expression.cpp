@@ -268,6 +268,9 @@ ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
 ValueId FunctionLowering::number(TSNode node) {
   constexpr size_t kShort = 18;  // digits, which fit any integer of a literal
   const std::string_view written = text(node);
+  // A fold has the place of a body, and that may be long.
+  const bool number = (written.front() >= '0' && written.front() <= '9') || written.front() == '.';
+  if (!number) return opaque("number", {}, node);
   if (written.size() <= kShort &&
       std::ranges::all_of(written, [](char c) { return c >= '0' && c <= '9'; })) {
     Literal l;
@@ -276,10 +279,12 @@ ValueId FunctionLowering::number(TSNode node) {
     return literal_value(std::move(l), node);
   }
   std::string digits;
-  for (char c : written) {
-    if (c != '_') digits += c;
+  if (written.find('_') != std::string_view::npos) {
+    for (char c : written) {
+      if (c != '_') digits += c;
+    }
   }
-  auto parsed = parse_literal(digits);
+  auto parsed = parse_literal(digits.empty() ? written : digits);
   if (!parsed) return opaque("number", {}, node);
   return literal_value(std::move(*parsed), node);
 }

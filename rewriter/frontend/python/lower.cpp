@@ -16,6 +16,12 @@ using graph::Statement;
 using graph::StatementKind;
 using graph::Value;
 
+namespace {
+
+constexpr size_t kNodesPerValue = 3;  // of a tree, about; values are costly to move
+
+}  // namespace
+
 FunctionLowering::FunctionLowering(UnitLowering& shared, uint32_t index,
                                    std::shared_ptr<Scope> scope)
     : shared_(shared),
@@ -31,13 +37,14 @@ uint32_t FunctionLowering::name_id(std::string_view name) {
   if (found != name_ids_.end()) return found->second;
   auto id = static_cast<uint32_t>(g().names.size());
   g().names.emplace_back(name);
-  name_ids_.emplace(std::string(name), id);
+  name_ids_.emplace(name, id);
   env_.push_back(kNone);
   return id;
 }
 
 void FunctionLowering::run(TSNode definition) {
   TSNode body = field(definition, "body");
+  g().values.reserve(definition->extent / kNodesPerValue);
   collect_locals(body, unit_.text(), *scope_);
   scope_->body = body;
   auto function = open(definition, StatementKind::other);

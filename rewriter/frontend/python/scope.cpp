@@ -113,9 +113,11 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
 void collect_locals(TSNode body, std::string_view source, Scope& scope) {
   NameSet bound;
   walk(body, source, bound, &scope);
-  for (const std::string& name : bound) {
-    if (!scope.globals.contains(name) && !scope.nonlocals.contains(name)) {
-      scope.locals.insert(name);
+  scope.locals.reserve(bound.size());
+  while (!bound.empty()) {
+    auto name = bound.extract(bound.begin());
+    if (!scope.globals.contains(name.value()) && !scope.nonlocals.contains(name.value())) {
+      scope.locals.insert(std::move(name.value()));
     }
   }
   if (text_of(source, body).find("nonlocal ") == std::string_view::npos) return;
