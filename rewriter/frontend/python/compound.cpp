@@ -39,7 +39,8 @@ bool joins(const Value& v) {
 void FunctionLowering::loop(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
-  ValueId head = expression(is(node, "for_statement") ? field(node, "right") : field(node, "condition"));
+  ValueId head =
+      expression(is(node, "for_statement") ? field(node, "right") : field(node, "condition"));
   use(head);
   auto names = bound_names(node, unit_.text());
   begin_branch();

@@ -152,8 +152,7 @@ class Exchanger {
   }
 
   // A list written anew, from its first item to its last.
-  Expected<Edit> list_edit(const NodeList& items,
-                           const std::vector<std::string>& texts) const {
+  Expected<Edit> list_edit(const NodeList& items, const std::vector<std::string>& texts) const {
     ByteRange range{ts_node_start_byte(items.front()), ts_node_end_byte(items.back())};
     if (!comments_in(unit_, range).empty()) {
       return failure("comments stand between the axes, and would be lost");
