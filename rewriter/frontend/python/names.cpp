@@ -6,6 +6,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -261,6 +262,7 @@ void add_bound_by_text(std::string_view text, Module& module) {
     }
   };
   for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
+    if (!contains_text(text, way)) continue;
     for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
       std::string_view rest = text.substr(at + way.size());
       if (way == "exec(" || rest.starts_with(".update(")) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/project/byte_scan.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -71,7 +73,7 @@ bool binds_nothing(NodeKind type) {
 
 void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
   std::vector<TSNode> work{start};
-  bool walrus = text_of(source, start).find(":=") != std::string_view::npos;
+  bool walrus = contains_text(text_of(source, start), ":=");
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
@@ -120,7 +122,7 @@ void collect_locals(TSNode body, std::string_view source, Scope& scope) {
       scope.locals.insert(std::move(name.value()));
     }
   }
-  if (text_of(source, body).find("nonlocal ") == std::string_view::npos) return;
+  if (!contains_text(text_of(source, body), "nonlocal ")) return;
   std::vector<TSNode> work{body};
   while (!work.empty()) {
     TSNode node = work.back();
