@@ -110,8 +110,8 @@ __device__ __forceinline__ void unpack(const Raw<kBytes>& raw, float* values) {
 }
 
 // unpack, without letting the compiler keep the values of an earlier unpack of the same registers.
-template <typename T>
-__device__ __forceinline__ void unpack_again(Raw<16>& raw, float* values) {
+template <typename T, int kBytes>
+__device__ __forceinline__ void unpack_again(Raw<kBytes>& raw, float* values) {
 #pragma unroll
   for (std::uint32_t& word : raw.words) asm volatile("" : "+r"(word));
   unpack<T>(raw, values);
@@ -162,6 +162,26 @@ __device__ __forceinline__ float min_nan(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
+
+// Squares of values from 2^54 on may add up to more than float32 holds. A norm of such a row is
+// that of the row times kDown, whose squares fit, with eps_down in place of eps; results differ by
+// what float32 rounds.
+constexpr float kDown = 0x1p-80F;
+__device__ __forceinline__ bool is_finite(float x) { return fabsf(x) <= 0x1.fffffep127F; }
+// Above zero, so that a row of one value has zeros for its deviations still.
+__device__ __forceinline__ float eps_down(float eps) { return fmaf(eps * kDown, kDown, 0x1p-126F); }
+
+template <typename T, int kBytes>
+__device__ __forceinline__ void bring_raw_down(Raw<kBytes>& raw) {
+  float x[kBytes / sizeof(T)];
+  unpack_again<T>(raw, x);
+#pragma unroll
+  for (float& value : x) value *= kDown;
+  raw = pack<T, kBytes>(x);
+}
+// Whether the squares of values of type T can be too many.
+template <typename T>
+constexpr bool kOverflows = kTypeOf<T> != DataType::kFloat16;
 
 // --- operands whose type is known at run time ----------------------------------------------------
 
@@ -362,13 +382,38 @@ struct NumberMaximum {
   static __device__ __forceinline__ float nothing() { return Maximum::nothing(); }
 };
 
-// Rows of a block do not wait for each other: a barrier for the threads of each.
+template <int kId>
+__device__ __forceinline__ void barrier_of() {
+  asm volatile("bar.sync %0, %1;" ::"n"(kId), "r"(blockDim.x) : "memory");
+}
+
+// Rows of a block do not wait for each other: a barrier for the threads of each of up to kRowGroups
+// rows (row_map.h). Each barrier has its number in an instruction of its own: one whose number is
+// computed reserves all 16, and a multiprocessor of 64 has room for four blocks then.
 __device__ __forceinline__ void row_barrier() {
-  asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+  static_assert(kRowGroups == 8);
+  switch (threadIdx.y) {
+    case 0:
+      return barrier_of<0>();
+    case 1:
+      return barrier_of<1>();
+    case 2:
+      return barrier_of<2>();
+    case 3:
+      return barrier_of<3>();
+    case 4:
+      return barrier_of<4>();
+    case 5:
+      return barrier_of<5>();
+    case 6:
+      return barrier_of<6>();
+    default:
+      return barrier_of<7>();
+  }
 }
 
 // Reduces kCount values over the blockDim.x threads that share threadIdx.y: a power of two up to
-// 32, or a multiple of 32, of which a block has at most 15. Every thread gets the results.
+// 32, or a multiple of 32, of which a block has at most kRowGroups. Every thread gets the results.
 // `memory`: kCount * warps floats, not in use by an earlier reduction that some thread may still be
 // reading.
 template <typename Op, int kCount>

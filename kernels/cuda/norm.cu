@@ -42,7 +42,7 @@ struct PlainParameters {
 
 // One block a row, the row read again for each step.
 __global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainParameters p) {
-  __shared__ float memory[2][8];
+  __shared__ float memory[4][8];
   wait_for_previous_kernel();
   allow_next_kernel();
   std::int64_t offsets[kNormOperands];
@@ -59,24 +59,29 @@ __global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainP
   };
 
   const float width = static_cast<float>(p.width);
-  float total[1] = {0.0F};
-  float mean = 0.0F;
-  if (p.centered) {
-    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i);
-    reduce_row<Sum>(total, memory[0]);
-    mean = total[0] / width;
-    total[0] = 0.0F;
+  float total[1], mean, down = 1.0F, eps = p.eps;
+  for (int round = 0;; ++round) {  // see norm_kernel
+    total[0] = mean = 0.0F;
+    if (p.centered) {
+      for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i) * down;
+      reduce_row<Sum>(total, memory[2 * round]);
+      mean = total[0] / width;
+      total[0] = 0.0F;
+    }
+    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+      const float deviation = value(i) * down - mean;
+      total[0] = fmaf(deviation, deviation, total[0]);
+    }
+    reduce_row<Sum>(total, memory[2 * round + 1]);
+    if (round == 1 || is_finite(total[0])) break;
+    down = kDown;
+    eps = eps_down(eps);
   }
-  for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-    const float deviation = value(i) - mean;
-    total[0] = fmaf(deviation, deviation, total[0]);
-  }
-  reduce_row<Sum>(total, memory[1]);
-  const float factor = 1.0F / sqrtf(total[0] / width + p.eps);
+  const float factor = 1.0F / sqrtf(total[0] / width + eps);
 
   for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
     const float x = value(i);
-    float y = round_to((x - mean) * factor, p.normalized);
+    float y = round_to((x * down - mean) * factor, p.normalized);
     if (p.weight.data != nullptr) y *= load_one(p.weight.data, p.weight.type, i * p.weight.step);
     if (p.bias.data != nullptr) {
       y = round_to(y, p.product) + load_one(p.bias.data, p.bias.type, i * p.bias.step);

@@ -64,7 +64,9 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   // A row that stays packed until the end leaves registers for what rows share, or for more blocks.
   constexpr bool kPacked = sizeof(T) == 2 && !kBranches && (kCentered || kVectors >= 4);
   constexpr bool kOneType = sizeof(M) == sizeof(T);
-  __shared__ float memory[96];
+  constexpr bool kTwice = kBranches || kOverflows<T>;
+  constexpr int kPlaces = 96;
+  __shared__ float memory[kTwice ? 2 * kPlaces : kPlaces];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
@@ -164,65 +166,80 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
   }
 
-  // Several sums each, so that additions do not all wait for each other. Values beyond the row are
-  // zero and count in no sum of values or squares.
-  constexpr int kSums = kCentered ? 2 : 4;
-  float sums[kSums] = {}, squares[kSums] = {};
+  float eps = p.eps, variance, mean = 0.0F;
+  // Rows that share a warp decide together.
+  const auto all_of_warp = [&](bool fact) {
+    return threads < 32 ? __all_sync(0xffffffffU, fact) : fact;
+  };
+  const auto bring_row_down = [&](bool fits) {
+    if (fits) return;
+    eps = eps_down(eps);
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    if constexpr (kPacked) unpack<T>(raw[v], x[v]);
+    for (int v = 0; v < kVectors; ++v) {
+      if constexpr (kPacked) bring_raw_down<T>(raw[v]);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if constexpr (kCentered) sums[i % kSums] += x[v][i];
-      if constexpr (!kCentered || kOnce) {
-        squares[i % kSums] = fmaf(x[v][i], x[v][i], squares[i % kSums]);
-      }
+      for (int i = 0; !kPacked && i < kCount; ++i) x[v][i] *= kDown;
     }
-  }
-  float total[2] = {};
+  };
+  // Whether the squares fit float32; else mean and variance mean nothing.
+  const auto statistics = [&](float* room) {
+    // Several sums each, so that additions do not all wait for each other. Values beyond the row
+    // are zero and count in no sum of values or squares.
+    constexpr int kSums = kCentered ? 2 : 4;
+    float sums[kSums] = {}, squares[kSums] = {};
 #pragma unroll
-  for (int i = 0; i < kSums; ++i) {
-    total[0] += squares[i];
-    total[1] += sums[i];
-  }
-  float variance, mean = 0.0F;
-  if constexpr (!kCentered) {
-    float one[1] = {total[0]};
-    reduce_row<Sum>(one, memory);
-    variance = one[0] * p.per_width;
-  } else {
-    bool again = true;
-    if constexpr (kOnce) {
-      reduce_row<Sum>(total, memory);
-      mean = total[1] * p.per_width;
-      variance = total[0] * p.per_width - mean * mean;
-      again = !(variance >= mean * mean * 0.015625F);
-      // Rows that share a warp decide together.
-      if (threads < 32) again = __any_sync(0xffffffffU, again);
-    } else {
-      float one[1] = {total[1]};
-      reduce_row<Sum>(one, memory);
-      mean = one[0] * p.per_width;
-    }
-    if (again) {
-      float deviations[1] = {0.0F};
+    for (int v = 0; v < kVectors; ++v) {
+      if constexpr (kPacked) unpack<T>(raw[v], x[v]);
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) continue;
-        if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          x[v][i] -= mean;
-          deviations[0] = fmaf(x[v][i], x[v][i], deviations[0]);
+      for (int i = 0; i < kCount; ++i) {
+        if constexpr (kCentered) sums[i % kSums] += x[v][i];
+        if constexpr (!kCentered || kOnce) {
+          squares[i % kSums] = fmaf(x[v][i], x[v][i], squares[i % kSums]);
         }
       }
-      reduce_row<Sum>(deviations, memory + (kOnce ? 64 : 32));
-      variance = deviations[0] * p.per_width;
-      if constexpr (!kPacked) mean = 0.0F;  // it is subtracted
     }
+    float total[2] = {};
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      total[0] += squares[i];
+      total[1] += sums[i];
+    }
+    if constexpr (kOnce) {
+      reduce_row<Sum>(total, room);
+      mean = total[1] * p.per_width;
+      variance = total[0] * p.per_width - mean * mean;
+      const bool fits = is_finite(total[0]);
+      if (all_of_warp(variance >= mean * mean * 0.015625F)) return fits;
+    } else {
+      float one[1] = {total[kCentered ? 1 : 0]};
+      reduce_row<Sum>(one, room);
+      variance = one[0] * p.per_width;
+      if constexpr (!kCentered) return is_finite(one[0]);
+      mean = is_finite(one[0]) ? variance : 0.0F;
+    }
+    float deviations[1] = {0.0F};
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (!inside(v)) continue;
+      if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        x[v][i] -= mean;
+        deviations[0] = fmaf(x[v][i], x[v][i], deviations[0]);
+      }
+    }
+    reduce_row<Sum>(deviations, room + (kOnce ? 64 : 32));
+    variance = deviations[0] * p.per_width;
+    if constexpr (!kPacked) mean = 0.0F;  // it is subtracted
+    return kOnce ? is_finite(total[0]) : is_finite(deviations[0]);
+  };
+  const bool fits = statistics(memory);
+  if (kTwice && !all_of_warp(fits)) {
+    bring_row_down(fits);
+    statistics(memory + (kTwice ? kPlaces : 0));
   }
 
-  variance += p.eps;
+  variance += eps;
   const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
   const float offset = -mean * factor;
   const bool rounded = !kCentered && p.normalized != DataType::kFloat32;
@@ -282,7 +299,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
   // Weights are in registers before the reduction where there is room: with few rows the wait for
   // them would come on top of everything.
   constexpr bool kEarlyWeight = kVectors <= 2;
-  __shared__ float memory[2][32];
+  __shared__ float memory[4][32];
 
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -335,7 +352,6 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
     }
   };
 
-  float total[1] = {0.0F};
   if constexpr (kBranches) {
     const std::int64_t gate_row = p.gate.data != nullptr ? p.map.offset(row, kGate) : 0;
     const std::int64_t sum_row = p.sum != nullptr ? p.map.offset(row, kSum) : 0;
@@ -361,38 +377,57 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
       }
     }
   }
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    float x[kCount];
-    values(v, x);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      total[0] = p.centered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
-    }
-  }
-  reduce_row<Sum>(total, memory[0]);
-
-  float mean = 0.0F;
-  if (p.centered) {
-    mean = total[0] * p.per_width;
+  float total[1], eps = p.eps, mean = 0.0F;
+  const auto statistics = [&](float(*room)[32]) {  // see norm_kernel
     total[0] = 0.0F;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      if (v * threads + thread < p.vectors) {
-        float x[kCount];
-        values(v, x);
+      float x[kCount];
+      values(v, x);
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          const float deviation = x[i] - mean;
-          total[0] = fmaf(deviation, deviation, total[0]);
+      for (int i = 0; i < kCount; ++i) {
+        total[0] = p.centered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
+      }
+    }
+    reduce_row<Sum>(total, room[0]);
+    if (p.centered) {
+      mean = total[0] * p.per_width;
+      total[0] = 0.0F;
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (v * threads + thread < p.vectors) {
+          float x[kCount];
+          values(v, x);
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) {
+            const float deviation = x[i] - mean;
+            total[0] = fmaf(deviation, deviation, total[0]);
+          }
+        }
+      }
+      reduce_row<Sum>(total, room[1]);
+    }
+    return is_finite(total[0]);
+  };
+  const bool fits = statistics(memory);
+  if ((kBranches || kOverflows<T>) && !(threads < 32 ? __all_sync(0xffffffffU, fits) : fits)) {
+    if (!fits) {
+      eps = eps_down(eps);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kBranches) {
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) sums[v][i] *= kDown;
+        } else {
+          bring_raw_down<T>(raw[v]);
         }
       }
     }
-    reduce_row<Sum>(total, memory[1]);
+    statistics(memory + 2);
   }
   if (!row_inside) return;
 
-  const float variance = total[0] * p.per_width + p.eps;
+  const float variance = total[0] * p.per_width + eps;
   const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
   const std::int64_t output_row = p.map.offset(row, kOutput);
   const std::int64_t scale_row = p.scale.data != nullptr ? p.map.offset(row, kScale) : 0;

@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
   constexpr int kCount = 8;
   constexpr int kWarps = kRowWarps<M>;
   constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kWarps;
-  __shared__ alignas(16) float memory[3][kPlaces];
+  __shared__ alignas(16) float memory[4][kPlaces];
   const NormRowsParameters& p = all.rows;
-  for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 3 * kPlaces;
+  for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 4 * kPlaces;
        i += static_cast<int>(blockDim.x * blockDim.y)) {
     memory[0][i] = 0.0F;
   }
@@ -107,18 +107,31 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       }
       sum += step * all.sum_row;
     }
-    float sums[2] = {}, parts[2][2] = {};
+    float sums[2], eps = p.eps;
+    const auto sum_up = [&](float* room) {
+      float parts[2][2] = {};
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        parts[0][i % 2] = fmaf(x[v][i], x[v][i], parts[0][i % 2]);
-        parts[1][i % 2] += x[v][i];
+        for (int i = 0; i < kCount; ++i) {
+          parts[0][i % 2] = fmaf(x[v][i], x[v][i], parts[0][i % 2]);
+          parts[1][i % 2] += x[v][i];
+        }
       }
-    }
 #pragma unroll
-    for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
-    sum_row<0, kWarps>(sums, memory[turn % 2]);
+      for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
+      sum_row<0, kWarps>(sums, room);
+    };
+    sum_up(memory[turn % 2]);
+    if (!is_finite(sums[0])) {  // see norm_kernel
+      eps = eps_down(eps);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[v][i] *= kDown;
+      }
+      sum_up(memory[3]);
+    }
     const float mean = sums[1] * p.per_width;
     float variance = sums[0] * p.per_width - mean * mean;
     if (!(variance >= mean * mean * 0.015625F)) {  // see norm_kernel
@@ -135,7 +148,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       sum_row<0, kWarps>(deviations, memory[2]);
       variance = deviations[0] * p.per_width;
     }
-    const float factor = rsqrtf(variance + p.eps);
+    const float factor = rsqrtf(variance + eps);
     const float offset = -mean * factor;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {

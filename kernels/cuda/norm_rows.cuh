@@ -92,12 +92,13 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
   constexpr bool kAhead = kRows == 1;
   constexpr bool kUnpacked = kVectors <= 2;  // there are registers for the modulators as float32
   static_assert(kUnpacked || sizeof(M) == 2);
-  // Two turns take turns, and each row's second sums have a place of their own.
+  // Two turns take turns, and each row's second sums have a place of their own, as has a turn's
+  // second round.
   constexpr int kPlaces = kLanes == 0 ? kNormRowsWarps / 2 * kRows * kSums * kWarps : 1;
-  __shared__ alignas(16) float memory[2 + kRows][kPlaces];
+  __shared__ alignas(16) float memory[3 + kRows][kPlaces];
   if constexpr (kLanes == 0) {
     for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-         i < (2 + kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
+         i < (3 + kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
       memory[0][i] = 0.0F;
     }
     __syncthreads();
@@ -172,24 +173,42 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
         input += step * p.input_row;
       }
     }
-    float sums[kRows * kSums] = {};
+    float sums[kRows * kSums], eps[kRows];
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      float parts[kSums][2] = {};
+    for (int r = 0; r < kRows; ++r) eps[r] = p.eps;
+#pragma unroll 1
+    for (int round = 0;; ++round) {  // see norm_kernel
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        float x[kCount];
-        unpack<T>(raw[r][v], x);
+      for (int r = 0; r < kRows; ++r) {
+        float parts[kSums][2] = {};
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          parts[0][i % 2] = fmaf(x[i], x[i], parts[0][i % 2]);
-          if constexpr (kCentered) parts[kSums - 1][i % 2] += x[i];
+        for (int v = 0; v < kVectors; ++v) {
+          float x[kCount];
+          unpack<T>(raw[r][v], x);
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) {
+            parts[0][i % 2] = fmaf(x[i], x[i], parts[0][i % 2]);
+            if constexpr (kCentered) parts[kSums - 1][i % 2] += x[i];
+          }
         }
-      }
 #pragma unroll
-      for (int s = 0; s < kSums; ++s) sums[r * kSums + s] = parts[s][0] + parts[s][1];
+        for (int s = 0; s < kSums; ++s) sums[r * kSums + s] = parts[s][0] + parts[s][1];
+      }
+      sum_row<kLanes, kWarps>(sums, memory[round == 0 ? turn % 2 : 2 + kRows]);
+      if (!kOverflows<T> || round == 1) break;
+      bool fit = true;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) fit = fit && is_finite(sums[r * kSums]);
+      if constexpr (kLanes != 0) fit = __all_sync(0xffffffffU, fit);
+      if (fit) break;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        if (is_finite(sums[r * kSums])) continue;
+        eps[r] = eps_down(p.eps);
+#pragma unroll
+        for (int v = 0; v < kVectors; ++v) bring_raw_down<T>(raw[r][v]);
+      }
     }
-    sum_row<kLanes, kWarps>(sums, memory[turn % 2]);
     float factor[kRows], offset[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -216,7 +235,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
           variance = deviations[0] * p.per_width;
         }
       }
-      factor[r] = rsqrtf(variance + p.eps);
+      factor[r] = rsqrtf(variance + eps[r]);
       offset[r] = -mean * factor[r];
     }
 #pragma unroll

@@ -80,21 +80,37 @@ __global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
     for (int c = 0; c < kVectors; ++c) sum[c % 2] += parts[lane * kVectors + c].of[i];
     return sum[0] + sum[1];
   };
-#pragma unroll
-  for (int t = 0; t < kTurns; ++t) {
-    float x[kCount];
-    unpack<T>(raw[t], x);
-    Moments part = {};
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      part.of[0] = fmaf(x[i], x[i], part.of[0]);
-      if constexpr (kCentered) part.of[kSums - 1] += x[i];
-    }
-    if (active) parts[t * kAtOnce * kVectors + lane] = part;
-  }
-  __syncwarp();
   const bool mine = lane < kRows;
-  float variance = mine ? total(0) * p.per_width : 0.0F, mean = 0.0F;
+  const auto row_squares = [&] {
+#pragma unroll
+    for (int t = 0; t < kTurns; ++t) {
+      float x[kCount];
+      unpack<T>(raw[t], x);
+      Moments part = {};
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        part.of[0] = fmaf(x[i], x[i], part.of[0]);
+        if constexpr (kCentered) part.of[kSums - 1] += x[i];
+      }
+      if (active) parts[t * kAtOnce * kVectors + lane] = part;
+    }
+    __syncwarp();
+    return mine ? total(0) : 0.0F;
+  };
+  float squares = row_squares(), eps = p.eps;
+  if (kOverflows<T> && !__all_sync(0xffffffffU, is_finite(squares))) {  // see norm_kernel
+    if (!is_finite(squares)) eps = eps_down(eps);
+    if (mine) rows[lane].of[0] = squares;
+    __syncwarp();
+#pragma unroll
+    for (int t = 0; t < kTurns; ++t) {
+      if (active && !is_finite(rows[t * kAtOnce + lane_row].of[0])) {
+        bring_raw_down<T>(raw[t]);
+      }
+    }
+    squares = row_squares();
+  }
+  float variance = squares * p.per_width, mean = 0.0F;
   if constexpr (kCentered) {
     mean = mine ? total(1) * p.per_width : 0.0F;
     variance -= mean * mean;
@@ -118,7 +134,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
     }
   }
   if (mine) {
-    const float factor = rsqrtf(variance + p.eps);
+    const float factor = rsqrtf(variance + eps);
     rows[lane].of[0] = factor;
     if constexpr (kCentered) rows[lane].of[kSums - 1] = -mean * factor;
   }

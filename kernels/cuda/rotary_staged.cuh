@@ -308,7 +308,20 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
       float total[2] = {};
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) total[i % 2] += squares[threadIdx.x * kVectors + i];
-      factors[threadIdx.x] = rsqrtf((total[0] + total[1]) * p.per_width + p.eps);
+      float square = total[0] + total[1], down = 1.0F, eps = p.eps;
+      if (kOverflows<T> && !is_finite(square)) {  // see norm_kernel
+        down = kDown;
+        eps = eps_down(eps);
+        square = 0.0F;
+#pragma unroll 1
+        for (int i = 0; i < kVectors; ++i) {
+          float x[8];
+          unpack<T>(load_operand<16>(vectors + threadIdx.x * kVectors + i), x);
+#pragma unroll
+          for (int j = 0; j < 8; ++j) square = fmaf(x[j] * kDown, x[j] * kDown, square);
+        }
+      }
+      factors[threadIdx.x] = rsqrtf(square * p.per_width + eps) * down;
     }
     workers_barrier();
     if (active) {
