@@ -96,7 +96,6 @@ RowShape row_shape(std::int64_t vectors, std::int64_t rows, const Device& device
   while (best.rows > 1 && rows < std::int64_t{2} * device.multiprocessors * best.rows)
     best.rows /= 2;
   best.rows = std::min(best.rows, std::max(1, most_threads(best.per_thread) / best.threads));
-  if (best.threads > 32) best.rows = std::min(best.rows, kRowGroups);
   while (best.threads * best.rows % 32 != 0) ++best.rows;
   return best;
 }

@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   constexpr bool kPacked = sizeof(T) == 2 && !kBranches && (kCentered || kVectors >= 4);
   constexpr bool kOneType = sizeof(M) == sizeof(T);
   constexpr bool kTwice = kBranches || kOverflows<T>;
-  constexpr int kPlaces = 96;
-  __shared__ float memory[kTwice ? 2 * kPlaces : kPlaces];
+  __shared__ float memory[160];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
@@ -166,82 +165,100 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
   }
 
-  float eps = p.eps, variance, mean = 0.0F;
   // Rows that share a warp decide together.
   const auto all_of_warp = [&](bool fact) {
-    return threads < 32 ? __all_sync(0xffffffffU, fact) : fact;
+    return threads < 32 ? __all_sync(0xffffffffU, fact) != 0 : fact;
   };
-  const auto bring_row_down = [&](bool fits) {
-    if (fits) return;
-    eps = eps_down(eps);
+  // Several sums each, so that additions do not all wait for each other. Values beyond the row are
+  // zero and count in no sum of values or squares.
+  constexpr int kSums = kCentered ? 2 : 4;
+  float sums[kSums] = {}, squares[kSums] = {};
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kPacked) bring_raw_down<T>(raw[v]);
+  for (int v = 0; v < kVectors; ++v) {
+    if constexpr (kPacked) unpack<T>(raw[v], x[v]);
 #pragma unroll
-      for (int i = 0; !kPacked && i < kCount; ++i) x[v][i] *= kDown;
-    }
-  };
-  // Whether the squares fit float32; else mean and variance mean nothing.
-  const auto statistics = [&](float* room) {
-    // Several sums each, so that additions do not all wait for each other. Values beyond the row
-    // are zero and count in no sum of values or squares.
-    constexpr int kSums = kCentered ? 2 : 4;
-    float sums[kSums] = {}, squares[kSums] = {};
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kPacked) unpack<T>(raw[v], x[v]);
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        if constexpr (kCentered) sums[i % kSums] += x[v][i];
-        if constexpr (!kCentered || kOnce) {
-          squares[i % kSums] = fmaf(x[v][i], x[v][i], squares[i % kSums]);
-        }
+    for (int i = 0; i < kCount; ++i) {
+      if constexpr (kCentered) sums[i % kSums] += x[v][i];
+      if constexpr (!kCentered || kOnce) {
+        squares[i % kSums] = fmaf(x[v][i], x[v][i], squares[i % kSums]);
       }
     }
-    float total[2] = {};
+  }
+  float total[2] = {};
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) {
-      total[0] += squares[i];
-      total[1] += sums[i];
-    }
-    if constexpr (kOnce) {
-      reduce_row<Sum>(total, room);
-      mean = total[1] * p.per_width;
-      variance = total[0] * p.per_width - mean * mean;
-      const bool fits = is_finite(total[0]);
-      if (all_of_warp(variance >= mean * mean * 0.015625F)) return fits;
-    } else {
-      float one[1] = {total[kCentered ? 1 : 0]};
-      reduce_row<Sum>(one, room);
-      variance = one[0] * p.per_width;
-      if constexpr (!kCentered) return is_finite(one[0]);
-      mean = is_finite(one[0]) ? variance : 0.0F;
-    }
-    float deviations[1] = {0.0F};
+  for (int i = 0; i < kSums; ++i) {
+    total[0] += squares[i];
+    total[1] += sums[i];
+  }
+  float variance, mean = 0.0F, factor, offset;
+  const auto root = [](float x) { return sizeof(T) == 4 ? 1.0F / sqrtf(x) : rsqrtf(x); };
+  const auto set_factor = [&] {
+    factor = root(variance + p.eps);
+    offset = -mean * factor;
+  };
+  const auto sum_over_row = [&](float* room, const auto& term) {
+    float sum[1] = {0.0F};
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       if (!inside(v)) continue;
       if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        x[v][i] -= mean;
-        deviations[0] = fmaf(x[v][i], x[v][i], deviations[0]);
-      }
+      for (int i = 0; i < kCount; ++i) term(x[v][i], sum[0]);
     }
-    reduce_row<Sum>(deviations, room + (kOnce ? 64 : 32));
-    variance = deviations[0] * p.per_width;
-    if constexpr (!kPacked) mean = 0.0F;  // it is subtracted
-    return kOnce ? is_finite(total[0]) : is_finite(deviations[0]);
+    reduce_row<Sum>(sum, room);
+    return sum[0];
   };
-  const bool fits = statistics(memory);
-  if (kTwice && !all_of_warp(fits)) {
-    bring_row_down(fits);
-    statistics(memory + (kTwice ? kPlaces : 0));
+  // Values that are not packed become their deviations.
+  const auto take_deviations = [&](float* room) {
+    const float sum = sum_over_row(room, [&](float& value, float& sum) {
+      value -= mean;
+      sum = fmaf(value, value, sum);
+    });
+    variance = sum * p.per_width;
+    if constexpr (!kPacked) mean = 0.0F;
+    set_factor();
+    return is_finite(sum);
+  };
+  // Of the row times kDown, for rows whose squares do not fit float32. `room`: for two sums.
+  const auto bring_down = [&](bool fits, float* room) {
+    if constexpr (kCentered) {
+      mean = p.per_width *
+             sum_over_row(room, [](float& value, float& sum) { sum = fmaf(value, kDown, sum); });
+    }
+    const float sum = sum_over_row(room + 32, [&](float& value, float& sum) {
+      const float deviation = fmaf(value, kDown, -mean);
+      sum = fmaf(deviation, deviation, sum);
+    });
+    const float own = root(sum * p.per_width + eps_down(p.eps));
+    if (fits) return;
+    factor = own * kDown;
+    offset = -mean * own;
+  };
+  if constexpr (!kCentered) {
+    float one[1] = {total[0]};
+    reduce_row<Sum>(one, memory);
+    variance = one[0] * p.per_width;
+    set_factor();
+    const bool fits = is_finite(one[0]);
+    if (kTwice && !all_of_warp(fits)) bring_down(fits, memory + 32);
+  } else if constexpr (kOnce) {
+    reduce_row<Sum>(total, memory);
+    mean = total[1] * p.per_width;
+    variance = total[0] * p.per_width - mean * mean;
+    set_factor();
+    const bool fits = !kTwice || is_finite(total[0]);
+    if (!all_of_warp(fits && variance >= mean * mean * 0.015625F)) {
+      if (!fits) mean = 0.0F;
+      take_deviations(memory + 64);
+      if (kTwice && !all_of_warp(fits)) bring_down(fits, memory + 96);
+    }
+  } else {
+    float one[1] = {total[1]};
+    reduce_row<Sum>(one, memory);
+    mean = is_finite(one[0]) ? one[0] * p.per_width : 0.0F;  // else the squares do not fit
+    const bool fits = take_deviations(memory + 32);
+    if (!all_of_warp(fits)) bring_down(fits, memory + 64);
   }
-
-  variance += eps;
-  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
-  const float offset = -mean * factor;
   const bool rounded = !kCentered && p.normalized != DataType::kFloat32;
   char* output = place(p.output, kOutput);
   const auto finish = [&](const auto& modulate) {

@@ -107,49 +107,46 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       }
       sum += step * all.sum_row;
     }
-    float sums[2], eps = p.eps;
-    const auto sum_up = [&](float* room) {
-      float parts[2][2] = {};
+    float sums[2] = {}, parts[2][2] = {};
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          parts[0][i % 2] = fmaf(x[v][i], x[v][i], parts[0][i % 2]);
-          parts[1][i % 2] += x[v][i];
-        }
+      for (int i = 0; i < kCount; ++i) {
+        parts[0][i % 2] = fmaf(x[v][i], x[v][i], parts[0][i % 2]);
+        parts[1][i % 2] += x[v][i];
       }
-#pragma unroll
-      for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
-      sum_row<0, kWarps>(sums, room);
-    };
-    sum_up(memory[turn % 2]);
-    if (!is_finite(sums[0])) {  // see norm_kernel
-      eps = eps_down(eps);
-#pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) x[v][i] *= kDown;
-      }
-      sum_up(memory[3]);
     }
-    const float mean = sums[1] * p.per_width;
+#pragma unroll
+    for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
+    sum_row<0, kWarps>(sums, memory[turn % 2]);
+    float mean = sums[1] * p.per_width;
     float variance = sums[0] * p.per_width - mean * mean;
-    if (!(variance >= mean * mean * 0.015625F)) {  // see norm_kernel
-      float deviations[1] = {0.0F};
+    float factor = rsqrtf(variance + p.eps), offset = -mean * factor;
+    const bool fits = is_finite(sums[0]);
+    if (!(fits && variance >= mean * mean * 0.015625F)) {  // see norm_kernel
+      const float down = fits ? 1.0F : kDown;
+      const auto sum_over_row = [&](float* room, const auto& term) {
+        float sum[1] = {0.0F};
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) continue;
+        for (int v = 0; v < kVectors; ++v) {
+          if (!inside(v)) continue;
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          const float deviation = x[v][i] - mean;
-          deviations[0] = fmaf(deviation, deviation, deviations[0]);
+          for (int i = 0; i < kCount; ++i) sum[0] = term(x[v][i], sum[0]);
         }
+        sum_row<0, kWarps>(sum, room);
+        return sum[0] * p.per_width;
+      };
+      if (!fits) {
+        mean = sum_over_row(memory[3], [&](float x, float sum) { return fmaf(x, down, sum); });
       }
-      sum_row<0, kWarps>(deviations, memory[2]);
-      variance = deviations[0] * p.per_width;
+      variance = sum_over_row(memory[2], [&](float x, float sum) {
+        const float deviation = fmaf(x, down, -mean);
+        return fmaf(deviation, deviation, sum);
+      });
+      factor = rsqrtf(variance + (fits ? p.eps : eps_down(p.eps)));
+      offset = -mean * factor;
+      factor *= down;
     }
-    const float factor = rsqrtf(variance + eps);
-    const float offset = -mean * factor;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float m[kCount], a[kCount];

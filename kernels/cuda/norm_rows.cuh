@@ -90,15 +90,15 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
   constexpr int kSums = kCentered ? 2 : 1;  // squares, and values
   // With one row at a time the next one is on its way meanwhile.
   constexpr bool kAhead = kRows == 1;
-  constexpr bool kUnpacked = kVectors <= 2;  // there are registers for the modulators as float32
+  // There are registers for the modulators as float32.
+  constexpr bool kUnpacked = kVectors <= 2 && !(kCentered && kVectors == 2 && sizeof(M) == 2);
   static_assert(kUnpacked || sizeof(M) == 2);
-  // Two turns take turns, and each row's second sums have a place of their own, as has a turn's
-  // second round.
+  // Two turns take turns, and each row's later sums have places of their own.
   constexpr int kPlaces = kLanes == 0 ? kNormRowsWarps / 2 * kRows * kSums * kWarps : 1;
-  __shared__ alignas(16) float memory[3 + kRows][kPlaces];
+  __shared__ alignas(16) float memory[2 + 2 * kRows][kPlaces];
   if constexpr (kLanes == 0) {
     for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-         i < (3 + kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
+         i < (2 + 2 * kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
       memory[0][i] = 0.0F;
     }
     __syncthreads();
@@ -159,6 +159,10 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
     for (int v = 0; v < kVectors; ++v) modulators(v, m[v], a[kCentered ? v : 0]);
   }
 
+  const auto all_of_warp = [&](bool fact) {
+    return kLanes != 0 ? __all_sync(0xffffffffU, fact) != 0 : fact;
+  };
+
 #pragma unroll 1
   for (std::uint32_t turn = 0; turn < p.turns; ++turn) {
     if constexpr (kAhead) {
@@ -173,70 +177,66 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
         input += step * p.input_row;
       }
     }
-    float sums[kRows * kSums], eps[kRows];
+    float sums[kRows * kSums] = {};
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) eps[r] = p.eps;
-#pragma unroll 1
-    for (int round = 0;; ++round) {  // see norm_kernel
+    for (int r = 0; r < kRows; ++r) {
+      float parts[kSums][2] = {};
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        float parts[kSums][2] = {};
+      for (int v = 0; v < kVectors; ++v) {
+        float x[kCount];
+        unpack<T>(raw[r][v], x);
 #pragma unroll
-        for (int v = 0; v < kVectors; ++v) {
-          float x[kCount];
-          unpack<T>(raw[r][v], x);
-#pragma unroll
-          for (int i = 0; i < kCount; ++i) {
-            parts[0][i % 2] = fmaf(x[i], x[i], parts[0][i % 2]);
-            if constexpr (kCentered) parts[kSums - 1][i % 2] += x[i];
-          }
+        for (int i = 0; i < kCount; ++i) {
+          parts[0][i % 2] = fmaf(x[i], x[i], parts[0][i % 2]);
+          if constexpr (kCentered) parts[kSums - 1][i % 2] += x[i];
         }
-#pragma unroll
-        for (int s = 0; s < kSums; ++s) sums[r * kSums + s] = parts[s][0] + parts[s][1];
       }
-      sum_row<kLanes, kWarps>(sums, memory[round == 0 ? turn % 2 : 2 + kRows]);
-      if (!kOverflows<T> || round == 1) break;
-      bool fit = true;
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) fit = fit && is_finite(sums[r * kSums]);
-      if constexpr (kLanes != 0) fit = __all_sync(0xffffffffU, fit);
-      if (fit) break;
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        if (is_finite(sums[r * kSums])) continue;
-        eps[r] = eps_down(p.eps);
-#pragma unroll
-        for (int v = 0; v < kVectors; ++v) bring_raw_down<T>(raw[r][v]);
-      }
+      for (int s = 0; s < kSums; ++s) sums[r * kSums + s] = parts[s][0] + parts[s][1];
     }
+    sum_row<kLanes, kWarps>(sums, memory[turn % 2]);
     float factor[kRows], offset[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       float variance = sums[r * kSums] * p.per_width, mean = 0.0F;
+      bool plain = !kOverflows<T> || is_finite(sums[r * kSums]);
       if constexpr (kCentered) {
         mean = sums[r * kSums + 1] * p.per_width;
         variance -= mean * mean;
-        bool again = !(variance >= mean * mean * 0.015625F);  // see norm_kernel
-        if constexpr (kLanes != 0) again = __any_sync(0xffffffffU, again);
-        if (again) {
-          float deviations[1] = {0.0F};
+        plain = plain && variance >= mean * mean * 0.015625F;
+      }
+      factor[r] = rsqrtf(variance + p.eps);
+      offset[r] = -mean * factor[r];
+      if (all_of_warp(plain)) continue;
+      // See norm_kernel: of the deviations, and of the row brought down where it does not fit.
+      const bool fits = !kOverflows<T> || is_finite(sums[r * kSums]);
+      const float down = fits ? 1.0F : kDown;
+      const auto sum_over_row = [&](float* room, const auto& term) {
+        float sum[1] = {0.0F};
 #pragma unroll
-          for (int v = 0; v < kVectors; ++v) {
-            if (!inside(v)) continue;
-            float x[kCount];
-            unpack_again<T>(raw[r][v], x);
+        for (int v = 0; v < kVectors; ++v) {
+          if (!inside(v)) continue;
+          float x[kCount];
+          unpack_again<T>(raw[r][v], x);
 #pragma unroll
-            for (int i = 0; i < kCount; ++i) {
-              const float deviation = x[i] - mean;
-              deviations[0] = fmaf(deviation, deviation, deviations[0]);
-            }
-          }
-          sum_row<kLanes, kWarps>(deviations, memory[2 + r]);
-          variance = deviations[0] * p.per_width;
+          for (int i = 0; i < kCount; ++i) sum[0] = term(x[i], sum[0]);
+        }
+        sum_row<kLanes, kWarps>(sum, room);
+        return sum[0] * p.per_width;
+      };
+      if constexpr (kCentered && kOverflows<T>) {
+        if (!all_of_warp(fits)) {
+          mean = sum_over_row(memory[2 + kRows + r],
+                              [&](float x, float sum) { return fmaf(x, down, sum); });
         }
       }
-      factor[r] = rsqrtf(variance + eps[r]);
+      variance = sum_over_row(memory[2 + r], [&](float x, float sum) {
+        const float deviation = fmaf(x, down, -mean);
+        return fmaf(deviation, deviation, sum);
+      });
+      factor[r] = rsqrtf(variance + (fits ? p.eps : eps_down(p.eps)));
       offset[r] = -mean * factor[r];
+      factor[r] *= down;
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {

@@ -9,9 +9,6 @@
 
 namespace mindiesd::kernels::cuda {
 
-// The most rows of a block where a row has more than a warp.
-constexpr int kRowGroups = 8;
-
 // Division of n < 2^31 by a constant: Granlund and Montgomery, PLDI 1994, section 4.
 struct Divisor {
   std::uint32_t value = 1, multiplier = 0, shift = 0;
