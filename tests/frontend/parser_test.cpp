@@ -10,8 +10,12 @@
 #include <random>
 #include <sstream>
 
+#include <tree_sitter/api.h>
+
 #include "rewriter/frontend/python/syntax.hpp"
 #include "tests/frontend/row_name.hpp"
+
+extern "C" const TSLanguage* tree_sitter_python(void);
 
 namespace refit::python {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 std::string dump(const std::vector<NodeData>& nodes) {
   std::ostringstream out;
   for (const NodeData& n : nodes) {
-    out << type_of(TSNode(&n)) << ' ' << n.begin << '-' << n.end << " above " << n.above
+    out << type_name(TSNode(&n)) << ' ' << n.begin << '-' << n.end << " above " << n.above
         << " extent " << n.extent << " field " << int{n.field} << (n.named ? " named" : "")
         << (n.missing ? " missing" : "") << (n.has_error ? " error" : "") << '\n';
   }
@@ -78,10 +82,59 @@ const Row kRows[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Parsed, testing::ValuesIn(kRows), RowName());
 
+// Kinds and fields are compared by numbers of their names, which would hide two that are equal.
+TEST(Parser, TellsEveryNameApart) {
+  for (uint16_t a = 0; a <= kNoKind; ++a) {
+    for (uint16_t b = 0; b < a; ++b) {
+      EXPECT_EQ(kKindNames.names[a] == kKindNames.names[b],
+                kKindNames.numbers[a] == kKindNames.numbers[b])
+          << kKindNames.names[a] << ' ' << kKindNames.names[b];
+    }
+  }
+  const TSLanguage* language = tree_sitter_python();
+  for (uint32_t id = 1; id <= ts_language_field_count(language); ++id) {
+    const char* name = ts_language_field_name_for_id(language, static_cast<TSFieldId>(id));
+    EXPECT_EQ(FieldName(std::string_view(name)).id(), id) << name;
+  }
+  EXPECT_EQ(FieldName("no_field_has_this_name").id(), 0);
+}
+
 TEST(Parser, LeavesMistakesToTreeSitter) {
   for (const char* text :
        {"def f(:\n  pass\n", "a = = b\n", "'", "if a\n  b\n", ")", "\xef\xbb\xbfx"}) {
     EXPECT_FALSE(agree(text)) << text;
+  }
+}
+
+// What nodes there are, wherever they stand.
+std::string kinds(std::string_view text) {
+  std::ostringstream out;
+  const auto nodes = parse_clean(text, Folded::no);
+  if (!nodes) return "none";
+  for (const NodeData& n : *nodes) out << type_name(TSNode(&n)) << " above " << n.above << '\n';
+  return out.str();
+}
+
+// tree-sitter takes a line further left for the end of a block there.
+TEST(Parser, GoesOnInBracketsFurtherLeft) {
+  struct {
+    const char *left, *right;
+  } pairs[] = {
+      {"def f():\n    x = (a +\n  b)\n    return x\n",
+       "def f():\n    x = (a +\n      b)\n    return x\n"},
+      {"class A:\n    def f():\n        if a and (\n  not b):\n            c\n        d\n",
+       "class A:\n    def f():\n        if a and (\n          not b):\n            c\n        d\n"},
+      {"def f():\n    '(' # (\n    x = g(a, [b *\n# c\nd], e=\n1)\n    return x\n",
+       "def f():\n    '(' # (\n    x = g(a, [b *\n      # c\n      d], e=\n      1)\n    return "
+       "x\n"},
+  };
+  for (const auto& [left, right] : pairs) {
+    EXPECT_NE(kinds(left), "none") << left;
+    EXPECT_EQ(kinds(left), kinds(right)) << left;
+  }
+  for (const char* text :
+       {"def f():\n    x = a +\nb\n", "def f():\n    g(a)\n    x = [b] or\nc\n"}) {
+    EXPECT_EQ(kinds(text), "none") << text;
   }
 }
 

@@ -235,6 +235,7 @@ class Chooser {
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].is_class) {
         // `act = nn.GELU()` in the body of a class that is otherwise of no interest
+        if (!focus_.changed.empty() && !visible_.changed(i)) continue;
         if (visible_.outside_wanted({definitions[i].body, definitions[i].end})) keep(i);
         continue;
       }
@@ -291,7 +292,7 @@ class Chooser {
 
   // `global NAME` in a function binds a name of the module; a class in it may inherit from any.
   static bool reaches_out(std::string_view body) {
-    if (body.find("global ") != std::string_view::npos) return true;
+    if (may_begin_statement(body, "global")) return true;
     constexpr std::string_view kClass = "class ";
     for (size_t at = body.find(kClass); at != std::string_view::npos;
          at = body.find(kClass, at + 1)) {

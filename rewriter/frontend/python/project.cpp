@@ -75,7 +75,7 @@ class Indexer {
       if (is(node, "identifier")) {
         bind_name(node, ts_node_eq(node, whole) ? value : TSNode{}, at, guarded);
       } else if (is(node, "pattern_list") || is(node, "tuple_pattern") ||
-                 is(node, "list_pattern")) {
+                 is(node, "list_pattern") || is(node, "list_splat_pattern")) {
         auto parts = children_of(node);
         work.insert(work.end(), parts.rbegin(), parts.rend());
       }
@@ -108,8 +108,9 @@ class Indexer {
     while (!work.empty()) {
       TSNode node = work.back();
       work.pop_back();
-      std::string_view type = type_of(node);
-      TSNode alias = type.starts_with("except_") ? field(node, "alias") : TSNode{};
+      const NodeKind type = type_of(node);
+      const bool handler = type == "except_clause" || type == "except_group_clause";
+      TSNode alias = handler ? field(node, "alias") : TSNode{};
       if (type == "as_pattern_target" || type == "case_pattern" || present(alias)) {
         names.merge(bound_names(present(alias) ? alias : node, source_));
         if (!present(alias)) continue;
@@ -117,8 +118,8 @@ class Indexer {
         names.emplace(text_of(source_, field(node, "name")));
       }
       for (TSNode child : children_of(node)) {
-        std::string_view t = type_of(child);
-        bool own = t == "block" || t == "lambda" || t.ends_with("_clause");
+        const NodeKind t = type_of(child);
+        bool own = t == "block" || t == "lambda" || type_name(child).ends_with("_clause");
         if (!own || t == "with_clause" || t == "for_in_clause" || t == "if_clause") {
           work.push_back(child);
         }
@@ -130,8 +131,9 @@ class Indexer {
   }
 
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {
-    std::string_view type = type_of(node);
-    if (type == "with_statement" || type == "case_clause" || type.starts_with("except_") ||
+    const NodeKind type = type_of(node);
+    if (type == "with_statement" || type == "case_clause" || type == "except_clause" ||
+        type == "except_group_clause" ||
         (type != "module" && type != "block" && type != "decorated_definition" &&
          text_of(source_, node).find(":=") != std::string_view::npos)) {
       header(node);
@@ -165,6 +167,8 @@ class Indexer {
           target(field(child, "left"), TSNode{}, range_of(node), guarded);
         }
       }
+    } else if (type == "type_alias_statement") {
+      bind(alias_name(node, source_), {Binding::Kind::other, "", range_of(node), guarded});
     } else if (type == "for_statement") {
       target(field(node, "left"), TSNode{}, range_of(node), true);
       for (TSNode child : children_of(node)) {
@@ -175,7 +179,7 @@ class Indexer {
                type == "except_clause" || type == "except_group_clause" ||
                type == "finally_clause" || type == "match_statement" || type == "case_clause") {
       for (TSNode child : children_of(node)) {
-        std::string_view t = type_of(child);
+        const NodeKind t = type_of(child);
         if (t == "block" || t == "elif_clause" || t == "else_clause" || t == "except_clause" ||
             t == "except_group_clause" || t == "finally_clause" || t == "case_clause") {
           inner.emplace_back(child, true);
@@ -370,13 +374,14 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) const {
     TSNode node = work.back();
     work.pop_back();
     for (TSNode child : children_of(node)) {
-      std::string_view type = type_of(child);
+      const NodeKind type = type_of(child);
+      const std::string_view kind = type_name(child);
       if (type == "import_from_statement") {
         for (const Imported& i : imported_names(child, source->text(), name, out->package)) {
           out->inner_imports.insert(i.qualified);
         }
-      } else if (type == "block" || type.ends_with("_statement") || type.ends_with("_definition") ||
-                 type.ends_with("_clause")) {
+      } else if (type == "block" || kind.ends_with("_statement") || kind.ends_with("_definition") ||
+                 kind.ends_with("_clause")) {
         work.push_back(child);
       }
     }
@@ -419,9 +424,33 @@ const Project::Classes& Project::classes() {
       const TextNotes notes = std::move(notes_[file].text);
       classes_.heirs.add(file, notes);
       classes_.stores.add(file, notes);
+      classes_.scripted.insert(notes.scripted.begin(), notes.scripted.end());
+      for (const auto& [name, alias] : notes_[file].aliases) {
+        auto& others = classes_.known_as[name];
+        if (std::find(others.begin(), others.end(), alias) == others.end()) others.push_back(alias);
+      }
     }
   });
   return classes_;
+}
+
+const ReplacedNames::Place* Project::Classes::stored_in(const std::string& module,
+                                                        std::string_view name,
+                                                        bool imported) const {
+  const ReplacedNames& replaced = stores.replaced();
+  const ReplacedNames::Place* place = replaced.of_module(module, name, imported);
+  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
+  // `from . import attention as mods`.
+  std::vector<std::string_view> names{std::string_view(module).substr(module.rfind('.') + 1)};
+  for (size_t i = 0; place == nullptr && i < names.size(); ++i) {
+    auto others = known_as.find(std::string(names[i]));
+    if (i > 0) place = replaced.of_module(names[i], name, false);
+    if (others == known_as.end()) continue;
+    for (const std::string& other : others->second) {
+      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+    }
+  }
+  return place;
 }
 
 bool Project::compared(const std::string& name) { return classes().heirs.compared(name); }
@@ -485,7 +514,7 @@ std::string Project::stored_at(const ReplacedNames::Place* place) {
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
-  std::string place = stored_at(classes().stores.replaced().of_module(module, name, imported));
+  std::string place = stored_at(classes().stored_in(module, name, imported));
   if (place.empty()) return "";
   return place + " may give `" + std::string(name) + "` of this module another meaning";
 }
