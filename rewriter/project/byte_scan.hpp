@@ -127,6 +127,26 @@ void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
   }
 }
 
+// The first place of one of four bytes at `at` or behind it; the text's size where there is none.
+inline size_t find_of_bytes(std::string_view text, size_t at, char a, char b, char c, char d) {
+#ifdef __SSE2__
+  const __m128i wanted[] = {_mm_set1_epi8(a), _mm_set1_epi8(b), _mm_set1_epi8(c), _mm_set1_epi8(d)};
+  for (; at + 16 <= text.size(); at += 16) {
+    const __m128i bytes = byte_scan::load(text.data() + at);
+    const __m128i found = _mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, wanted[0]), _mm_cmpeq_epi8(bytes, wanted[1])),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, wanted[2]), _mm_cmpeq_epi8(bytes, wanted[3])));
+    const uint64_t bits = byte_scan::bits(found);
+    if (bits != 0) return at + static_cast<size_t>(std::countr_zero(bits));
+  }
+#endif
+  for (; at < text.size(); ++at) {
+    const char byte = text[at];
+    if (byte == a || byte == b || byte == c || byte == d) return at;
+  }
+  return text.size();
+}
+
 // Whether a text, which is not empty, stands in another one.
 inline bool contains_text(std::string_view text, std::string_view wanted) {
   size_t at = 0;
