@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
 
@@ -32,7 +34,7 @@ bool self_attribute(TSNode node, std::string_view source) {
 // Whether an expression statement or a `return` can bind an attribute of `self`: by an assignment,
 // or by a call that stores one by its name.
 bool may_store(std::string_view statement) {
-  auto says = [&](std::string_view text) { return statement.find(text) != std::string_view::npos; };
+  auto says = [&](std::string_view text) { return contains_text(statement, text); };
   return says("setattr") ||
          (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
 }
@@ -95,7 +97,7 @@ void ClassFacts::read(Class& c) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "class_definition") continue;
     if ((type == "expression_statement" || type == "return_statement") &&
         !may_store(text_at(node))) {
@@ -143,7 +145,7 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
   if (is(given, "keyword_argument")) given = field(given, "value");
   std::string known;  // what the name begins with, all of it unless something is put into it
   bool whole = is(given, "string");
-  for (TSNode part : whole ? children_of(given) : std::vector<TSNode>{}) {
+  for (TSNode part : whole ? children_of(given) : NodeList{}) {
     if (is(part, "interpolation")) whole = false;
     if (whole && is(part, "string_content")) known += text_at(part);
   }
@@ -162,17 +164,13 @@ bool ClassFacts::stored_by_others(std::string_view attribute) {
 
 std::unordered_set<std::string_view> ClassFacts::stores_of_others() const {
   std::unordered_set<std::string_view> out;
-  auto name_byte = [](char c) {
-    return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-  };
   for (size_t at = source_.find('='); at != std::string_view::npos;
        at = source_.find('=', at + 1)) {
     if (at + 1 < source_.size() && source_[at + 1] == '=') continue;
     size_t end = at;
     while (end > 0 && (source_[end - 1] == ' ' || source_[end - 1] == '\t')) --end;
     size_t begin = end;
-    while (begin > 0 && name_byte(source_[begin - 1])) --begin;
+    while (begin > 0 && name_char(source_[begin - 1])) --begin;
     if (begin == end || begin == 0 || source_[begin - 1] != '.') continue;
     const size_t dot = begin - 1;
     if (dot < 4 || source_.substr(dot - 4, 4) != "self" ||
@@ -274,7 +272,7 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
   while (!work.empty()) {
     auto [node, binds] = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") {
       known->second.imports.push_back(node);
       continue;
@@ -418,7 +416,7 @@ bool ClassFacts::size(TSNode value, int depth) const {
 bool ClassFacts::numeric(TSNode value, int depth) const {
   if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
-  std::string_view type = type_of(value);
+  const NodeKind type = type_of(value);
   if (type == "integer" || type == "float") return true;
   if (type == "unary_operator") return numeric(field(value, "argument"), depth + 1);
   if (type == "conditional_expression") {
