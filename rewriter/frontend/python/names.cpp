@@ -218,25 +218,8 @@ std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
   return out;
 }
 
-namespace {
-
-// Whether a text may have a statement that begins with a word.
-bool may_begin_statement(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t before =
-        at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\f", at - 1);
-    if (before == std::string_view::npos ||
-        std::string_view("\n;:").find(text[before]) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 void add_globals(TSNode root, std::string_view source, Module& module) {
-  if (!may_begin_statement(source, "global ")) return;
+  if (!may_begin_statement(source, "global")) return;
   std::vector<TSNode> work{root};
   while (!work.empty()) {
     TSNode node = work.back();

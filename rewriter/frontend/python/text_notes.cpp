@@ -7,6 +7,7 @@
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
 #include "rewriter/frontend/python/replaced.hpp"
+#include "rewriter/frontend/python/scripted.hpp"
 #include "rewriter/frontend/python/stores.hpp"
 #include "rewriter/project/literals.hpp"
 
@@ -35,14 +36,18 @@ constexpr std::string_view kTexts[] = {
     "sys.modules[",
     ".__dict__[",
     "vars(",
+    "script",
+    "script_if_tracing",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
 
 const Literals& words() {
   static const Literals made = [] {
     Literals out;
-    for (std::string_view text : kTexts) {
-      out.add(text, text == kTexts[NotedPlaces::kImport]);  // as a word
+    for (uint32_t word = 0; word < NotedPlaces::kWords; ++word) {
+      const bool whole = word == NotedPlaces::kImport || word == NotedPlaces::kScript ||
+                         word == NotedPlaces::kScriptIfTracing;
+      out.add(kTexts[word], whole);
     }
     out.build();
     return out;
@@ -69,6 +74,7 @@ TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test
   ReplacedReader replaced(text, places, renamed, test, out);
   replaced.note_text();
   note_stores(text, places, replaced, out);
+  if (!test) note_scripted(text, places, out);
   for (auto* names : {&out.compared, &out.stored, &out.exchanged}) make_unique(*names);
   out.classes.shrink_to_fit();
   out.replaced.shrink_to_fit();

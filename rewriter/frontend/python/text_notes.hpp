@@ -31,6 +31,7 @@ struct TextNotes {
   std::vector<uint64_t> compared;   // see Heirs::compared
   std::vector<uint64_t> stored;     // see OutsideStores::stored
   std::vector<uint64_t> exchanged;  // see OutsideStores::exchanged
+  std::vector<uint64_t> scripted;   // see note_scripted
   std::vector<Place> replaced;      // OBJECT.NAME; NAME of an object not known
   std::vector<Place> modules;       // replaced as a whole
 };
@@ -59,6 +60,8 @@ class NotedPlaces {
     kSysModules,
     kDict,
     kVars,
+    kScript,  // words
+    kScriptIfTracing,
     kWords
   };
   explicit NotedPlaces(std::string_view text);
