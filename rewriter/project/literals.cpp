@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rewriter/project/byte_scan.hpp"
+#include "rewriter/project/common_sign.hpp"
 
 namespace refit {
 
@@ -162,7 +163,9 @@ void Literals::Tables::place(const Literal& literal, uint32_t id) {
     if (rarest == std::string::npos) rarest = 0;
     by_byte[static_cast<unsigned char>(text[rarest])].emplace_back(id,
                                                                    static_cast<uint32_t>(rarest));
+    const bool common = literal.check != nullptr && common_sign(text);
     for (std::string* of : {&bytes, text.size() == 1 ? &signs : &longer}) {
+      if (of == &bytes && common) continue;
       if (of->find(text[rarest]) == std::string::npos) *of += text[rarest];
     }
   } else if (text.size() == 1) {
@@ -314,7 +317,9 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words) const {
   LiteralBits seen = none();
   if (words != nullptr) *words = WordSet(text.size());
   auto look = [&](uint32_t id, size_t at) {
-    if (!seen.test(id) && stands_at(text, at, literals_[id])) seen.set(id);
+    const Literal& literal = literals_[id];
+    if (seen.test(id) || (literal.check != nullptr && common_sign(literal.text))) return;
+    if (stands_at(text, at, literal)) seen.set(id);
   };
   each(text, tables_->bytes, look, words);
   return seen;
