@@ -21,6 +21,7 @@
 #include "rewriter/plan/workers.hpp"
 #include "rewriter/project/word_set.hpp"
 #include "rewriter/text/bounds.hpp"
+#include "rewriter/text/disk.hpp"
 
 namespace refit {
 
@@ -84,7 +85,8 @@ class Run {
     });
   }
 
-  std::optional<std::string> read(size_t i);
+  // The bytes of a file, which stand in `room` until it is used again.
+  std::optional<std::string_view> read(size_t i, ReadRoom& room);
 
   // Looks at files that know a callee by another name only.
   void follow_aliases();
@@ -92,7 +94,7 @@ class Run {
   void scan(size_t i);
 
   // Where the file gives a callee's name another meaning, and other names to callees.
-  void note_other_meanings(size_t i, const std::string& bytes);
+  void note_other_meanings(size_t i, std::string_view bytes, const LiteralBits& seen);
 
   void file(size_t i);
 

@@ -129,10 +129,12 @@ void Run::look_for_callers(const Callers& callers) {
               });
             });
         if (!may) return;
-        auto bytes = read(number->second);
-        if (!bytes || !names_one(literals.scan(*bytes))) return;
+        ReadRoom room;
+        const auto read_bytes = read(number->second, room);
+        if (!read_bytes || !names_one(literals.scan(*read_bytes))) return;
         bool first = !state.parsed;
         if (!first && state.left_out.empty()) return;  // every call in it was noted
+        const std::string bytes(*read_bytes);
         Focus focus;
         focus.sparse = true;
         focus.literals = &literals;
@@ -145,9 +147,9 @@ void Run::look_for_callers(const Callers& callers) {
         std::unique_ptr<Unit> unit;
         {
           const BoundsScope scope(bounds);
-          unit = load(number->second, *bytes, focus);
+          unit = load(number->second, bytes, focus);
         }
-        take_bounds(number->second, bounds, *bytes);
+        take_bounds(number->second, bounds, bytes);
         if (!unit) return;
         note_calls(*unit, {}, state);
         std::vector<ByteRange> rest;

@@ -49,6 +49,18 @@ uint64_t plain_bits(std::string_view text, Test test) {
   return out;
 }
 
+// One bit for each of 64 bytes that is `byte`.
+inline uint64_t equal_bits_64(const char* at, char byte) {
+#ifdef __SSE2__
+  const __m128i wanted = _mm_set1_epi8(byte);
+  uint64_t out = 0;
+  for (size_t i = 0; i < 64; i += 16) out |= bits(_mm_cmpeq_epi8(load(at + i), wanted)) << i;
+  return out;
+#else
+  return plain_bits({at, 64}, [byte](char c) { return c == byte; });
+#endif
+}
+
 inline uint64_t word_bits_64(const char* at) {
 #ifdef __SSE2__
   return word_bits(at) | word_bits(at + 16) << 16 | word_bits(at + 32) << 32 |
@@ -109,17 +121,9 @@ void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
     const std::string_view block = text.substr(base, 64);
     uint64_t found = 0;
     for (char byte : bytes) {
-#ifdef __SSE2__
-      if (block.size() == 64) {
-        const __m128i wanted = _mm_set1_epi8(byte);
-        for (size_t i = 0; i < 64; i += 16) {
-          const __m128i four = byte_scan::load(block.data() + i);
-          found |= byte_scan::bits(_mm_cmpeq_epi8(four, wanted)) << i;
-        }
-        continue;
-      }
-#endif
-      found |= byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
+      found |= block.size() == 64
+                   ? byte_scan::equal_bits_64(block.data(), byte)
+                   : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
     }
     for (; found != 0; found &= found - 1) {
       if (!visit(base + static_cast<size_t>(std::countr_zero(found)))) return;
@@ -127,9 +131,37 @@ void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
   }
 }
 
-// Whether a text, which is not empty, stands in another one.
-inline bool contains_text(std::string_view text, std::string_view wanted) {
-  size_t at = 0;
+// Calls visit(begin, at) for each word that one of `bytes` follows directly, in order; it stands in
+// [begin, at).
+template <typename Visit>
+void each_word_before(std::string_view text, std::string_view bytes, Visit visit) {
+  size_t outside = 0;   // behind the last byte before this block that is no part of a word
+  uint64_t inside = 0;  // 1 where a word goes on from the bytes before
+  for (size_t base = 0; base < text.size(); base += 64) {
+    const std::string_view block = text.substr(base, 64);
+    uint64_t word = 0, found = 0;
+    if (block.size() == 64) {
+      word = byte_scan::word_bits_64(block.data());
+      for (char byte : bytes) found |= byte_scan::equal_bits_64(block.data(), byte);
+    } else {
+      word = byte_scan::plain_bits(block, word_byte);
+      found = byte_scan::plain_bits(
+          block, [&](char c) { return bytes.find(c) != std::string_view::npos; });
+    }
+    for (found &= word << 1 | inside; found != 0; found &= found - 1) {
+      const auto at = static_cast<size_t>(std::countr_zero(found));
+      const uint64_t before = at == 0 ? 0 : ~word << (64 - at);  // what is no word, up to there
+      const size_t begin =
+          before == 0 ? outside : base + at - static_cast<size_t>(std::countl_zero(before));
+      visit(begin, base + at);
+    }
+    inside = word >> 63;
+    if (~word != 0) outside = base + 64 - static_cast<size_t>(std::countl_zero(~word));
+  }
+}
+
+// Where a text, which is not empty, stands in another one from `at` on; npos where it does not.
+inline size_t find_text(std::string_view text, std::string_view wanted, size_t at = 0) {
 #ifdef __SSE2__
   // Where its first and its last byte stand as far from one another as they should.
   const __m128i first = _mm_set1_epi8(wanted.front()), last = _mm_set1_epi8(wanted.back());
@@ -140,11 +172,17 @@ inline bool contains_text(std::string_view text, std::string_view wanted) {
                       _mm_cmpeq_epi8(byte_scan::load(text.data() + at + apart), last)));
     for (; both != 0; both &= both - 1) {
       const char* here = text.data() + at + std::countr_zero(both);
-      if (std::memcmp(here, wanted.data(), wanted.size()) == 0) return true;
+      if (std::memcmp(here, wanted.data(), wanted.size()) == 0) {
+        return static_cast<size_t>(here - text.data());
+      }
     }
   }
 #endif
-  return text.find(wanted, at) != std::string_view::npos;
+  return text.find(wanted, at);
+}
+
+inline bool contains_text(std::string_view text, std::string_view wanted) {
+  return find_text(text, wanted) != std::string_view::npos;
 }
 
 }  // namespace refit

@@ -107,17 +107,27 @@ uint32_t Literals::number(std::string_view literal, std::string_view condition, 
 
 uint32_t Literals::add(std::string_view literal, Stands stands, std::string_view condition,
                        Check check) {
-  if (literal == kNegation) return number(literal, condition, stands, {"-", {}, true, true, {}});
+  if (literal == kNegation) {
+    return number(literal, condition, stands, {"-", {}, true, true, {}, kNotNoted});
+  }
   return number(literal, condition, stands,
-                {std::string(literal), stands, true, false, std::move(check)});
+                {std::string(literal), stands, true, false, std::move(check), kNotNoted});
+}
+
+uint32_t Literals::add_noted(std::string_view literal, Stands stands) {
+  Literal made{std::string(literal), stands, true, false, {}, noted_};
+  const uint32_t id = number(literal, "noted", stands, std::move(made));
+  if (literals_[id].noted == noted_) ++noted_;
+  return literals_[id].noted;
 }
 
 uint32_t Literals::add_unscanned(std::string_view name) {
-  return number({}, name, Stands::anywhere, {{}, {}, false, false, {}});
+  return number({}, name, Stands::anywhere, {{}, {}, false, false, {}, kNotNoted});
 }
 
 uint32_t Literals::add_later(std::string_view literal) {
-  return number(literal, "later", Stands::anywhere, {std::string(literal), {}, false, false, {}});
+  return number(literal, "later", Stands::anywhere,
+                {std::string(literal), {}, false, false, {}, kNotNoted});
 }
 
 bool Literals::contains(std::string_view text, uint32_t later) const {
@@ -237,9 +247,10 @@ bool Literals::negates(std::string_view text, size_t at) {
   return std::find(std::begin(kWords), std::end(kWords), previous) != std::end(kWords);
 }
 
-bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
+bool Literals::stands_at(const ScannedText& scanned, size_t at, const Literal& literal) {
+  const std::string_view text = scanned;
   if (literal.negation) return text[at] == '-' && negates(text, at);
-  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(text, at));
+  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(scanned, at));
 }
 
 bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
@@ -310,23 +321,25 @@ void Literals::each(std::string_view text, std::string_view bytes, Look look,
   }
 }
 
-LiteralBits Literals::scan(std::string_view text, WordSet* words) const {
+LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted) const {
   LiteralBits seen = none();
+  const ScannedText scanned(text);
   if (words != nullptr) *words = WordSet(text.size());
+  if (noted != nullptr) {
+    noted->resize(noted_);
+    for (auto& places : *noted) places.clear();
+  }
   auto look = [&](uint32_t id, size_t at) {
-    if (!seen.test(id) && stands_at(text, at, literals_[id])) seen.set(id);
+    if (seen.test(id)) return;
+    const Literal& literal = literals_[id];
+    if (literal.noted != kNotNoted) {
+      if (noted != nullptr && stands_bare(text, at, literal)) (*noted)[literal.noted].push_back(at);
+    } else if (stands_at(scanned, at, literal)) {
+      seen.set(id);
+    }
   };
   each(text, tables_->bytes, look, words);
   return seen;
-}
-
-std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
-  std::vector<std::vector<size_t>> out(literals_.size());
-  auto look = [&](uint32_t id, size_t at) {
-    if (stands_at(text, at, literals_[id])) out[id].push_back(at);
-  };
-  each(text, tables_->bytes, look, nullptr);
-  return out;
 }
 
 std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
@@ -335,7 +348,7 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
   const std::string_view part = text.substr(begin, end - begin);
   auto look = [&](uint32_t id, size_t at) {
     const Literal& literal = literals_[id];
-    if (!literal.negation && stands_bare(part, at, literal)) {
+    if (!literal.negation && literal.noted == kNotNoted && stands_bare(part, at, literal)) {
       out.push_back({begin + static_cast<uint32_t>(at), id});
     }
   };
@@ -358,10 +371,11 @@ LiteralBits Literals::untold() const {
 void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
                         const std::vector<Place>& places, LiteralBits& seen) const {
   const std::string_view part = text.substr(begin, end - begin);
+  const ScannedText scanned(part);
   auto look = [&](uint32_t id, size_t at) {
     const Literal& literal = literals_[id];
     if (literal.text.size() != 1 || seen.test(id)) return;
-    if (stands_at(part, at, literal)) seen.set(id);
+    if (stands_at(scanned, at, literal)) seen.set(id);
   };
   each_sign(part, tables_->signs, look);
   auto place = std::lower_bound(places.begin(), places.end(), begin,
@@ -369,7 +383,7 @@ void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
   for (; place != places.end() && place->at < end; ++place) {
     const Literal& literal = literals_[place->id];
     if (seen.test(place->id) || place->at + literal.text.size() > end) continue;
-    if (literal.check == nullptr || literal.check(part, place->at - begin)) seen.set(place->id);
+    if (literal.check == nullptr || literal.check(scanned, place->at - begin)) seen.set(place->id);
   }
 }
 

@@ -69,12 +69,11 @@ void each_imported(std::string_view bytes, size_t at, Found found) {
 
 }  // namespace
 
-void Project::note(std::string_view relative, std::string_view bytes) {
+void Project::note(std::string_view relative, std::string_view bytes, const NotedPlaces& places) {
   auto known = numbers_.find(relative);
   if (known == numbers_.end()) return;
   noted_[known->second] = 1;
   Notes& out = notes_[known->second];
-  const NotedPlaces places(bytes);
   note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
   out.text = text_notes(bytes, places, test_file(relative));
 }
@@ -125,7 +124,9 @@ void Project::read_unnoted() {
     for (uint32_t file = 0; file < all_.size(); ++file) {
       if (noted_[file] != 0) continue;
       auto bytes = real_disk().read(all_[file].path, kReadLimit);
-      if (bytes) note(all_[file].relative, *bytes);
+      if (!bytes) continue;
+      const Literals::Places places = noted_places(*bytes);
+      note(all_[file].relative, *bytes, NotedPlaces(places));
     }
   });
 }

@@ -109,26 +109,21 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
 // classes that something is done to.
 void note_tables(std::string_view text, const std::set<std::string_view>& local,
                  const Renamed& renamed, std::vector<uint64_t>& compared) {
-  each_of_bytes(text, "\"':", [&](size_t at) {
-    if (at == 0 || !name_char(text[at - 1])) return true;
-    size_t begin = at;
-    while (begin > 0 && name_char(text[begin - 1])) --begin;
+  each_word_before(text, "\"':", [&](size_t begin, size_t at) {
     std::string_view word = text.substr(begin, at - begin);
-    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word))
-      return true;
+    if (word.front() < 'A' || word.front() > 'Z' || local.contains(word)) return;
     size_t chain = begin;  // where the dotted name begins
     while (chain > 0 && (name_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
     if (text[at] != ':') {
       bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
       if (quoted) compared.push_back(name_hash(word));
-      return true;
+      return;
     }
     size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
     if (chain > 0 && before != std::string_view::npos &&
         (text[before] == '{' || text[before] == ',')) {
       compared.push_back(name_hash(renamed.of(word)));
     }
-    return true;
   });
 }
 

@@ -102,9 +102,10 @@ class Project {
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
   // Notes what one file imports from modules of the project and what its text says of classes and
-  // of names of others, in passing, while its bytes are at hand. Files may be noted by any number
-  // of threads at once; whoever is asked first reads the files that were not noted.
-  void note(std::string_view relative, std::string_view bytes);
+  // of names of others, while its bytes and the places of the words in them are at hand. Files may
+  // be noted by any number of threads at once; whoever is asked first reads the files that were not
+  // noted.
+  void note(std::string_view relative, std::string_view bytes, const NotedPlaces& places);
   // Files that may call one of these definitions, and the words that such a call needs.
   Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".

@@ -8,7 +8,6 @@
 #include "rewriter/frontend/python/renamed.hpp"
 #include "rewriter/frontend/python/replaced.hpp"
 #include "rewriter/frontend/python/stores.hpp"
-#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -35,20 +34,9 @@ constexpr std::string_view kTexts[] = {
     "sys.modules[",
     ".__dict__[",
     "vars(",
+    "type(",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
-
-const Literals& words() {
-  static const Literals made = [] {
-    Literals out;
-    for (std::string_view text : kTexts) {
-      out.add(text, text == kTexts[NotedPlaces::kImport]);  // as a word
-    }
-    out.build();
-    return out;
-  }();
-  return made;
-}
 
 void make_unique(std::vector<uint64_t>& names) {
   std::sort(names.begin(), names.end());
@@ -58,7 +46,24 @@ void make_unique(std::vector<uint64_t>& names) {
 
 }  // namespace
 
-NotedPlaces::NotedPlaces(std::string_view text) : places_(words().places(text)) {}
+void NotedPlaces::add_to(Literals& literals) {
+  for (std::string_view text : kTexts) {
+    const bool word = text == kTexts[kImport];
+    literals.add_noted(text, word ? Literals::Stands::alone : Literals::Stands::anywhere);
+  }
+}
+
+Literals::Places noted_places(std::string_view text) {
+  static const Literals words = [] {
+    Literals out;
+    NotedPlaces::add_to(out);
+    out.build();
+    return out;
+  }();
+  Literals::Places out;
+  words.scan(text, nullptr, &out);
+  return out;
+}
 
 std::string_view NotedPlaces::text_of(Word word) { return kTexts[word]; }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rewriter/project/literals.hpp"
+
 namespace refit::python {
 
 // Two names of one hash are taken for one, which can only keep a site from being rewritten.
@@ -35,7 +37,8 @@ struct TextNotes {
   std::vector<Place> modules;       // replaced as a whole
 };
 
-// Where each of the words stands that the notes are read from.
+// Where each of the words stands that the notes are read from. Whoever passes over the text for
+// more finds them on the way: `add_to` before, and the places after.
 class NotedPlaces {
  public:
   enum Word : uint32_t {
@@ -59,20 +62,27 @@ class NotedPlaces {
     kSysModules,
     kDict,
     kVars,
+    kType,
     kWords
   };
-  explicit NotedPlaces(std::string_view text);
+  // The words are the first that these literals note.
+  static void add_to(Literals& literals);
+  // The places outlive this.
+  explicit NotedPlaces(const Literals::Places& places) : places_(places) {}
   static std::string_view text_of(Word word);
   const std::vector<size_t>& of(Word word) const { return places_[word]; }
 
  private:
-  std::vector<std::vector<size_t>> places_;
+  const Literals::Places& places_;
 };
 
 // `test`: what a test replaces for a while is not noted.
 TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test);
+
+// The places of the words in a text that nobody passes over for more.
+Literals::Places noted_places(std::string_view text);
 inline TextNotes text_notes(std::string_view text, bool test) {
-  return text_notes(text, NotedPlaces(text), test);
+  return text_notes(text, NotedPlaces(noted_places(text)), test);
 }
 
 }  // namespace refit::python
