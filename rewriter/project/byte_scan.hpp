@@ -2,6 +2,7 @@
 // Where the processor has no SSE2 a byte at a time, with the same result.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
