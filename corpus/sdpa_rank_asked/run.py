@@ -1,40 +1,16 @@
+import attention
 import torch
-from attention import (
-    by_a_flag_of_it,
-    by_a_guard,
-    by_a_loop,
-    by_and,
-    by_len,
-    by_match,
-    by_permuting,
-    by_suppressing,
-    by_the_larger,
-    by_trying,
-    of_a_cast,
-    of_what_is_computed,
-    of_what_is_transposed,
-    trying_something_else,
-    unpacked_for_all,
-)
+
+ASKED = (
+    "by_len by_the_larger by_a_flag_of_it by_match by_a_guard by_trying by_suppressing by_suppressing_over_lines "
+    "by_a_loop by_and by_permuting of_what_is_computed of_what_is_transposed of_a_cast"
+).split()
 
 
 def outputs():
     flat, deep = torch.randn(2, 5, 8), torch.randn(2, 3, 5, 8)
-    asked = (
-        by_a_flag_of_it,
-        by_a_guard,
-        by_a_loop,
-        by_and,
-        by_len,
-        by_match,
-        by_permuting,
-        by_suppressing,
-        by_the_larger,
-        by_trying,
-        of_a_cast,
-        of_what_is_computed,
-        of_what_is_transposed,
-    )
-    both = [function(x) for function in asked for x in (flat, deep)]
+    both = [getattr(attention, name)(x) for name in ASKED for x in (flat, deep)]
     tensors = [t for one in both for t in (one if isinstance(one, tuple) else (one,)) if torch.is_tensor(t)]
-    return [*tensors, unpacked_for_all(deep), trying_something_else(deep, {})]
+    dropped = (attention.turned_where_errors_are_dropped, attention.left_where_errors_are_dropped)
+    tensors += [function(deep, checks) for function in dropped for checks in ([], [1.0])]
+    return [*tensors, attention.unpacked_for_all(deep), attention.trying_something_else(deep, {})]

@@ -82,18 +82,18 @@ void each_word(std::string_view text, Visit visit) {
     const uint64_t word = text.size() - base >= 64
                               ? byte_scan::word_bits_64(text.data() + base)
                               : byte_scan::plain_bits(text.substr(base), word_byte);
-    uint64_t edges = word ^ (word << 1 | inside);
-    inside = word >> 63;
-    bool opens = (word & edges & (~edges + 1)) != 0;  // the first edge begins a word
-    for (; edges != 0; edges &= edges - 1) {
-      const size_t at = base + static_cast<size_t>(std::countr_zero(edges));
-      if (opens) {
-        begin = at;
-      } else {
-        visit(begin, at);
-      }
-      opens = !opens;
+    const uint64_t behind = word << 1 | inside;
+    uint64_t starts = word & ~behind, ends = behind & ~word;
+    if (inside != 0 && ends != 0) {
+      visit(begin, base + static_cast<size_t>(std::countr_zero(ends)));
+      ends &= ends - 1;
     }
+    inside = word >> 63;
+    for (; ends != 0; ends &= ends - 1, starts &= starts - 1) {
+      visit(base + static_cast<size_t>(std::countr_zero(starts)),
+            base + static_cast<size_t>(std::countr_zero(ends)));
+    }
+    if (starts != 0) begin = base + static_cast<size_t>(std::countr_zero(starts));
   }
   // Behind the last byte of a text that is no multiple of 64 long stands nothing, which ends a
   // word.
@@ -115,6 +115,9 @@ inline uint64_t first_bytes(std::string_view text, size_t begin, size_t end) {
   return size >= 8 ? out : out & ~((uint64_t{1} << (64 - 8 * size)) - 1);
 }
 
+// A hash of those, good in its upper bits.
+inline uint64_t word_hash(uint64_t first) { return first * 0x9e3779b97f4a7c15u; }
+
 // Calls visit(at) for each place of one of `bytes`, in order, until it gives false.
 template <typename Visit>
 void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
@@ -132,33 +135,24 @@ void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
   }
 }
 
-// Calls visit(begin, at) for each word that one of `bytes` follows directly, in order; it stands in
-// [begin, at).
-template <typename Visit>
-void each_word_before(std::string_view text, std::string_view bytes, Visit visit) {
-  size_t outside = 0;   // behind the last byte before this block that is no part of a word
-  uint64_t inside = 0;  // 1 where a word goes on from the bytes before
-  for (size_t base = 0; base < text.size(); base += 64) {
-    const std::string_view block = text.substr(base, 64);
-    uint64_t word = 0, found = 0;
-    if (block.size() == 64) {
-      word = byte_scan::word_bits_64(block.data());
-      for (char byte : bytes) found |= byte_scan::equal_bits_64(block.data(), byte);
-    } else {
-      word = byte_scan::plain_bits(block, word_byte);
-      found = byte_scan::plain_bits(
-          block, [&](char c) { return bytes.find(c) != std::string_view::npos; });
-    }
-    for (found &= word << 1 | inside; found != 0; found &= found - 1) {
-      const auto at = static_cast<size_t>(std::countr_zero(found));
-      const uint64_t before = at == 0 ? 0 : ~word << (64 - at);  // what is no word, up to there
-      const size_t begin =
-          before == 0 ? outside : base + at - static_cast<size_t>(std::countl_zero(before));
-      visit(begin, base + at);
-    }
-    inside = word >> 63;
-    if (~word != 0) outside = base + 64 - static_cast<size_t>(std::countl_zero(~word));
+// The first place of one of four bytes at `at` or behind it; the text's size where there is none.
+inline size_t find_of_bytes(std::string_view text, size_t at, char a, char b, char c, char d) {
+#ifdef __SSE2__
+  const __m128i wanted[] = {_mm_set1_epi8(a), _mm_set1_epi8(b), _mm_set1_epi8(c), _mm_set1_epi8(d)};
+  for (; at + 16 <= text.size(); at += 16) {
+    const __m128i bytes = byte_scan::load(text.data() + at);
+    const __m128i found = _mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, wanted[0]), _mm_cmpeq_epi8(bytes, wanted[1])),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, wanted[2]), _mm_cmpeq_epi8(bytes, wanted[3])));
+    const uint64_t bits = byte_scan::bits(found);
+    if (bits != 0) return at + static_cast<size_t>(std::countr_zero(bits));
   }
+#endif
+  for (; at < text.size(); ++at) {
+    const char byte = text[at];
+    if (byte == a || byte == b || byte == c || byte == d) return at;
+  }
+  return text.size();
 }
 
 // Where a text, which is not empty, stands in another one from `at` on; npos where it does not.

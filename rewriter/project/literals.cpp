@@ -43,8 +43,8 @@ class KeyTable {
   }
   bool empty() const { return entries_.empty(); }
   template <typename Visit>
-  void find(uint64_t key, Visit visit) const {
-    const uint32_t at = slot(key);
+  void find(uint64_t key, uint64_t hash, Visit visit) const {
+    const auto at = static_cast<uint32_t>(hash >> (64 - kSlotBits));
     if ((filter_[at / 64] >> (at % 64) & 1) == 0) return;
     for (uint32_t i = begin_[at / kTogether]; i < begin_[at / kTogether + 1]; ++i) {
       if (entries_[i].key == key) visit(entries_[i]);
@@ -54,7 +54,7 @@ class KeyTable {
  private:
   static constexpr uint32_t kSlotBits = 13, kTogether = 16;
   static uint32_t slot(uint64_t key) {
-    return static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> (64 - kSlotBits));
+    return static_cast<uint32_t>(word_hash(key) >> (64 - kSlotBits));
   }
   std::vector<Entry> entries_;
   std::array<uint64_t, (1u << kSlotBits) / 64> filter_{};
@@ -276,20 +276,26 @@ void Literals::each_sign(std::string_view text, std::string_view bytes, Look loo
 }
 
 template <typename Look>
-void Literals::each(std::string_view text, std::string_view bytes, Look look,
-                    WordSet* words) const {
+void Literals::each(std::string_view text, std::string_view bytes, Look look, WordSet* words,
+                    Places* noted) const {
   const Tables& tables = *tables_;
-  if (tables.words || words != nullptr) {
+  if (tables.words || words != nullptr || noted != nullptr) {
     const bool ends = !tables.by_last.empty();
     each_word(text, [&](size_t begin, size_t end) {
       const uint64_t first = first_bytes(text, begin, end);
-      if (words != nullptr) words->add(first, end - begin);
-      tables.by_first.find(first, [&](const KeyTable::Entry& e) {
+      const uint64_t hash = word_hash(first);
+      if (words != nullptr) words->add(hash, end - begin);
+      if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
+          (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
+        noted->titles.emplace_back(begin, end);
+      }
+      tables.by_first.find(first, hash, [&](const KeyTable::Entry& e) {
         const bool whole = e.size == 0 || e.size == end - begin;
         if (whole && begin >= e.offset) look(e.id, begin - e.offset);
       });
       if (!ends || end - begin < 4) return;
-      tables.by_last.find(last_bytes(text, end), [&](const KeyTable::Entry& e) {
+      const uint64_t last = last_bytes(text, end);
+      tables.by_last.find(last, word_hash(last), [&](const KeyTable::Entry& e) {
         if (end >= e.offset) look(e.id, end - e.offset);
       });
     });
@@ -326,19 +332,21 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
   const ScannedText scanned(text);
   if (words != nullptr) *words = WordSet(text.size());
   if (noted != nullptr) {
-    noted->resize(noted_);
-    for (auto& places : *noted) places.clear();
+    noted->of.resize(noted_);
+    for (auto& places : noted->of) places.clear();
+    noted->titles.clear();
   }
   auto look = [&](uint32_t id, size_t at) {
     if (seen.test(id)) return;
     const Literal& literal = literals_[id];
     if (literal.noted != kNotNoted) {
-      if (noted != nullptr && stands_bare(text, at, literal)) (*noted)[literal.noted].push_back(at);
+      if (noted != nullptr && stands_bare(text, at, literal))
+        noted->of[literal.noted].push_back(at);
     } else if (stands_at(scanned, at, literal)) {
       seen.set(id);
     }
   };
-  each(text, tables_->bytes, look, words);
+  each(text, tables_->bytes, look, words, noted);
   return seen;
 }
 
@@ -352,7 +360,7 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
       out.push_back({begin + static_cast<uint32_t>(at), id});
     }
   };
-  each(part, tables_->longer, look, nullptr);
+  each(part, tables_->longer, look);
   std::sort(out.begin(), out.end(),
             [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
   return out;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "rewriter/project/byte_scan.hpp"
@@ -84,7 +85,11 @@ class Literals {
   static constexpr std::string_view kNegation = "-x";
   // One that is no literal of the scan but noted by it, with all of its places. The result is its
   // place in Places.
-  using Places = std::vector<std::vector<size_t>>;
+  struct Places {
+    std::vector<std::vector<size_t>> of;
+    // Words that begin with a capital, and a quote or a colon follows: where each begins and ends.
+    std::vector<std::pair<size_t, size_t>> titles;
+  };
   uint32_t add_noted(std::string_view literal, Stands stands);
   // The number of something that no scan finds; whoever sees it by other means sets its bit.
   uint32_t add_unscanned(std::string_view name);
@@ -133,7 +138,8 @@ class Literals {
                   Literal made);
   // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
   template <typename Look>
-  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words) const;
+  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words = nullptr,
+            Places* noted = nullptr) const;
   template <typename Look>
   void each_sign(std::string_view text, std::string_view bytes, Look look) const;
 

@@ -79,6 +79,28 @@ def by_suppressing(q):
     return F.scaled_dot_product_attention(q, q, q)
 
 
+def by_suppressing_over_lines(q):
+    with (
+        contextlib.nullcontext(),
+        contextlib.suppress(ValueError),
+    ):
+        b, h, n, d = q.shape
+    return F.scaled_dot_product_attention(q, q, q)
+
+
+def turned_where_errors_are_dropped(q, checks):
+    with contextlib.suppress(IndexError):
+        checks[0]
+        q = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
+
+
+def left_where_errors_are_dropped(q, checks):
+    with contextlib.suppress(IndexError):
+        return q + checks[0]
+    return F.scaled_dot_product_attention(q, q, q)
+
+
 def by_a_loop(q):
     while q.ndim == 4:
         b, h, n, d = q.shape

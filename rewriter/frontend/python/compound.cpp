@@ -207,9 +207,13 @@ bool FunctionLowering::with_statement(TSNode node) {
   const auto first = static_cast<ValueId>(g().values.size());
   bool falls = block(field(node, "body"));
   block_number_ = outer_block;
-  std::string_view header = text(node).substr(0, text(node).find('\n'));
-  if (header.find("suppress") != std::string_view::npos) {  // as contextlib's does
+  // As contextlib's does: an error ends the block early, and what follows is run.
+  TSNode body = field(node, "body");
+  const size_t header = ts_node_start_byte(body) - ts_node_start_byte(node);
+  if (text(node).substr(0, header).find("suppress") != std::string_view::npos) {
     note_tried(first, static_cast<ValueId>(g().values.size()));
+    opaque_names(bound_names(body, unit_.text()), "after with", {});
+    falls = true;
   }
   close(id);
   return falls;

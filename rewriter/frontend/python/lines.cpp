@@ -2,7 +2,9 @@
 #include "rewriter/frontend/python/lines.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
+
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -11,11 +13,30 @@ namespace {
 constexpr int kFieldDepth = 200;  // f-strings inside f-strings; Python has 150
 
 // Bytes at which the scan of a line has something to do.
-constexpr std::array<bool, 256> kSpecial = [] {
-  std::array<bool, 256> table{};
-  for (unsigned char c : std::string_view("\n\\#'\"()[]{}")) table[c] = true;
-  return table;
-}();
+constexpr std::string_view kSpecial = "\n\\#'\"()[]{}";
+
+// One bit for each of up to 64 bytes that is special.
+uint64_t special_bits(std::string_view block) {
+#ifdef __SSE2__
+  if (block.size() == 64) {
+    uint64_t out = 0;
+    for (size_t i = 0; i < 64; i += 16) {
+      const __m128i bytes = byte_scan::load(block.data() + i);
+      auto among = [bytes](char first, char last) {
+        return byte_scan::at_most(_mm_sub_epi8(bytes, _mm_set1_epi8(first)),
+                                  static_cast<char>(last - first));
+      };
+      auto is = [bytes](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+      const __m128i quotes = _mm_or_si128(among('"', '#'), among('\'', ')'));
+      const __m128i brackets = _mm_or_si128(among('[', ']'), _mm_or_si128(is('{'), is('}')));
+      out |= byte_scan::bits(_mm_or_si128(_mm_or_si128(quotes, brackets), is('\n'))) << i;
+    }
+    return out;
+  }
+#endif
+  return byte_scan::plain_bits(block,
+                               [](char c) { return kSpecial.find(c) != std::string_view::npos; });
+}
 
 }  // namespace
 
@@ -39,7 +60,8 @@ size_t Lines::string_end(size_t at, int depth) const {
   }
   bool triple = text_.size() - at >= 3 && text_[at + 1] == quote && text_[at + 2] == quote;
   at += triple ? 3 : 1;
-  while (at < text_.size()) {
+  const char line_end = triple ? quote : '\n', field = formatted ? '{' : quote;
+  while ((at = find_of_bytes(text_, at, quote, '\\', line_end, field)) < text_.size()) {
     char c = text_[at];
     if (c == '\\') {
       at += 2;
@@ -51,17 +73,13 @@ size_t Lines::string_end(size_t at, int depth) const {
         return at + 3;
       }
       ++at;
-    } else if (c == '\n' && !triple) {
+    } else if (c == '\n') {
       return std::string_view::npos;
-    } else if (c == '{' && formatted) {
-      if (at + 1 < text_.size() && text_[at + 1] == '{') {
-        at += 2;
-      } else {
-        at = field_end(at + 1, quote, triple, depth + 1);
-        if (at == std::string_view::npos) return at;
-      }
+    } else if (at + 1 < text_.size() && text_[at + 1] == '{') {
+      at += 2;
     } else {
-      ++at;
+      at = field_end(at + 1, quote, triple, depth + 1);
+      if (at == std::string_view::npos) return at;
     }
   }
   return std::string_view::npos;
@@ -99,10 +117,24 @@ size_t Lines::field_end(size_t at, char quote, bool triple, int depth) const {
   return std::string_view::npos;
 }
 
+size_t Lines::next_special(size_t at) const {
+  while (at < text_.size()) {
+    const size_t block = at / 64;
+    if (block != special_block_) {
+      special_block_ = block;
+      special_bits_ = special_bits(text_.substr(block * 64, 64));
+    }
+    const uint64_t left = special_bits_ >> at % 64;
+    if (left != 0) return at + static_cast<size_t>(std::countr_zero(left));
+    at = (block + 1) * 64;
+  }
+  return text_.size();
+}
+
 size_t Lines::logical_line(size_t at, size_t* code_end) const {
   int brackets = 0;
   while (true) {
-    while (at < text_.size() && !kSpecial[static_cast<unsigned char>(text_[at])]) ++at;
+    at = next_special(at);
     if (at == text_.size()) {
       *code_end = at;
       return brackets == 0 ? at : std::string_view::npos;

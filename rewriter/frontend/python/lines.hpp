@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@ inline std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+// One thread's: what it last found is kept.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {}
@@ -47,7 +49,13 @@ class Lines {
   std::vector<std::string_view> parts(std::string_view text) const;
 
  private:
+  // The first byte at `at` or behind it that begins or ends something; the size where there is
+  // none.
+  size_t next_special(size_t at) const;
+
   std::string_view text_;
+  mutable size_t special_block_ = SIZE_MAX;  // of 64 bytes, whose special ones are known
+  mutable uint64_t special_bits_ = 0;
 };
 
 }  // namespace refit::python

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/lines.hpp"
@@ -140,18 +141,18 @@ class Speller {
   }
 
   // A local name that means the value at the root's place: the one that the code there reads, where
-  // several do, else the one given last.
+  // several do or none does a parameter's own, else the one given last.
   std::optional<std::string> named(ValueId id) {
     const Value& v = g_[id];
     std::optional<std::string> best;
-    std::pair<bool, uint32_t> best_rank;
+    std::tuple<bool, bool, uint32_t> best_rank;
     std::set<uint32_t> names;
     for (DefinitionId d : g_.definitions_of(id)) names.insert(g_.definitions[d].name);
     for (uint32_t name : names) {
       DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
       if (d == kNone || g_.definitions[d].value != id) continue;
-      if (v.kind == Kind::parameter && g_.names[name] == v.text) return v.text;
-      std::pair<bool, uint32_t> rank{read_here(g_.names[name]), d};
+      const bool own = v.kind == Kind::parameter && g_.names[name] == v.text;
+      std::tuple<bool, bool, uint32_t> rank{read_here(g_.names[name]), own, d};
       if (!best || rank >= best_rank) {
         best = g_.names[name];
         best_rank = rank;

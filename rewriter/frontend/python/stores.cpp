@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/stores.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/project/byte_scan.hpp"
@@ -48,6 +49,13 @@ std::string_view quoted(std::string_view text, size_t at) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, end - at - 1);
 }
 
+// Bytes at which the targets of an assignment may end, or be put in brackets.
+constexpr std::array<bool, 256> kSplits = [] {
+  std::array<bool, 256> table{};
+  for (unsigned char c : std::string_view("([{)]},:")) table[c] = true;
+  return table;
+}();
+
 // Whether a head is `self.NAME` and nothing else.
 bool own_attribute(std::string_view head) {
   constexpr std::string_view kSelf = "self.";
@@ -61,15 +69,12 @@ bool own_attribute(std::string_view head) {
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
   size_t compared = 0;  // behind an `==`
   size_t begin = 0;     // of the line
-  bool dotted = false;  // there is a dot in it
-  each_of_bytes(text, "=.\n", [&](size_t at) {
+  each_of_bytes(text, "=\n", [&](size_t at) {
     if (text[at] == '\n') {
       begin = at + 1;
-      dotted = false;
       return true;
     }
-    dotted = dotted || text[at] == '.';
-    if (!dotted || text[at] == '.' || at < compared || at + 1 >= text.size()) return true;
+    if (at < compared || at == 0 || at + 1 >= text.size()) return true;
     if (text[at + 1] == '=') {
       compared = at + 2;
       return true;
@@ -78,11 +83,12 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
       return true;
     }
     std::string_view head = text.substr(begin, at - begin);
-    if (own_attribute(head)) return true;
+    if (head.find('.') == std::string_view::npos || own_attribute(head)) return true;
     const bool argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
     int depth = 0;
     size_t piece = 0;
     for (size_t i = 0; i <= head.size(); ++i) {
+      while (i < head.size() && !kSplits[static_cast<unsigned char>(head[i])]) ++i;
       char c = i < head.size() ? head[i] : ',';
       if (c == '(' || c == '[' || c == '{') {
         if (depth++ == 0 && trimmed(head.substr(piece, i - piece)).empty()) {
@@ -184,11 +190,9 @@ void note_exchanged(std::string_view text, const NotedPlaces& places, TextNotes&
        at = find_text(text, kClassOf, at + 1)) {
     note_question(at);
   }
-  each_word_before(text, "\"':", [&](size_t begin, size_t at) {
-    if (text[begin] >= 'A' && text[begin] <= 'Z') {
-      out.exchanged.push_back(name_hash(text.substr(begin, at - begin)));
-    }
-  });
+  for (const auto& [begin, at] : places.titles()) {
+    out.exchanged.push_back(name_hash(text.substr(begin, at - begin)));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rewriter/project/literals.hpp"
@@ -70,7 +71,8 @@ class NotedPlaces {
   // The places outlive this.
   explicit NotedPlaces(const Literals::Places& places) : places_(places) {}
   static std::string_view text_of(Word word);
-  const std::vector<size_t>& of(Word word) const { return places_[word]; }
+  const std::vector<size_t>& of(Word word) const { return places_.of[word]; }
+  const std::vector<std::pair<size_t, size_t>>& titles() const { return places_.titles; }
 
  private:
   const Literals::Places& places_;
