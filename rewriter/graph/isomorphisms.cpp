@@ -85,14 +85,15 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
       if (!item["from"] || !item["to"]) {
         return failure(at + ": a spelling needs both `from` and `to`");
       }
+      Expected<Graph> to;
       for (const std::string& from : list_of(item["from"])) {
         Entry entry;
         auto f = pattern("return " + from);
         if (!f) return failure(at + ": `" + from + "`: " + f.error().message);
-        auto t = pattern("return " + item["to"].as<std::string>());
-        if (!t) return failure(at + ": `to`: " + t.error().message);
+        if (to && to->values.empty()) to = pattern("return " + item["to"].as<std::string>());
+        if (!to) return failure(at + ": `to`: " + to.error().message);
         entry.from = std::move(*f);
-        entry.to = std::move(*t);
+        entry.to = *to;
         entry.from_root = entry.from.results.front();
         entry.to_root = entry.to.results.front();
         entry.element_type = list_of(item["dtype"]);

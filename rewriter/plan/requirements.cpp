@@ -339,13 +339,16 @@ Requirements::Texts Requirements::with_ways(Texts texts, const std::vector<size_
     work.pop_back();
     if (met[number]) continue;
     met[number] = true;
-    const Way& way = ways_[number];
+    Way& way = ways_[number];
     if (way.told_by != kNone) {
-      auto more = own(*way.from, way.told_by);
-      if (!more) return std::nullopt;
-      texts->insert(texts->end(), more->begin(), more->end());
-      auto further = ways_to(*way.from, way.told_by);
-      work.insert(work.end(), further.begin(), further.end());
+      if (!way.followed) {
+        way.texts = own(*way.from, way.told_by);
+        way.further = ways_to(*way.from, way.told_by);
+        way.followed = true;
+      }
+      if (!way.texts) return std::nullopt;
+      texts->insert(texts->end(), way.texts->begin(), way.texts->end());
+      work.insert(work.end(), way.further.begin(), way.further.end());
     } else if (!way.read.empty()) {
       texts->push_back(way.read);
       auto further = ways_to_attribute_.find(way.read);
@@ -450,7 +453,11 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
 std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& rule,
                                                           const CompiledPattern& pattern,
                                                           Choices first) {
-  std::vector<Draft> drafts{of_graph(pattern.graph, pattern.root)};
+  auto known = by_pattern_.find(&pattern);
+  if (known == by_pattern_.end()) {
+    known = by_pattern_.emplace(&pattern, of_graph(pattern.graph, pattern.root)).first;
+  }
+  std::vector<Draft> drafts{known->second};
   for (const Where& clause : pattern.source->where) {
     // One without a code says which sites are meant at all.
     if (!clause.code.empty() || clause.or_assume) continue;

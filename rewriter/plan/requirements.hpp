@@ -77,6 +77,10 @@ class Requirements {
     const graph::Graph *from = nullptr, *to = nullptr;
     graph::ValueId told_by = graph::kNone;  // the most telling operation of it, if any
     std::string read;                       // where it is no operation but an attribute
+    // Of that operation, once it was asked for: its texts, and the ways that make it.
+    bool followed = false;
+    Texts texts{};
+    std::vector<size_t> further{};
   };
   struct Rule {
     Clauses triggers;
@@ -147,6 +151,7 @@ class Requirements {
   std::vector<Way> ways_;
   std::map<const Operation*, std::vector<size_t>> ways_to_;
   std::map<std::string, std::vector<size_t>, std::less<>> ways_to_attribute_;
+  std::map<const CompiledPattern*, Draft> by_pattern_;  // what `of_graph` said
   std::map<std::string, Texts> known_;        // what `needed` said, by operation and arguments
   std::map<std::string, bool> made_symbols_;  // by isomorphisms; whether only out of stepped slices
   // Operands that isomorphisms give to operations.

@@ -10,8 +10,12 @@
 #include <random>
 #include <sstream>
 
+#include <tree_sitter/api.h>
+
 #include "rewriter/frontend/python/syntax.hpp"
 #include "tests/frontend/row_name.hpp"
+
+extern "C" const TSLanguage* tree_sitter_python(void);
 
 namespace refit::python {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 std::string dump(const std::vector<NodeData>& nodes) {
   std::ostringstream out;
   for (const NodeData& n : nodes) {
-    out << type_of(TSNode(&n)) << ' ' << n.begin << '-' << n.end << " above " << n.above
+    out << type_name(TSNode(&n)) << ' ' << n.begin << '-' << n.end << " above " << n.above
         << " extent " << n.extent << " field " << int{n.field} << (n.named ? " named" : "")
         << (n.missing ? " missing" : "") << (n.has_error ? " error" : "") << '\n';
   }
@@ -77,6 +81,23 @@ const Row kRows[] = {
     {"the_byte_of_a_fold", "a = '\x01\x02\x03\x04\x05'\nb = 2\n"},
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Parsed, testing::ValuesIn(kRows), RowName());
+
+// Kinds and fields are compared by numbers of their names, which would hide two that are equal.
+TEST(Parser, TellsEveryNameApart) {
+  for (uint16_t a = 0; a <= kNoKind; ++a) {
+    for (uint16_t b = 0; b < a; ++b) {
+      EXPECT_EQ(kKindNames.names[a] == kKindNames.names[b],
+                kKindNames.numbers[a] == kKindNames.numbers[b])
+          << kKindNames.names[a] << ' ' << kKindNames.names[b];
+    }
+  }
+  const TSLanguage* language = tree_sitter_python();
+  for (uint32_t id = 1; id <= ts_language_field_count(language); ++id) {
+    const char* name = ts_language_field_name_for_id(language, static_cast<TSFieldId>(id));
+    EXPECT_EQ(FieldName(std::string_view(name)).id(), id) << name;
+  }
+  EXPECT_EQ(FieldName("no_field_has_this_name").id(), 0);
+}
 
 TEST(Parser, LeavesMistakesToTreeSitter) {
   for (const char* text :

@@ -42,7 +42,7 @@ size_t misplaced_argument(TSNode root, std::string_view text) {
     std::set<std::string_view> names;
     bool spread = false;
     for (TSNode argument : children_of(TSNode(at))) {
-      const std::string_view type = type_of(argument);
+      const NodeKind type = type_of(argument);
       const bool by_name = type == "keyword_argument";
       const bool wrong = by_name ? !names.insert(text_of(text, field(argument, "name"))).second
                          : type == "list_splat"

@@ -200,8 +200,12 @@ bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
     TSNode left = field(inside[0], "left"), right = field(inside[0], "right");
     if (!is(inside[0], "assignment") || !present(right) || is(right, "assignment")) return false;
     ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
-    std::vector<TSNode> targets{left};
-    if (is(left, "pattern_list")) targets = children_of(left);
+    NodeList targets;
+    if (is(left, "pattern_list")) {
+      targets = children_of(left);
+    } else {
+      targets.push_back(left);
+    }
     for (size_t t = 0; t < targets.size(); ++t) {
       if (!is(targets[t], "identifier")) return false;
       ValueId bound = value;
@@ -270,7 +274,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
   std::map<std::string, ValueId, std::less<>> bound;
-  auto parameters = children_of(field(definition, "parameters"));
+  std::vector<TSNode> parameters = children_of(field(definition, "parameters"));
   if (object != kNone) {
     if (parameters.empty() || !is(parameters[0], "identifier")) return std::nullopt;
     bound[std::string(text(parameters[0]))] = object;

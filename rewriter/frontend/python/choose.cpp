@@ -235,6 +235,7 @@ class Chooser {
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].is_class) {
         // `act = nn.GELU()` in the body of a class that is otherwise of no interest
+        if (!focus_.changed.empty() && !visible_.changed(i)) continue;
         if (visible_.outside_wanted({definitions[i].body, definitions[i].end})) keep(i);
         continue;
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
 
@@ -95,7 +96,7 @@ void ClassFacts::read(Class& c) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "class_definition") continue;
     if ((type == "expression_statement" || type == "return_statement") &&
         !may_store(text_at(node))) {
@@ -143,7 +144,7 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
   if (is(given, "keyword_argument")) given = field(given, "value");
   std::string known;  // what the name begins with, all of it unless something is put into it
   bool whole = is(given, "string");
-  for (TSNode part : whole ? children_of(given) : std::vector<TSNode>{}) {
+  for (TSNode part : whole ? children_of(given) : NodeList{}) {
     if (is(part, "interpolation")) whole = false;
     if (whole && is(part, "string_content")) known += text_at(part);
   }
@@ -162,17 +163,13 @@ bool ClassFacts::stored_by_others(std::string_view attribute) {
 
 std::unordered_set<std::string_view> ClassFacts::stores_of_others() const {
   std::unordered_set<std::string_view> out;
-  auto name_byte = [](char c) {
-    return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-  };
   for (size_t at = source_.find('='); at != std::string_view::npos;
        at = source_.find('=', at + 1)) {
     if (at + 1 < source_.size() && source_[at + 1] == '=') continue;
     size_t end = at;
     while (end > 0 && (source_[end - 1] == ' ' || source_[end - 1] == '\t')) --end;
     size_t begin = end;
-    while (begin > 0 && name_byte(source_[begin - 1])) --begin;
+    while (begin > 0 && name_char(source_[begin - 1])) --begin;
     if (begin == end || begin == 0 || source_[begin - 1] != '.') continue;
     const size_t dot = begin - 1;
     if (dot < 4 || source_.substr(dot - 4, 4) != "self" ||
@@ -274,7 +271,7 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
   while (!work.empty()) {
     auto [node, binds] = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") {
       known->second.imports.push_back(node);
       continue;
@@ -418,7 +415,7 @@ bool ClassFacts::size(TSNode value, int depth) const {
 bool ClassFacts::numeric(TSNode value, int depth) const {
   if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
-  std::string_view type = type_of(value);
+  const NodeKind type = type_of(value);
   if (type == "integer" || type == "float") return true;
   if (type == "unary_operator") return numeric(field(value, "argument"), depth + 1);
   if (type == "conditional_expression") {

@@ -39,7 +39,8 @@ bool joins(const Value& v) {
 void FunctionLowering::loop(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
-  ValueId head = expression(field(node, is(node, "for_statement") ? "right" : "condition"));
+  ValueId head =
+      expression(is(node, "for_statement") ? field(node, "right") : field(node, "condition"));
   use(head);
   auto names = bound_names(node, unit_.text());
   begin_branch();
@@ -129,7 +130,7 @@ bool FunctionLowering::try_statement(TSNode node) {
   bool any = body_falls;
   bool handled = false;
   for (TSNode child : children_of(node)) {
-    std::string_view type = type_of(child);
+    const NodeKind type = type_of(child);
     ++block_number_;
     if (type == "except_clause" || type == "except_group_clause") {
       handled = true;

@@ -68,7 +68,7 @@ class Exchanger {
     TSNode assignment = ts_node_parent(node);
     bool plain = is(assignment, "assignment") && ts_node_eq(field(assignment, "right"), node) &&
                  is(ts_node_parent(assignment), "expression_statement");
-    std::vector<TSNode> names;
+    NodeList names;
     if (plain) names = children_of(field(assignment, "left"));
     if (static_cast<int>(names.size()) != what_.rank) return failure("expected a name a size");
     std::vector<std::string> texts;
@@ -83,8 +83,8 @@ class Exchanger {
   }
 
   // The argument of a parameter, where it is written.
-  std::vector<TSNode> arguments_of(std::string_view parameter) const {
-    std::vector<TSNode> out;
+  NodeList arguments_of(std::string_view parameter) const {
+    NodeList out;
     auto places = unit_.arguments.find({function_, what_.value});
     if (places == unit_.arguments.end()) return out;
     const auto& parameters = graph::parameters_of(v_);
@@ -152,8 +152,7 @@ class Exchanger {
   }
 
   // A list written anew, from its first item to its last.
-  Expected<Edit> list_edit(const std::vector<TSNode>& items,
-                           const std::vector<std::string>& texts) const {
+  Expected<Edit> list_edit(const NodeList& items, const std::vector<std::string>& texts) const {
     ByteRange range{ts_node_start_byte(items.front()), ts_node_end_byte(items.back())};
     if (!comments_in(unit_, range).empty()) {
       return failure("comments stand between the axes, and would be lost");

@@ -95,7 +95,7 @@ ValueId FunctionLowering::opaque(std::string why, std::vector<ValueId> operands,
 ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
   std::vector<ValueId> operands;
   for (TSNode child : children_of(node)) {
-    std::string_view type = type_of(child);
+    const NodeKind type = type_of(child);
     if (type == "string_start" || type == "string_content" || type == "string_end" ||
         type == "format_specifier" || type == "type_conversion" || type == "escape_sequence") {
       continue;
@@ -103,7 +103,7 @@ ValueId FunctionLowering::opaque_children(std::string why, TSNode node) {
     if (type == "interpolation" || type == "pair" || type == "dictionary_splat" ||
         type == "format_expression") {
       for (TSNode inner : children_of(child)) {
-        std::string_view t = type_of(inner);
+        const NodeKind t = type_of(inner);
         if (t != "format_specifier" && t != "type_conversion")
           operands.push_back(expression(inner));
       }
@@ -156,7 +156,7 @@ ValueId FunctionLowering::expression(TSNode node) {
 }
 
 ValueId FunctionLowering::expression_inner(TSNode node) {
-  std::string_view type = type_of(node);
+  const NodeKind type = type_of(node);
   if (type == "identifier") return identifier(node);
   if (type == "attribute") return attribute(node);
   if (type == "call") return call(node);
@@ -247,15 +247,15 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
   if (type == "lambda") return lambda(node);
   if (type == "await" || type == "yield") {
     impure_ = true;
-    ValueId id = opaque_children(std::string(type), node);
+    ValueId id = opaque_children(std::string(type_name(node)), node);
     use(id);
     return id;
   }
   if (type == "concatenated_string" || type == "dictionary" || type == "set") {
-    return opaque_children(std::string(type), node);
+    return opaque_children(std::string(type_name(node)), node);
   }
   impure_ = true;
-  return opaque_children(std::string(type), node);
+  return opaque_children(std::string(type_name(node)), node);
 }
 
 ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
@@ -268,6 +268,9 @@ ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
 ValueId FunctionLowering::number(TSNode node) {
   constexpr size_t kShort = 18;  // digits, which fit any integer of a literal
   const std::string_view written = text(node);
+  // A fold has the place of a body, and that may be long.
+  const bool number = (written.front() >= '0' && written.front() <= '9') || written.front() == '.';
+  if (!number) return opaque("number", {}, node);
   if (written.size() <= kShort &&
       std::ranges::all_of(written, [](char c) { return c >= '0' && c <= '9'; })) {
     Literal l;
@@ -276,10 +279,12 @@ ValueId FunctionLowering::number(TSNode node) {
     return literal_value(std::move(l), node);
   }
   std::string digits;
-  for (char c : written) {
-    if (c != '_') digits += c;
+  if (written.find('_') != std::string_view::npos) {
+    for (char c : written) {
+      if (c != '_') digits += c;
+    }
   }
-  auto parsed = parse_literal(digits);
+  auto parsed = parse_literal(digits.empty() ? written : digits);
   if (!parsed) return opaque("number", {}, node);
   return literal_value(std::move(*parsed), node);
 }

@@ -45,7 +45,7 @@ void collect(TSNode root, std::string_view text, Reads& out) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") {
       out.imports.push_back(node);
       continue;
@@ -69,12 +69,13 @@ std::vector<TSNode> imports_of(TSNode root) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
+    const std::string_view name = type_name(node);
     if (type == "import_statement" || type == "import_from_statement") {
       out.push_back(node);
     } else if (type == "module" || type == "block" || type == "ERROR" ||
-               type.ends_with("_definition") || type.ends_with("_clause") ||
-               (type.ends_with("_statement") && type != "expression_statement" &&
+               name.ends_with("_definition") || name.ends_with("_clause") ||
+               (name.ends_with("_statement") && type != "expression_statement" &&
                 type != "return_statement")) {
       for (TSNode child : children_of(node)) work.push_back(child);
     }
@@ -129,7 +130,7 @@ std::string apart(std::string_view text, uint32_t at, const std::string& nl) {
 
 bool guarded(TSNode node) {
   for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
-    std::string_view type = type_of(p);
+    const NodeKind type = type_of(p);
     if (type == "try_statement" || type == "if_statement") return true;
     if (type == "function_definition" || type == "class_definition") return false;
   }

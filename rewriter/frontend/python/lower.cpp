@@ -16,6 +16,12 @@ using graph::Statement;
 using graph::StatementKind;
 using graph::Value;
 
+namespace {
+
+constexpr size_t kNodesPerValue = 3;  // of a tree, about; values are costly to move
+
+}  // namespace
+
 FunctionLowering::FunctionLowering(UnitLowering& shared, uint32_t index,
                                    std::shared_ptr<Scope> scope)
     : shared_(shared),
@@ -31,13 +37,14 @@ uint32_t FunctionLowering::name_id(std::string_view name) {
   if (found != name_ids_.end()) return found->second;
   auto id = static_cast<uint32_t>(g().names.size());
   g().names.emplace_back(name);
-  name_ids_.emplace(std::string(name), id);
+  name_ids_.emplace(name, id);
   env_.push_back(kNone);
   return id;
 }
 
 void FunctionLowering::run(TSNode definition) {
   TSNode body = field(definition, "body");
+  g().values.reserve(definition->extent / kNodesPerValue);
   collect_locals(body, unit_.text(), *scope_);
   scope_->body = body;
   auto function = open(definition, StatementKind::other);
@@ -196,7 +203,7 @@ bool FunctionLowering::block(TSNode node) {
 }
 
 bool FunctionLowering::statement(TSNode node) {
-  std::string_view type = type_of(node);
+  const NodeKind type = type_of(node);
   if (type == "if_statement") return if_statement(node);
   if (type == "for_statement" || type == "while_statement") {
     loop(node);
@@ -236,7 +243,7 @@ bool FunctionLowering::statement(TSNode node) {
 }
 
 bool FunctionLowering::simple(TSNode node) {
-  std::string_view type = type_of(node);
+  const NodeKind type = type_of(node);
   if (type == "expression_statement") {
     auto inside = children_of(node);
     if (inside.size() == 1 && is(inside[0], "assignment")) {
@@ -287,7 +294,7 @@ bool FunctionLowering::if_statement(TSNode node) {
     Changes then_changes, then_values;
   };
   std::vector<Level> levels;
-  std::vector<TSNode> alternatives = fields_of(node, "alternative");
+  const NodeList alternatives = fields_of(node, "alternative");
   TSNode at = node;
   size_t next = 0;
   uint32_t outer_block = block_number_;
@@ -405,26 +412,25 @@ void FunctionLowering::define_function(TSNode node) {
 // The statements of a class body, those of its conditions and loops included, in source order.
 std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
   std::vector<TSNode> out, work;
-  auto push = [&work](const std::vector<TSNode>& nodes) {
+  auto push = [&work](const NodeList& nodes) {
     work.insert(work.end(), nodes.rbegin(), nodes.rend());
   };
   push(statements_of(body));
   while (!work.empty()) {
     TSNode at = work.back();
     work.pop_back();
-    std::string_view type = type_of(at);
+    const NodeKind type = type_of(at);
     if (type == "block") {
       push(statements_of(at));
     } else if (type == "if_statement" || type == "for_statement" || type == "while_statement" ||
                type == "try_statement" || type == "with_statement" || type == "match_statement" ||
-               type.ends_with("_clause")) {
-      std::vector<TSNode> inner;
+               type_name(at).ends_with("_clause")) {
+      NodeList inner;
       for (TSNode child : children_of(at)) {
-        std::string_view t = type_of(child);
-        if (t == "block" || t.ends_with("_clause")) inner.push_back(child);
+        if (is(child, "block") || type_name(child).ends_with("_clause")) inner.push_back(child);
       }
       push(inner);
-      for (std::string_view part : {"condition", "right"}) {
+      for (FieldName part : {FieldName("condition"), FieldName("right")}) {
         TSNode asked = field(at, part);
         if (present(asked)) use(expression(asked));
       }

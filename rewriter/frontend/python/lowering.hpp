@@ -27,6 +27,12 @@ struct UnitLowering {
   std::deque<Pending> pending;
   std::map<std::string, TSNode, std::less<>> top_level;  // functions of the module, by name
   std::map<uint32_t, TSNode> definitions;                // functions of the unit, by number
+  // What names of the module mean, once they were asked for.
+  struct Symbol {
+    std::optional<std::string> meaning;
+    std::string why_not;
+  };
+  std::unordered_map<std::string, Symbol, NameHash, std::equal_to<>> symbols{};
 };
 
 class FunctionLowering {
@@ -120,7 +126,8 @@ class FunctionLowering {
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   size_t reads_of(std::string_view name);  // in this function's text
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
-  std::optional<std::string> one_operation(const std::vector<Binding>& bindings);
+  std::optional<std::string> symbol_of_module(std::string_view name, std::string* why) const;
+  std::optional<std::string> one_operation(const std::vector<Binding>& bindings) const;
   const Names& names_of(Scope& scope) const;
   void parameter(TSNode node);
   // The class that an annotation names, alone or beside None.
@@ -186,7 +193,7 @@ class FunctionLowering {
   bool impure_ = false;                  // the statement being lowered has an effect
   int trials_ = 0;                       // helpers being looked through
   std::vector<DefinitionId> env_;        // by name
-  std::map<std::string, uint32_t, std::less<>> name_ids_;
+  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> name_ids_;
   std::set<ValueId> unsettled_;
   std::vector<Roots> roots_;                                       // by value
   std::unordered_map<ValueId, std::set<uint32_t>> names_of_root_;  // maybe out of date
@@ -197,7 +204,8 @@ class FunctionLowering {
   std::vector<ValueId> seen_log_;  // marks in the order in which they were made
   std::optional<std::unordered_map<std::string_view, size_t>> reads_;
   std::vector<Changes> frames_;
-  std::map<std::string, ValueId, std::less<>> outer_;  // names of enclosing scopes, one value each
+  // Names of enclosing scopes, one value each.
+  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> outer_;
   std::vector<std::map<std::string, ValueId, std::less<>>> overlays_;  // comprehensions, lambdas
 };
 

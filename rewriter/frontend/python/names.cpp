@@ -102,7 +102,8 @@ const Names& FunctionLowering::names_of(Scope& scope) const {
 
 // `try: from a import f` and `except ImportError: from a import g as f`, where both are names of
 // one operation: whichever there is, it is that.
-std::optional<std::string> FunctionLowering::one_operation(const std::vector<Binding>& bindings) {
+std::optional<std::string> FunctionLowering::one_operation(
+    const std::vector<Binding>& bindings) const {
   const Operation* one = nullptr;
   for (const Binding& b : bindings) {
     if (b.kind == Binding::Kind::none) continue;
@@ -128,6 +129,18 @@ std::optional<std::string> FunctionLowering::symbol_of(std::string_view name, st
     auto one = context_.project.meaning(found->second, why);
     return one ? context_.project.resolve(*one, why) : std::nullopt;
   }
+  auto known = shared_.symbols.find(name);
+  if (known == shared_.symbols.end()) {
+    UnitLowering::Symbol symbol;
+    symbol.meaning = symbol_of_module(name, &symbol.why_not);
+    known = shared_.symbols.emplace(std::string(name), std::move(symbol)).first;
+  }
+  if (why != nullptr && !known->second.why_not.empty()) *why = known->second.why_not;
+  return known->second.meaning;
+}
+
+std::optional<std::string> FunctionLowering::symbol_of_module(std::string_view name,
+                                                              std::string* why) const {
   auto found = unit_.names.names.bindings.find(name);
   if (found != unit_.names.names.bindings.end()) {
     const auto& list = found->second;

@@ -10,51 +10,54 @@ namespace refit::python {
 
 namespace {
 
-// Sorted. What may stand anywhere in such a function; calls and assignments are looked at besides.
-constexpr std::array<std::string_view, 41> kHarmless{
-    "argument_list",
-    "assert_statement",
-    "assignment",
-    "attribute",
-    "binary_operator",
-    "block",
-    "boolean_operator",
-    "call",
-    "comment",
-    "comparison_operator",
-    "conditional_expression",
-    "elif_clause",
-    "ellipsis",
-    "else_clause",
-    "expression_list",
-    "expression_statement",
-    "false",
-    "float",
-    "for_in_clause",
-    "generator_expression",
-    "identifier",
-    "if_clause",
-    "if_statement",
-    "integer",
-    "keyword_argument",
-    "list",
-    "list_comprehension",
-    "list_splat",
-    "none",
-    "not_operator",
-    "parenthesized_expression",
-    "pass_statement",
-    "pattern_list",
-    "return_statement",
-    "slice",
-    "string",
-    "string_content",
-    "subscript",
-    "true",
-    "tuple",
-    "unary_operator",
-};
-static_assert(std::is_sorted(kHarmless.begin(), kHarmless.end()));
+// What may stand anywhere in such a function; calls and assignments are looked at besides.
+constexpr auto kHarmless = [] {
+  std::array<NodeKind, 41> kinds{
+      "argument_list",
+      "assert_statement",
+      "assignment",
+      "attribute",
+      "binary_operator",
+      "block",
+      "boolean_operator",
+      "call",
+      "comment",
+      "comparison_operator",
+      "conditional_expression",
+      "elif_clause",
+      "ellipsis",
+      "else_clause",
+      "expression_list",
+      "expression_statement",
+      "false",
+      "float",
+      "for_in_clause",
+      "generator_expression",
+      "identifier",
+      "if_clause",
+      "if_statement",
+      "integer",
+      "keyword_argument",
+      "list",
+      "list_comprehension",
+      "list_splat",
+      "none",
+      "not_operator",
+      "parenthesized_expression",
+      "pass_statement",
+      "pattern_list",
+      "return_statement",
+      "slice",
+      "string",
+      "string_content",
+      "subscript",
+      "true",
+      "tuple",
+      "unary_operator",
+  };
+  std::ranges::sort(kinds);
+  return kinds;
+}();
 
 // Sorted. Of Python's own functions those that make numbers and sequences of what they are given.
 constexpr std::array<std::string_view, 12> kBuiltins{"abs", "bool",  "enumerate", "float",
@@ -145,8 +148,8 @@ bool only_reads(TSNode function, std::string_view source, const Catalogue& catal
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
-    if (!std::binary_search(kHarmless.begin(), kHarmless.end(), type)) return false;
+    const NodeKind type = type_of(node);
+    if (!std::ranges::binary_search(kHarmless, type)) return false;
     returns = returns || type == "return_statement";
     if (type == "call" && !harmless_call(node, source, catalogue, shadowed)) return false;
     if (type == "assignment" && !own_names(field(node, "left"))) return false;

@@ -80,11 +80,11 @@ class Writer {
   static std::vector<TSNode> parts(TSNode node) {
     std::vector<TSNode> all = all_children_of(node);
     std::erase_if(all, remark);
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     auto drop = [&](TSNode part) {
       std::erase_if(all, [&](TSNode child) { return ts_node_eq(child, part); });
     };
-    auto drop_token = [&](std::string_view token) {
+    auto drop_token = [&](NodeKind token) {
       std::erase_if(all, [&](TSNode child) { return is(child, token); });
     };
     if (type == "function_definition") {

@@ -108,8 +108,9 @@ class Indexer {
     while (!work.empty()) {
       TSNode node = work.back();
       work.pop_back();
-      std::string_view type = type_of(node);
-      TSNode alias = type.starts_with("except_") ? field(node, "alias") : TSNode{};
+      const NodeKind type = type_of(node);
+      const bool handler = type == "except_clause" || type == "except_group_clause";
+      TSNode alias = handler ? field(node, "alias") : TSNode{};
       if (type == "as_pattern_target" || type == "case_pattern" || present(alias)) {
         names.merge(bound_names(present(alias) ? alias : node, source_));
         if (!present(alias)) continue;
@@ -117,8 +118,8 @@ class Indexer {
         names.emplace(text_of(source_, field(node, "name")));
       }
       for (TSNode child : children_of(node)) {
-        std::string_view t = type_of(child);
-        bool own = t == "block" || t == "lambda" || t.ends_with("_clause");
+        const NodeKind t = type_of(child);
+        bool own = t == "block" || t == "lambda" || type_name(child).ends_with("_clause");
         if (!own || t == "with_clause" || t == "for_in_clause" || t == "if_clause") {
           work.push_back(child);
         }
@@ -130,8 +131,9 @@ class Indexer {
   }
 
   void statement(TSNode node, bool guarded, std::vector<std::pair<TSNode, bool>>& inner) {
-    std::string_view type = type_of(node);
-    if (type == "with_statement" || type == "case_clause" || type.starts_with("except_") ||
+    const NodeKind type = type_of(node);
+    if (type == "with_statement" || type == "case_clause" || type == "except_clause" ||
+        type == "except_group_clause" ||
         (type != "module" && type != "block" && type != "decorated_definition" &&
          text_of(source_, node).find(":=") != std::string_view::npos)) {
       header(node);
@@ -175,7 +177,7 @@ class Indexer {
                type == "except_clause" || type == "except_group_clause" ||
                type == "finally_clause" || type == "match_statement" || type == "case_clause") {
       for (TSNode child : children_of(node)) {
-        std::string_view t = type_of(child);
+        const NodeKind t = type_of(child);
         if (t == "block" || t == "elif_clause" || t == "else_clause" || t == "except_clause" ||
             t == "except_group_clause" || t == "finally_clause" || t == "case_clause") {
           inner.emplace_back(child, true);
@@ -369,13 +371,14 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) const {
     TSNode node = work.back();
     work.pop_back();
     for (TSNode child : children_of(node)) {
-      std::string_view type = type_of(child);
+      const NodeKind type = type_of(child);
+      const std::string_view kind = type_name(child);
       if (type == "import_from_statement") {
         for (const Imported& i : imported_names(child, source->text(), name, out->package)) {
           out->inner_imports.insert(i.qualified);
         }
-      } else if (type == "block" || type.ends_with("_statement") || type.ends_with("_definition") ||
-                 type.ends_with("_clause")) {
+      } else if (type == "block" || kind.ends_with("_statement") || kind.ends_with("_definition") ||
+                 kind.ends_with("_clause")) {
         work.push_back(child);
       }
     }

@@ -337,8 +337,8 @@ class Realiser {
     if (g_[change_.root].syntax == kNone || g_.made_by_statement(change_.root)) return true;
     for (TSNode node = unit_.nodes[g_[change_.root].syntax];;) {
       TSNode parent = ts_node_parent(node);
-      std::string_view type = present(parent) ? type_of(parent) : "module";
-      auto part = [&](std::string_view name) { return ts_node_eq(field(parent, name), node); };
+      const NodeKind type = present(parent) ? type_of(parent) : "module";
+      auto part = [&](FieldName name) { return ts_node_eq(field(parent, name), node); };
       if (type == "parenthesized_expression" || type == "await" ||
           (type == "attribute" && part("object")) || (type == "call" && part("function")) ||
           (type == "subscript" && part("value")) || type == "keyword_argument" ||
@@ -350,8 +350,8 @@ class Realiser {
       if (type == "argument_list" || type == "list" || type == "tuple" || type == "pair") {
         return begins_line(text_, ts_node_start_byte(node));
       }
-      return type.ends_with("assignment") || type.ends_with("_statement") || type == "module" ||
-             type == "block";
+      return type == "module" || type == "block" || type_name(parent).ends_with("assignment") ||
+             type_name(parent).ends_with("_statement");
     }
   }
 

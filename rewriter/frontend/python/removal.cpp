@@ -284,7 +284,7 @@ class Remover {
 
   std::string negation(TSNode condition) const {
     std::string text(text_of(text_, condition));
-    std::string_view type = type_of(condition);
+    const NodeKind type = type_of(condition);
     if (type == "not_operator") {
       return std::string(text_of(text_, field(condition, "argument")));
     }

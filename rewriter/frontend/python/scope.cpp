@@ -15,7 +15,7 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
   while (!work.empty()) {
     TSNode at = work.back();
     work.pop_back();
-    std::string_view type = type_of(at);
+    const NodeKind type = type_of(at);
     // The walk comes to a pattern inside a pattern by itself.
     if (type == "case_pattern" && !ts_node_eq(at, node)) continue;
     if (type == "identifier") {
@@ -37,35 +37,35 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
 }
 
 // Expressions, which bind no name but by a walrus.
-bool binds_nothing(std::string_view type) {
-  static constexpr std::string_view kTypes[] = {"call",
-                                                "attribute",
-                                                "subscript",
-                                                "binary_operator",
-                                                "identifier",
-                                                "string",
-                                                "integer",
-                                                "float",
-                                                "argument_list",
-                                                "boolean_operator",
-                                                "comparison_operator",
-                                                "unary_operator",
-                                                "not_operator",
-                                                "dictionary",
-                                                "list_comprehension",
-                                                "conditional_expression",
-                                                "set",
-                                                "await",
-                                                "none",
-                                                "true",
-                                                "false",
-                                                "parameters",
-                                                "type",
-                                                "decorator",
-                                                "pass_statement",
-                                                "string_content",
-                                                "comment",
-                                                "concatenated_string"};
+bool binds_nothing(NodeKind type) {
+  static constexpr NodeKind kTypes[] = {"call",
+                                        "attribute",
+                                        "subscript",
+                                        "binary_operator",
+                                        "identifier",
+                                        "string",
+                                        "integer",
+                                        "float",
+                                        "argument_list",
+                                        "boolean_operator",
+                                        "comparison_operator",
+                                        "unary_operator",
+                                        "not_operator",
+                                        "dictionary",
+                                        "list_comprehension",
+                                        "conditional_expression",
+                                        "set",
+                                        "await",
+                                        "none",
+                                        "true",
+                                        "false",
+                                        "parameters",
+                                        "type",
+                                        "decorator",
+                                        "pass_statement",
+                                        "string_content",
+                                        "comment",
+                                        "concatenated_string"};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
@@ -75,7 +75,7 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "function_definition" || type == "class_definition") {
       out.emplace(text_of(source, field(node, "name")));
       continue;
@@ -113,9 +113,11 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
 void collect_locals(TSNode body, std::string_view source, Scope& scope) {
   NameSet bound;
   walk(body, source, bound, &scope);
-  for (const std::string& name : bound) {
-    if (!scope.globals.contains(name) && !scope.nonlocals.contains(name)) {
-      scope.locals.insert(name);
+  scope.locals.reserve(bound.size());
+  while (!bound.empty()) {
+    auto name = bound.extract(bound.begin());
+    if (!scope.globals.contains(name.value()) && !scope.nonlocals.contains(name.value())) {
+      scope.locals.insert(std::move(name.value()));
     }
   }
   if (text_of(source, body).find("nonlocal ") == std::string_view::npos) return;

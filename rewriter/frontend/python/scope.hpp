@@ -1,20 +1,28 @@
 // Python's scopes: which names a function binds (and so owns), by the language's rules.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "rewriter/frontend/python/project.hpp"
 
 namespace refit::python {
 
+// For tables that are asked by parts of a text.
+struct NameHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+};
+
 struct Scope {
   std::shared_ptr<Scope> parent;  // enclosing function's scope; classes are not seen from within
   uint32_t function = 0;          // its number in the unit
-  std::set<std::string, std::less<>> locals;
+  std::unordered_set<std::string, NameHash, std::equal_to<>> locals;
   std::set<std::string, std::less<>> globals;    // `global x`
   std::set<std::string, std::less<>> nonlocals;  // `nonlocal x`
   std::set<std::string, std::less<>> captured;   // locals that an inner function reads

@@ -199,7 +199,7 @@ class Speller {
     while (!work.empty()) {
       TSNode node = work.back();
       work.pop_back();
-      std::string_view type = type_of(node);
+      const NodeKind type = type_of(node);
       if (type == "lambda" || type == "named_expression" || type == "await") return std::nullopt;
       if (type == "identifier") {
         auto name = g_.name_index(text_of(unit_.text(), node));
@@ -240,18 +240,25 @@ class Speller {
 // Whether an identifier stands where it is given a meaning rather than read.
 bool binds(TSNode node) {
   TSNode parent = ts_node_parent(node);
-  std::string_view type = type_of(parent);
-  for (std::string_view name : {"left", "name", "alias"}) {
+  const NodeKind type = type_of(parent);
+  for (FieldName name : {FieldName("left"), FieldName("name"), FieldName("alias")}) {
     TSNode part = field(parent, name);
     if (present(part) && ts_node_eq(part, node)) return true;
   }
-  for (std::string_view place :
-       {"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "parameters",
-        "lambda_parameters", "typed_parameter", "as_pattern_target", "global_statement",
-        "nonlocal_statement", "dictionary_splat_pattern", "delete_statement", "case_pattern"}) {
-    if (type == place) return true;
-  }
-  return false;
+  static constexpr NodeKind kPlaces[] = {"pattern_list",
+                                         "tuple_pattern",
+                                         "list_pattern",
+                                         "list_splat_pattern",
+                                         "parameters",
+                                         "lambda_parameters",
+                                         "typed_parameter",
+                                         "as_pattern_target",
+                                         "global_statement",
+                                         "nonlocal_statement",
+                                         "dictionary_splat_pattern",
+                                         "delete_statement",
+                                         "case_pattern"};
+  return std::ranges::find(kPlaces, type) != std::end(kPlaces);
 }
 
 // Whether anything but an import gives the name a meaning: a comprehension, a lambda, a class body,
@@ -262,7 +269,7 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") continue;
     if (type == "identifier" && text_of(unit.text(), node) == name && binds(node)) return true;
     if (type == "attribute") {

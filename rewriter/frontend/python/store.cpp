@@ -39,7 +39,7 @@ void FunctionLowering::assignment(TSNode node) {
     while (!work.empty()) {
       TSNode t = work.back();
       work.pop_back();
-      std::string_view type = type_of(t);
+      const NodeKind type = type_of(t);
       if (type == "attribute" || type == "subscript") names_only = false;
       if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
           type == "list_splat_pattern") {
@@ -60,7 +60,7 @@ void FunctionLowering::assignment(TSNode node) {
 }
 
 void FunctionLowering::assign(TSNode target, ValueId value) {
-  std::string_view type = type_of(target);
+  const NodeKind type = type_of(target);
   if (stack_is_low()) {
     unit_.too_deep.push_back(range_of(target));
     std::set<std::string, std::less<>> names;

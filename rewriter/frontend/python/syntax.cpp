@@ -47,40 +47,35 @@ TSSymbol symbol_number(std::string_view name) {
                                      static_cast<uint32_t>(name.size()), true);
 }
 
-// Numbers of the grammar's fields, by what is seen of a name at once.
+// The grammar's numbers of its fields, found by the numbers of their names.
 class Fields {
  public:
   Fields() {
     const TSLanguage* language = tree_sitter_python();
     for (uint32_t i = 1; i <= ts_language_field_count(language); ++i) {
-      names_.emplace_back(ts_language_field_name_for_id(language, static_cast<TSFieldId>(i)));
-      uint8_t& at = places_[place(names_.back())];
-      if (at == 0) at = static_cast<uint8_t>(i);
+      const uint32_t name =
+          name_number(ts_language_field_name_for_id(language, static_cast<TSFieldId>(i)));
+      Entry& at = entries_[place(name)];
+      if (at.id == 0) at = {name, static_cast<uint8_t>(i)};
     }
   }
-  // 0: there is none of that name.
-  uint8_t number(std::string_view name) const {
-    if (name.empty()) return 0;
-    const uint8_t likely = places_[place(name)];
-    if (likely == 0 || names_[likely - 1u] == name) return likely;
-    auto found = std::find(names_.begin(), names_.end(), name);
-    return found == names_.end() ? uint8_t{0} : static_cast<uint8_t>(found - names_.begin() + 1);
-  }
+  uint8_t id(uint32_t name) const { return entries_[place(name)].id; }
 
  private:
-  static size_t place(std::string_view name) {
-    return (name.size() * 29 + static_cast<uint8_t>(name.front()) * 5u +
-            static_cast<uint8_t>(name.back())) %
-           256;
+  struct Entry {
+    uint32_t name = 0;
+    uint8_t id = 0;  // 0: none is here
+  };
+  size_t place(uint32_t name) const {
+    size_t at = name % kPlaces;
+    while (entries_[at].id != 0 && entries_[at].name != name) at = (at + 1) % kPlaces;
+    return at;
   }
-  std::vector<std::string_view> names_;
-  std::array<uint8_t, 256> places_{};
+  static constexpr size_t kPlaces = 256;  // several times as many as there are fields
+  std::array<Entry, kPlaces> entries_{};
 };
 
-uint8_t field_number(std::string_view name) {
-  static const Fields kFields;
-  return kFields.number(name);
-}
+const Fields kFields;
 
 const char* read_all(void* payload, uint32_t at, TSPoint, uint32_t* size) {
   const auto& text = *static_cast<const std::string_view*>(payload);
@@ -133,17 +128,24 @@ std::vector<NodeData> parse_any(std::string_view text, Folded folded) {
   return out;
 }
 
-const std::string_view* kind_names() {
-  static const std::vector<std::string_view> kNames = [] {
-    std::vector<std::string_view> out(kNoKind + 1, "ERROR");
-    const TSLanguage* language = tree_sitter_python();
-    const uint32_t count = std::min<uint32_t>(ts_language_symbol_count(language), kNoKind);
-    for (uint32_t i = 0; i < count; ++i) {
-      out[i] = ts_language_symbol_name(language, static_cast<TSSymbol>(i));
-    }
-    return out;
-  }();
-  return kNames.data();
+const KindNames kKindNames;
+
+KindNames::KindNames() {
+  names.fill("ERROR");
+  const TSLanguage* language = tree_sitter_python();
+  const uint32_t count = std::min<uint32_t>(ts_language_symbol_count(language), kNoKind);
+  for (uint32_t i = 0; i < count; ++i) {
+    names[i] = ts_language_symbol_name(language, static_cast<TSSymbol>(i));
+  }
+  std::transform(names.begin(), names.end(), numbers.begin(), name_number);
+}
+
+uint8_t FieldName::id() const { return kFields.id(number_); }
+
+void NodeList::spill(TSNode node) {
+  if (many_.empty()) many_.assign(few_.begin(), few_.end());
+  many_.push_back(node);
+  ++size_;
 }
 
 uint32_t ts_node_named_child_count(TSNode node) {
@@ -160,9 +162,9 @@ TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t e
   return TSNode(at);
 }
 
-TSNode field(TSNode node, std::string_view name) {
+TSNode field(TSNode node, FieldName name) {
   if (!present(node)) return {};
-  const uint8_t wanted = field_number(name);
+  const uint8_t wanted = name.id();
   if (wanted == 0) return {};
   const NodeData* end = node.get() + node->extent;
   for (const NodeData* at = node.get() + 1; at < end; at += at->extent) {
@@ -171,30 +173,18 @@ TSNode field(TSNode node, std::string_view name) {
   return {};
 }
 
-std::vector<TSNode> children_of(TSNode node) {
-  static const TSSymbol kComment = symbol_number("comment"),
-                        kContinuation = symbol_number("line_continuation");
-  constexpr size_t kFew = 12;
-  std::array<TSNode, kFew> few;
-  std::vector<TSNode> out;
-  size_t count = 0;
+NodeList children_of(TSNode node) {
+  NodeList out;
   each_child(node, [&](TSNode child) {
-    if (!child->named || child->kind == kComment || child->kind == kContinuation) return;
-    if (count < kFew) {
-      few[count] = child;
-    } else {
-      if (count == kFew) out.assign(few.begin(), few.end());
+    if (child->named && !is(child, "comment") && !is(child, "line_continuation")) {
       out.push_back(child);
     }
-    ++count;
   });
-  if (count != 0 && count <= kFew)
-    out.assign(few.begin(), few.begin() + static_cast<std::ptrdiff_t>(count));
   return out;
 }
 
-std::vector<TSNode> all_children_of(TSNode node) {
-  std::vector<TSNode> out;
+NodeList all_children_of(TSNode node) {
+  NodeList out;
   each_child(node, [&](TSNode child) { out.push_back(child); });
   return out;
 }
@@ -211,9 +201,9 @@ std::vector<TSNode> children_in(TSNode node, ByteRange range) {
   return out;
 }
 
-std::vector<TSNode> fields_of(TSNode node, std::string_view name) {
-  std::vector<TSNode> out;
-  const uint8_t wanted = field_number(name);
+NodeList fields_of(TSNode node, FieldName name) {
+  NodeList out;
+  const uint8_t wanted = name.id();
   if (wanted == 0) return out;
   each_child(node, [&](TSNode child) {
     if (child->field == wanted && !is(child, "comment")) out.push_back(child);
@@ -230,7 +220,7 @@ TSNode without_parentheses(TSNode node) {
   return node;
 }
 
-std::vector<TSNode> statements_of(TSNode block) { return children_of(block); }
+NodeList statements_of(TSNode block) { return children_of(block); }
 
 Tree::Tree(std::string_view text) : nodes_(parse(text)) {}
 

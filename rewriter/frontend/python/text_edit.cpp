@@ -114,7 +114,7 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
-    std::string_view type = type_of(node);
+    const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") continue;
     if (type == "identifier") {
       out.push_back({text_of(source, node), range_of(node)});
@@ -129,7 +129,7 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
       continue;
     }
     if (type == "assignment" && is(field(node, "left"), "identifier")) {
-      for (std::string_view part : {"type", "right"}) {
+      for (FieldName part : {FieldName("type"), FieldName("right")}) {
         TSNode inner = field(node, part);
         if (present(inner)) work.push_back(inner);
       }

@@ -43,13 +43,14 @@ bool comprehended(TSNode node, Unrolled& out) {
 bool mapped(TSNode node, std::string_view source, Unrolled& out) {
   TSNode function = field(node, "function"), list = field(node, "arguments");
   if (!is(function, "identifier") || text_of(source, function) != "map") return false;
-  auto arguments = is(list, "argument_list") ? children_of(list) : std::vector<TSNode>{};
+  auto arguments = is(list, "argument_list") ? children_of(list) : NodeList{};
   if (arguments.size() != 2 || !is(arguments[0], "lambda")) return false;
-  for (std::string_view several : {"list_splat", "keyword_argument", "dictionary_splat"}) {
-    if (is(arguments[1], several)) return false;
+  const NodeKind given = type_of(arguments[1]);
+  if (given == "list_splat" || given == "keyword_argument" || given == "dictionary_splat") {
+    return false;
   }
   TSNode names = field(arguments[0], "parameters");
-  auto parameters = present(names) ? children_of(names) : std::vector<TSNode>{};
+  auto parameters = present(names) ? children_of(names) : NodeList{};
   if (parameters.size() != 1) return false;
   out.name = parameters[0];
   out.body = field(arguments[0], "body");
@@ -99,7 +100,7 @@ NamesItself names_itself(const PythonUnit& unit, TSNode node, TSNode kept, Unpac
   if (turns) above = ts_node_parent(turns->node);
   if (!plain(above)) return NamesItself::no;
   TSNode left = field(above, "left");
-  auto targets = is_unpacking(left) ? children_of(left) : std::vector<TSNode>{};
+  auto targets = is_unpacking(left) ? children_of(left) : NodeList{};
   if (turns) {
     if (text(kept) != text(turns->name)) return NamesItself::no;
     bool same = !turns->items.empty() &&

@@ -13,10 +13,10 @@
 namespace refit::python {
 
 struct Unrolled {
-  TSNode node{};              // the comprehension, or the call of `map`
-  TSNode name{}, body{};      // of `body for name in …`, `lambda name: body`
-  TSNode over{};              // what is gone through
-  std::vector<TSNode> items;  // its parts, where they are written out; else empty
+  TSNode node{};          // the comprehension, or the call of `map`
+  TSNode name{}, body{};  // of `body for name in …`, `lambda name: body`
+  TSNode over{};          // what is gone through
+  NodeList items;         // its parts, where they are written out; else empty
 };
 
 // A generator or a list comprehension of one loop over one name without a condition, or a call of
