@@ -139,7 +139,7 @@ TEST(Literals, KindsAgreeWithAPlainSearch) {
                            !(before == '\'' && after == '\''));
         if (good) expected.push_back(at);
       }
-      EXPECT_EQ(places[noted], expected) << literal << " in " << text;
+      EXPECT_EQ(places.of[noted], expected) << literal << " in " << text;
       EXPECT_EQ(seen.test(id), !expected.empty()) << literal << " in " << text;
       found[static_cast<size_t>(stands)] += expected.size();
     }
@@ -219,7 +219,7 @@ TEST(Literals, PlacesAreThoseThatASearchFinds) {
            at = text.find(wanted[w], at + 1)) {
         expected.push_back(at);
       }
-      EXPECT_EQ(places[w], expected) << text << " / " << wanted[w];
+      EXPECT_EQ(places.of[w], expected) << text << " / " << wanted[w];
     }
   }
 }
