@@ -74,7 +74,8 @@ def run_case(case, launchers, seconds, compiled=True, one_state=False):
     one."""
     first = case.make()
     traffic = case.traffic(first)
-    held = sum(t.untyped_storage().nbytes() for t in {t.data_ptr(): t for t in first.values()}.values())
+    storages = (t.untyped_storage() for t in first.values())
+    held = sum({s.data_ptr(): s.nbytes() for s in storages}.values())  # parts of one tensor count once
     count = max(2, math.ceil(COLD_BYTES / held)) if held >= 2**20 else 1
     sets = [first] + [case.make() for _ in range(count - 1)]
     guess = traffic / 3e12 + 2e-6

@@ -18,4 +18,9 @@ def outputs():
     # The table has an axis of one that x lacks, and the result has the shape of x.
     out += [function(x[0], matrices) for function in spelt]
     out.append(turns.with_the_tables_axes(x[0], matrices))
+    for turn in (turns.as_another, turns.in_the_shape_of_another, turns.viewed, turns.wide,
+                 turns.wide_with_the_tables_axes, turns.in_its_own_type):  # fmt: skip
+        out += [turn(x, matrices), turn(x.bfloat16(), matrices), turn(x, matrices.double())]
+    out.append(turns.wide_with_the_tables_axes(x[0], matrices))
+    out.append(turns.with_the_tables_axes(x, torch.cat([matrices, matrices])))
     return out + [turns.of_another_shape(x, torch.empty(2, 15, 8), matrices)]

@@ -4,6 +4,8 @@
 
 #include "kernels/cuda/norm.cuh"
 
+#include <optional>
+
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/norm_block.cuh"
@@ -42,7 +44,7 @@ struct PlainParameters {
 
 // One block a row, the row read again for each step.
 __global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainParameters p) {
-  __shared__ float memory[2][8];
+  __shared__ float memory[4][8];
   wait_for_previous_kernel();
   allow_next_kernel();
   std::int64_t offsets[kNormOperands];
@@ -59,24 +61,29 @@ __global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainP
   };
 
   const float width = static_cast<float>(p.width);
-  float total[1] = {0.0F};
-  float mean = 0.0F;
-  if (p.centered) {
-    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i);
-    reduce_row<Sum>(total, memory[0]);
-    mean = total[0] / width;
-    total[0] = 0.0F;
+  float total[1], mean, down = 1.0F, eps = p.eps;
+  for (int round = 0;; ++round) {  // see norm_kernel
+    total[0] = mean = 0.0F;
+    if (p.centered) {
+      for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i) * down;
+      reduce_row<Sum>(total, memory[2 * round]);
+      mean = total[0] / width;
+      total[0] = 0.0F;
+    }
+    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+      const float deviation = value(i) * down - mean;
+      total[0] = fmaf(deviation, deviation, total[0]);
+    }
+    reduce_row<Sum>(total, memory[2 * round + 1]);
+    if (round == 1 || is_finite(total[0])) break;
+    down = kDown;
+    eps = eps_down(eps);
   }
-  for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-    const float deviation = value(i) - mean;
-    total[0] = fmaf(deviation, deviation, total[0]);
-  }
-  reduce_row<Sum>(total, memory[1]);
-  const float factor = 1.0F / sqrtf(total[0] / width + p.eps);
+  const float factor = 1.0F / sqrtf(total[0] / width + eps);
 
   for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
     const float x = value(i);
-    float y = round_to((x - mean) * factor, p.normalized);
+    float y = round_to((x * down - mean) * factor, p.normalized);
     if (p.weight.data != nullptr) y *= load_one(p.weight.data, p.weight.type, i * p.weight.step);
     if (p.bias.data != nullptr) {
       y = round_to(y, p.product) + load_one(p.bias.data, p.bias.type, i * p.bias.step);
@@ -197,7 +204,8 @@ struct RowsPlan {
   int threads = 0;  // of a row
   int groups = 0;   // of a block, each of which has rows of its own
   int turns = 0;
-  int side_by_side = 1;  // rows of a group: above 1 it is norm_short_kernel
+  int side_by_side = 1;   // rows of a group: above 1 it is norm_short_kernel
+  bool one_wave = false;  // `turns` are those of turns_of_one_wave
 
   std::int64_t block_rows() const {
     return std::int64_t{groups} * side_by_side * choice.rows * turns;
@@ -212,8 +220,17 @@ bool wide_needs_no_plan(bool centered, bool branches, std::int64_t vectors, std:
   return vectors > 64 && total >= (centered ? 16000000 : 4000000);
 }
 
+// The rows that each row of a block goes through where the blocks are as many as the device has
+// room for at once, so that what rows share is read least often. `room`: a multiprocessor's
+// threads, by the registers that one takes.
+int turns_of_one_wave(std::int64_t rows, std::int64_t threads, std::int64_t groups, int room,
+                      const Device& device) {
+  const std::int64_t blocks = room / (threads * groups) * device.multiprocessors;
+  return static_cast<int>(ceil_div(rows, std::max<std::int64_t>(blocks * groups, 1)));
+}
+
 // The others: a thread holds those of two vectors.
-RowsPlan wide_plan(bool centered, std::int64_t vectors, std::int64_t total) {
+RowsPlan wide_plan(bool centered, std::int64_t vectors, std::int64_t rows, const Device& device) {
   RowsPlan plan;
   plan.turns = 2;
   plan.choice = {centered, 0, 2, 1, true};
@@ -226,11 +243,16 @@ RowsPlan wide_plan(bool centered, std::int64_t vectors, std::int64_t total) {
   } else if (vectors <= 1024) {
     plan.threads = static_cast<int>(ceil_div(vectors, 64)) * 32;
     plan.choice.threads = plan.threads <= 256 ? 256 : 512;
-    plan.turns = total < 3000000 ? 3 : 6;
+    plan.turns = 6;
   } else {
     return {};
   }
   plan.groups = std::max(256 / plan.threads, 1);
+  if (vectors > 64 && vectors * rows < 3000000) {
+    const int turns = turns_of_one_wave(rows, plan.threads, plan.groups, 800, device);
+    plan.one_wave = turns > 3 && turns <= 12;
+    plan.turns = plan.one_wave ? turns : 3;
+  }
   return plan;
 }
 
@@ -252,7 +274,7 @@ RowsPlan rows_plan(const Task& task, bool wide, std::int64_t vectors,
   };
   RowsPlan plan;
   if (wide) {
-    plan = wide_plan(task.centered, vectors, total);
+    plan = wide_plan(task.centered, vectors, count, device);
   } else if (vectors == 9 || vectors == 10) {
     plan = {
         {task.centered, 32, 1, kShortTurns}, 32, kNormRowsWarps, 1, 32 / static_cast<int>(vectors)};
@@ -308,8 +330,8 @@ RowsPlan rows_plan(const Task& task, bool wide, std::int64_t vectors,
   if (plan.turns == 0) return {};
   // Enough blocks, and not many that are nearly empty; the grid's second dimension has 16 bits.
   const std::int64_t own = rows.sizes[inner], outer = count / own;
-  const bool fills =
-      ceil_div(own, plan.block_rows()) * outer >= std::int64_t{3} * device.multiprocessors;
+  const bool fills = plan.one_wave || ceil_div(own, plan.block_rows()) * outer >=
+                                          std::int64_t{3} * device.multiprocessors;
   if (!fills || (outer > 1 && (own < 8 * plan.block_rows() || outer > 65535))) return {};
   return plan;
 }
@@ -421,7 +443,7 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   return true;
 }
 
-LaunchStatus run(Task task, void* stream) {
+LaunchStatus run(Task& task, void* stream) {
   if (task.space.count() == 0 || task.width == 0) return LaunchStatus::kOk;
   const Device* device = current_device();
   if (device == nullptr) return LaunchStatus::kFailed;
@@ -460,12 +482,12 @@ LaunchStatus run(Task task, void* stream) {
   p.one_plus = modulated(task);
   p.centered = task.centered;
   // The other kernels know no weight: it is the scale, without the one.
-  Task plain_task = task;
+  std::optional<Task> copy;
+  Task& plain_task = one_type || direct ? task : copy.emplace(task);
   if (!p.one_plus) {
     plain_task.operands[kScale] = task.weight;
     plain_task.operands[kShift] = task.bias;
   }
-  if (one_type || direct) task = plain_task;
   p.output_type = task.operands[kOutput].type;
   p.sum_type = task.operands[kSum].type;
   p.weight = task.weight.data;

@@ -64,7 +64,8 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   // A row that stays packed until the end leaves registers for what rows share, or for more blocks.
   constexpr bool kPacked = sizeof(T) == 2 && !kBranches && (kCentered || kVectors >= 4);
   constexpr bool kOneType = sizeof(M) == sizeof(T);
-  __shared__ float memory[96];
+  constexpr bool kTwice = kBranches || kOverflows<T>;
+  __shared__ float memory[160];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
@@ -164,6 +165,10 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
   }
 
+  // Rows that share a warp decide together.
+  const auto all_of_warp = [&](bool fact) {
+    return threads < 32 ? __all_sync(0xffffffffU, fact) != 0 : fact;
+  };
   // Several sums each, so that additions do not all wait for each other. Values beyond the row are
   // zero and count in no sum of values or squares.
   constexpr int kSums = kCentered ? 2 : 4;
@@ -185,46 +190,75 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     total[0] += squares[i];
     total[1] += sums[i];
   }
-  float variance, mean = 0.0F;
+  float variance, mean = 0.0F, factor, offset;
+  const auto root = [](float x) { return sizeof(T) == 4 ? 1.0F / sqrtf(x) : rsqrtf(x); };
+  const auto set_factor = [&] {
+    factor = root(variance + p.eps);
+    offset = -mean * factor;
+  };
+  const auto sum_over_row = [&](float* room, const auto& term) {
+    float sum[1] = {0.0F};
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      if (!inside(v)) continue;
+      if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) term(x[v][i], sum[0]);
+    }
+    reduce_row<Sum>(sum, room);
+    return sum[0];
+  };
+  // Values that are not packed become their deviations.
+  const auto take_deviations = [&](float* room) {
+    const float sum = sum_over_row(room, [&](float& value, float& sum) {
+      value -= mean;
+      sum = fmaf(value, value, sum);
+    });
+    variance = sum * p.per_width;
+    if constexpr (!kPacked) mean = 0.0F;
+    set_factor();
+    return is_finite(sum);
+  };
+  // Of the row times kDown, for rows whose squares do not fit float32. `room`: for two sums.
+  const auto bring_down = [&](bool fits, float* room) {
+    if constexpr (kCentered) {
+      mean = p.per_width *
+             sum_over_row(room, [](float& value, float& sum) { sum = fmaf(value, kDown, sum); });
+    }
+    const float sum = sum_over_row(room + 32, [&](float& value, float& sum) {
+      const float deviation = fmaf(value, kDown, -mean);
+      sum = fmaf(deviation, deviation, sum);
+    });
+    const float own = root(sum * p.per_width + eps_down(p.eps));
+    if (fits) return;
+    factor = own * kDown;
+    offset = -mean * own;
+  };
   if constexpr (!kCentered) {
     float one[1] = {total[0]};
     reduce_row<Sum>(one, memory);
     variance = one[0] * p.per_width;
+    set_factor();
+    const bool fits = is_finite(one[0]);
+    if (kTwice && !all_of_warp(fits)) bring_down(fits, memory + 32);
+  } else if constexpr (kOnce) {
+    reduce_row<Sum>(total, memory);
+    mean = total[1] * p.per_width;
+    variance = total[0] * p.per_width - mean * mean;
+    set_factor();
+    const bool fits = !kTwice || is_finite(total[0]);
+    if (!all_of_warp(fits && variance >= mean * mean * 0.015625F)) {
+      if (!fits) mean = 0.0F;
+      take_deviations(memory + 64);
+      if (kTwice && !all_of_warp(fits)) bring_down(fits, memory + 96);
+    }
   } else {
-    bool again = true;
-    if constexpr (kOnce) {
-      reduce_row<Sum>(total, memory);
-      mean = total[1] * p.per_width;
-      variance = total[0] * p.per_width - mean * mean;
-      again = !(variance >= mean * mean * 0.015625F);
-      // Rows that share a warp decide together.
-      if (threads < 32) again = __any_sync(0xffffffffU, again);
-    } else {
-      float one[1] = {total[1]};
-      reduce_row<Sum>(one, memory);
-      mean = one[0] * p.per_width;
-    }
-    if (again) {
-      float deviations[1] = {0.0F};
-#pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) continue;
-        if constexpr (kPacked) unpack_again<T>(raw[v], x[v]);
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          x[v][i] -= mean;
-          deviations[0] = fmaf(x[v][i], x[v][i], deviations[0]);
-        }
-      }
-      reduce_row<Sum>(deviations, memory + (kOnce ? 64 : 32));
-      variance = deviations[0] * p.per_width;
-      if constexpr (!kPacked) mean = 0.0F;  // it is subtracted
-    }
+    float one[1] = {total[1]};
+    reduce_row<Sum>(one, memory);
+    mean = is_finite(one[0]) ? one[0] * p.per_width : 0.0F;  // else the squares do not fit
+    const bool fits = take_deviations(memory + 32);
+    if (!all_of_warp(fits)) bring_down(fits, memory + 64);
   }
-
-  variance += p.eps;
-  const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
-  const float offset = -mean * factor;
   const bool rounded = !kCentered && p.normalized != DataType::kFloat32;
   char* output = place(p.output, kOutput);
   const auto finish = [&](const auto& modulate) {
@@ -282,7 +316,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
   // Weights are in registers before the reduction where there is room: with few rows the wait for
   // them would come on top of everything.
   constexpr bool kEarlyWeight = kVectors <= 2;
-  __shared__ float memory[2][32];
+  __shared__ float memory[4][32];
 
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -335,7 +369,6 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
     }
   };
 
-  float total[1] = {0.0F};
   if constexpr (kBranches) {
     const std::int64_t gate_row = p.gate.data != nullptr ? p.map.offset(row, kGate) : 0;
     const std::int64_t sum_row = p.sum != nullptr ? p.map.offset(row, kSum) : 0;
@@ -361,38 +394,57 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
       }
     }
   }
-#pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    float x[kCount];
-    values(v, x);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      total[0] = p.centered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
-    }
-  }
-  reduce_row<Sum>(total, memory[0]);
-
-  float mean = 0.0F;
-  if (p.centered) {
-    mean = total[0] * p.per_width;
+  float total[1], eps = p.eps, mean = 0.0F;
+  const auto statistics = [&](float(*room)[32]) {  // see norm_kernel
     total[0] = 0.0F;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      if (v * threads + thread < p.vectors) {
-        float x[kCount];
-        values(v, x);
+      float x[kCount];
+      values(v, x);
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          const float deviation = x[i] - mean;
-          total[0] = fmaf(deviation, deviation, total[0]);
+      for (int i = 0; i < kCount; ++i) {
+        total[0] = p.centered ? total[0] + x[i] : fmaf(x[i], x[i], total[0]);
+      }
+    }
+    reduce_row<Sum>(total, room[0]);
+    if (p.centered) {
+      mean = total[0] * p.per_width;
+      total[0] = 0.0F;
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if (v * threads + thread < p.vectors) {
+          float x[kCount];
+          values(v, x);
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) {
+            const float deviation = x[i] - mean;
+            total[0] = fmaf(deviation, deviation, total[0]);
+          }
+        }
+      }
+      reduce_row<Sum>(total, room[1]);
+    }
+    return is_finite(total[0]);
+  };
+  const bool fits = statistics(memory);
+  if ((kBranches || kOverflows<T>) && !(threads < 32 ? __all_sync(0xffffffffU, fits) : fits)) {
+    if (!fits) {
+      eps = eps_down(eps);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kBranches) {
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) sums[v][i] *= kDown;
+        } else {
+          bring_raw_down<T>(raw[v]);
         }
       }
     }
-    reduce_row<Sum>(total, memory[1]);
+    statistics(memory + 2);
   }
   if (!row_inside) return;
 
-  const float variance = total[0] * p.per_width + p.eps;
+  const float variance = total[0] * p.per_width + eps;
   const float factor = sizeof(T) == 4 ? 1.0F / sqrtf(variance) : rsqrtf(variance);
   const std::int64_t output_row = p.map.offset(row, kOutput);
   const std::int64_t scale_row = p.scale.data != nullptr ? p.map.offset(row, kScale) : 0;

@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
   constexpr int kCount = 8;
   constexpr int kWarps = kRowWarps<M>;
   constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kWarps;
-  __shared__ alignas(16) float memory[3][kPlaces];
+  __shared__ alignas(16) float memory[4][kPlaces];
   const NormRowsParameters& p = all.rows;
-  for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 3 * kPlaces;
+  for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 4 * kPlaces;
        i += static_cast<int>(blockDim.x * blockDim.y)) {
     memory[0][i] = 0.0F;
   }
@@ -119,24 +119,34 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
 #pragma unroll
     for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
     sum_row<0, kWarps>(sums, memory[turn % 2]);
-    const float mean = sums[1] * p.per_width;
+    float mean = sums[1] * p.per_width;
     float variance = sums[0] * p.per_width - mean * mean;
-    if (!(variance >= mean * mean * 0.015625F)) {  // see norm_kernel
-      float deviations[1] = {0.0F};
+    float factor = rsqrtf(variance + p.eps), offset = -mean * factor;
+    const bool fits = is_finite(sums[0]);
+    if (!(fits && variance >= mean * mean * 0.015625F)) {  // see norm_kernel
+      const float down = fits ? 1.0F : kDown;
+      const auto sum_over_row = [&](float* room, const auto& term) {
+        float sum[1] = {0.0F};
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        if (!inside(v)) continue;
+        for (int v = 0; v < kVectors; ++v) {
+          if (!inside(v)) continue;
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          const float deviation = x[v][i] - mean;
-          deviations[0] = fmaf(deviation, deviation, deviations[0]);
+          for (int i = 0; i < kCount; ++i) sum[0] = term(x[v][i], sum[0]);
         }
+        sum_row<0, kWarps>(sum, room);
+        return sum[0] * p.per_width;
+      };
+      if (!fits) {
+        mean = sum_over_row(memory[3], [&](float x, float sum) { return fmaf(x, down, sum); });
       }
-      sum_row<0, kWarps>(deviations, memory[2]);
-      variance = deviations[0] * p.per_width;
+      variance = sum_over_row(memory[2], [&](float x, float sum) {
+        const float deviation = fmaf(x, down, -mean);
+        return fmaf(deviation, deviation, sum);
+      });
+      factor = rsqrtf(variance + (fits ? p.eps : eps_down(p.eps)));
+      offset = -mean * factor;
+      factor *= down;
     }
-    const float factor = rsqrtf(variance + p.eps);
-    const float offset = -mean * factor;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float m[kCount], a[kCount];

@@ -90,14 +90,15 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
   constexpr int kSums = kCentered ? 2 : 1;  // squares, and values
   // With one row at a time the next one is on its way meanwhile.
   constexpr bool kAhead = kRows == 1;
-  constexpr bool kUnpacked = kVectors <= 2;  // there are registers for the modulators as float32
+  // There are registers for the modulators as float32.
+  constexpr bool kUnpacked = kVectors <= 2 && !(kCentered && kVectors == 2 && sizeof(M) == 2);
   static_assert(kUnpacked || sizeof(M) == 2);
-  // Two turns take turns, and each row's second sums have a place of their own.
+  // Two turns take turns, and each row's later sums have places of their own.
   constexpr int kPlaces = kLanes == 0 ? kNormRowsWarps / 2 * kRows * kSums * kWarps : 1;
-  __shared__ alignas(16) float memory[2 + kRows][kPlaces];
+  __shared__ alignas(16) float memory[2 + 2 * kRows][kPlaces];
   if constexpr (kLanes == 0) {
     for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-         i < (2 + kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
+         i < (2 + 2 * kRows) * kPlaces; i += static_cast<int>(blockDim.x * blockDim.y)) {
       memory[0][i] = 0.0F;
     }
     __syncthreads();
@@ -158,6 +159,10 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
     for (int v = 0; v < kVectors; ++v) modulators(v, m[v], a[kCentered ? v : 0]);
   }
 
+  const auto all_of_warp = [&](bool fact) {
+    return kLanes != 0 ? __all_sync(0xffffffffU, fact) != 0 : fact;
+  };
+
 #pragma unroll 1
   for (std::uint32_t turn = 0; turn < p.turns; ++turn) {
     if constexpr (kAhead) {
@@ -194,30 +199,44 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       float variance = sums[r * kSums] * p.per_width, mean = 0.0F;
+      bool plain = !kOverflows<T> || is_finite(sums[r * kSums]);
       if constexpr (kCentered) {
         mean = sums[r * kSums + 1] * p.per_width;
         variance -= mean * mean;
-        bool again = !(variance >= mean * mean * 0.015625F);  // see norm_kernel
-        if constexpr (kLanes != 0) again = __any_sync(0xffffffffU, again);
-        if (again) {
-          float deviations[1] = {0.0F};
-#pragma unroll
-          for (int v = 0; v < kVectors; ++v) {
-            if (!inside(v)) continue;
-            float x[kCount];
-            unpack_again<T>(raw[r][v], x);
-#pragma unroll
-            for (int i = 0; i < kCount; ++i) {
-              const float deviation = x[i] - mean;
-              deviations[0] = fmaf(deviation, deviation, deviations[0]);
-            }
-          }
-          sum_row<kLanes, kWarps>(deviations, memory[2 + r]);
-          variance = deviations[0] * p.per_width;
-        }
+        plain = plain && variance >= mean * mean * 0.015625F;
       }
       factor[r] = rsqrtf(variance + p.eps);
       offset[r] = -mean * factor[r];
+      if (all_of_warp(plain)) continue;
+      // See norm_kernel: of the deviations, and of the row brought down where it does not fit.
+      const bool fits = !kOverflows<T> || is_finite(sums[r * kSums]);
+      const float down = fits ? 1.0F : kDown;
+      const auto sum_over_row = [&](float* room, const auto& term) {
+        float sum[1] = {0.0F};
+#pragma unroll
+        for (int v = 0; v < kVectors; ++v) {
+          if (!inside(v)) continue;
+          float x[kCount];
+          unpack_again<T>(raw[r][v], x);
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) sum[0] = term(x[i], sum[0]);
+        }
+        sum_row<kLanes, kWarps>(sum, room);
+        return sum[0] * p.per_width;
+      };
+      if constexpr (kCentered && kOverflows<T>) {
+        if (!all_of_warp(fits)) {
+          mean = sum_over_row(memory[2 + kRows + r],
+                              [&](float x, float sum) { return fmaf(x, down, sum); });
+        }
+      }
+      variance = sum_over_row(memory[2 + r], [&](float x, float sum) {
+        const float deviation = fmaf(x, down, -mean);
+        return fmaf(deviation, deviation, sum);
+      });
+      factor[r] = rsqrtf(variance + (fits ? p.eps : eps_down(p.eps)));
+      offset[r] = -mean * factor[r];
+      factor[r] *= down;
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {

@@ -80,26 +80,47 @@ __global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
     for (int c = 0; c < kVectors; ++c) sum[c % 2] += parts[lane * kVectors + c].of[i];
     return sum[0] + sum[1];
   };
-#pragma unroll
-  for (int t = 0; t < kTurns; ++t) {
-    float x[kCount];
-    unpack<T>(raw[t], x);
-    Moments part = {};
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      part.of[0] = fmaf(x[i], x[i], part.of[0]);
-      if constexpr (kCentered) part.of[kSums - 1] += x[i];
-    }
-    if (active) parts[t * kAtOnce * kVectors + lane] = part;
-  }
-  __syncwarp();
   const bool mine = lane < kRows;
-  float variance = mine ? total(0) * p.per_width : 0.0F, mean = 0.0F;
+  const auto row_squares = [&] {
+#pragma unroll
+    for (int t = 0; t < kTurns; ++t) {
+      float x[kCount];
+      unpack<T>(raw[t], x);
+      Moments part = {};
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        part.of[0] = fmaf(x[i], x[i], part.of[0]);
+        if constexpr (kCentered) part.of[kSums - 1] += x[i];
+      }
+      if (active) parts[t * kAtOnce * kVectors + lane] = part;
+    }
+    __syncwarp();
+    return mine ? total(0) : 0.0F;
+  };
+  const float squares = row_squares();
+  float variance = squares * p.per_width, mean = 0.0F, eps = p.eps;
   if constexpr (kCentered) {
     mean = mine ? total(1) * p.per_width : 0.0F;
     variance -= mean * mean;
-    const bool again = !(variance >= mean * mean * 0.015625F);  // see norm_kernel
-    if (__any_sync(0xffffffffU, again)) {
+  }
+  // See norm_kernel.
+  bool plain = !kCentered || variance >= mean * mean * 0.015625F;
+  if constexpr (kOverflows<T>) plain = plain && is_finite(variance);
+  if ((kCentered || kOverflows<T>) && !__all_sync(0xffffffffU, plain)) {
+    const bool fits = is_finite(squares);
+    if (kOverflows<T> && !__all_sync(0xffffffffU, fits)) {
+      if (!fits) eps = eps_down(eps);
+      if (mine) rows[lane].of[0] = squares;
+      __syncwarp();
+#pragma unroll
+      for (int t = 0; t < kTurns; ++t) {
+        if (active && !is_finite(rows[t * kAtOnce + lane_row].of[0])) bring_raw_down<T>(raw[t]);
+      }
+      __syncwarp();
+      variance = row_squares() * p.per_width;
+      if constexpr (kCentered) mean = mine ? total(1) * p.per_width : 0.0F;
+    }
+    if constexpr (kCentered) {
       if (mine) rows[lane].of[0] = mean;
       __syncwarp();
 #pragma unroll
@@ -118,7 +139,7 @@ __global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
     }
   }
   if (mine) {
-    const float factor = rsqrtf(variance + p.eps);
+    const float factor = rsqrtf(variance + eps);
     rows[lane].of[0] = factor;
     if constexpr (kCentered) rows[lane].of[kSums - 1] = -mean * factor;
   }

@@ -38,7 +38,7 @@ struct PlainParameters {
 
 // One block for the rows of one outer index, which a norm takes together.
 __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ PlainParameters p) {
-  __shared__ float memory[8];
+  __shared__ float memory[2][8];
   wait_for_previous_kernel();
   allow_next_kernel();
   std::int64_t offsets[kRotaryOperands];
@@ -50,17 +50,27 @@ __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ Plai
   };
 
   float factor[1] = {1.0F};
+  float down = 1.0F;
   if (p.norm) {
-    factor[0] = 0.0F;
-    for (std::int64_t row = 0; row < p.inner; ++row) {
-      for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-        const float x = load(kRotaryInput, row, i);
-        factor[0] = fmaf(x, x, factor[0]);
+    const auto sum_squares = [&](float* room) {
+      factor[0] = 0.0F;
+      for (std::int64_t row = 0; row < p.inner; ++row) {
+        for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
+          const float x = load(kRotaryInput, row, i) * down;
+          factor[0] = fmaf(x, x, factor[0]);
+        }
       }
+      reduce_row<Sum>(factor, room);
+    };
+    sum_squares(memory[0]);
+    float eps = p.eps;
+    if (!is_finite(factor[0])) {  // see norm_kernel
+      down = kDown;
+      eps = eps_down(eps);
+      sum_squares(memory[1]);
     }
-    reduce_row<Sum>(factor, memory);
     const float width = static_cast<float>(p.width * p.inner);
-    factor[0] = 1.0F / sqrtf(factor[0] / width + p.eps);
+    factor[0] = 1.0F / sqrtf(factor[0] / width + eps);
     __syncthreads();  // every thread has read what some thread will now write over
   }
 
@@ -73,8 +83,8 @@ __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ Plai
       float b = load(kRotaryInput, row, second);
       if (p.norm) {
         const std::int64_t at = row * p.width;
-        a *= factor[0];
-        b *= factor[0];
+        a *= down * factor[0];
+        b *= down * factor[0];
         if (p.weight != nullptr) {
           a *= load_one(p.weight, p.weight_type, (at + first) * p.weight_step);
           b *= load_one(p.weight, p.weight_type, (at + second) * p.weight_step);

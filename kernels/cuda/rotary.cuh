@@ -165,6 +165,10 @@ struct Unit {
     for (int i = 0; i < kValues; ++i) total = fmaf(x[i], x[i], total);
     return total;
   }
+  __device__ __forceinline__ void bring_down() {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) bring_raw_down<T>(raw[i]);
+  }
   // Weights of type T.
   static __device__ __forceinline__ void load_own_weight(const T* weight, int unit, int half,
                                                          float* values) {
@@ -205,16 +209,21 @@ struct alignas(4 * kRows) RowSums {
   float of[kRows];
 };
 
-// Sums over the blockDim.x threads that share threadIdx.y, any number of them, for every one. A
-// barrier for the whole block. `memory`: of each thread.
+// Sums over the blockDim.x threads that share threadIdx.y, any number of them up to 32, for every
+// one. A barrier for the whole block, of which the result says whether all of its sums are finite.
+// `memory`: of each thread.
 template <int kRows>
-__device__ __forceinline__ void sum_over_threads(float (&values)[kRows], RowSums<kRows>* memory) {
+__device__ __forceinline__ bool sum_over_threads(float (&values)[kRows], RowSums<kRows>* memory) {
   RowSums<kRows>* row = memory + threadIdx.y * blockDim.x;
   RowSums<kRows> part;
+  bool fit = true;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) part.of[r] = values[r];
+  for (int r = 0; r < kRows; ++r) {
+    part.of[r] = values[r];
+    fit = fit && fabsf(values[r]) <= 0x1p122F;  // the 32nd part of the largest number
+  }
   row[threadIdx.x] = part;
-  __syncthreads();
+  const bool all_fit = __syncthreads_and(fit) != 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) values[r] = 0.0F;
 #pragma unroll 4
@@ -223,12 +232,13 @@ __device__ __forceinline__ void sum_over_threads(float (&values)[kRows], RowSums
 #pragma unroll
     for (int r = 0; r < kRows; ++r) values[r] += part.of[r];
   }
+  return all_fit;
 }
 
 // kBytes in a vector. With kNorm blockDim.x threads have a row, which is normalised before it
 // turns; else threads and units are one sequence.
 template <typename T, int kBytes, bool kNeighbours, bool kApart, int kRows, bool kNorm>
-__global__ void __launch_bounds__(kRotaryThreads, kNorm && !kNeighbours && sizeof(T) == 2 ? 4 : 0)
+__global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 0)
     rotary_kernel(const __grid_constant__ RotaryParameters p) {
   using U = Unit<T, kBytes, kNeighbours>;
   __shared__ RowSums<kRows> memory[kNorm ? kRotaryThreads : 1];
@@ -286,16 +296,41 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && !kNeighbours && sizeo
 #pragma unroll
       for (int i = 0; i < U::kValues; ++i) weight[i] = 1.0F;
     }
+    // Whether the squares of all rows that have to go on together fit float32.
+    const auto sum_squares = [&] {
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) factor[r] = units[r].squares();
-    if (p.dense) {
-      sum_over_threads(factor, memory);
-    } else {
+      for (int r = 0; r < kRows; ++r) factor[r] = units[r].squares();
+      if (p.dense) return sum_over_threads(factor, memory);
       reduce_row<Sum>(factor, memory[0].of);
-    }
+      bool fit = true;
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      factor[r] = inverse_root<T>(factor[r] * p.per_width + p.eps);
+      for (int r = 0; r < kRows; ++r) fit = fit && is_finite(factor[r]);
+      return blockDim.x < 32 ? __all_sync(0xffffffffU, fit) != 0 : fit;
+    };
+    const auto roots = [&](unsigned down) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const float eps = (down >> r & 1U) != 0 ? eps_down(p.eps) : p.eps;
+        factor[r] = inverse_root<T>(factor[r] * p.per_width + eps);
+      }
+    };
+    if (sum_squares() || !kOverflows<T>) {
+      roots(0);
+    } else {  // see norm_kernel
+      unsigned down = 0;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        if (is_finite(factor[r])) continue;
+        down |= 1U << r;
+        units[r].bring_down();
+      }
+      if (p.dense) {
+        __syncthreads();
+      } else if (blockDim.x > 32) {
+        row_barrier();
+      }
+      sum_squares();
+      roots(down);
     }
   }
 

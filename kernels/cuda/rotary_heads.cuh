@@ -40,7 +40,7 @@ template <typename T, bool kNeighbours, bool kApart, int kUnits>
 __global__ void __launch_bounds__(512, kNeighbours ? 2 : 1)
     rotary_heads_kernel(const __grid_constant__ HeadsParameters p) {
   using U = Unit<T, 16, kNeighbours>;
-  __shared__ float memory[16];
+  __shared__ float memory[2][16];
   const HeadsItem& item = p.items[blockIdx.y];
   const std::uint32_t token = blockIdx.x * blockDim.y + threadIdx.y;
   wait_for_previous_kernel();
@@ -64,11 +64,21 @@ __global__ void __launch_bounds__(512, kNeighbours ? 2 : 1)
       item.cos, item.sin, p.table, p.table_type, item.map.offset(token, kRotaryCos),
       item.map.offset(token, kRotarySin), unit * U::kPairs, half, table);
 
-  float factor[1] = {0.0F};
+  float factor[1], eps = p.eps;
+  const auto sum_squares = [&](float* room) {
+    factor[0] = 0.0F;
 #pragma unroll
-  for (int v = 0; v < kUnits; ++v) factor[0] += units[v].squares();
-  reduce_row<Sum>(factor, memory);
-  factor[0] = inverse_root<T>(factor[0] * item.per_width + p.eps);
+    for (int v = 0; v < kUnits; ++v) factor[0] += units[v].squares();
+    reduce_row<Sum>(factor, room);
+  };
+  sum_squares(memory[0]);
+  if (kOverflows<T> && !is_finite(factor[0])) {  // see norm_kernel
+    eps = eps_down(eps);
+#pragma unroll
+    for (int v = 0; v < kUnits; ++v) units[v].bring_down();
+    sum_squares(memory[1]);
+  }
+  factor[0] = inverse_root<T>(factor[0] * item.per_width + eps);
 
   const std::int64_t output = item.map.offset(token, kRotaryOutput, first);
   // The choice of how weights are read stands around the loop, not in it: see norm.cuh.

@@ -141,6 +141,11 @@ bool run_staged(const RotaryQk& problem, const Device& device, void* stream, Lau
     return staged_bytes(stages, p.rows, static_cast<std::uint32_t>(vectors),
                         p.cos_bytes + p.sin_bytes);
   };
+  p.keep_tables = false;
+  for (int d = 0; d < tokens.rank; ++d) {
+    const bool repeated = tokens.strides[kRotaryCos][d] == 0 && tokens.strides[kRotarySin][d] == 0;
+    p.keep_tables = p.keep_tables || (repeated && tokens.sizes[d] > 1);
+  }
   p.stages = kStagedStages;
   while (bytes_for(p.stages) > kStagedBytes) --p.stages;
   const unsigned workers = static_cast<unsigned>(ceil_div(heads * vectors, 32) * 32);

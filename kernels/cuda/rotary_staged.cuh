@@ -44,6 +44,7 @@ struct StagedParameters {
   std::uint32_t rows;  // heads of a group: a multiple of kStagedRows
   Divisor fours;       // rows / kStagedRows
   int stages;
+  bool keep_tables;  // in the second-level cache, for samples that read the same
   float eps, per_width;
 };
 
@@ -97,6 +98,24 @@ __device__ __forceinline__ void fetch(void* to, const void* from, std::uint32_t 
           "r"(shared_address(to)),
       "l"(from), "r"(bytes), "r"(shared_address(barrier))
       : "memory");
+}
+// With a hint for the second-level cache.
+__device__ __forceinline__ void fetch(void* to, const void* from, std::uint32_t bytes,
+                                      std::uint64_t* barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1],"
+      " %2, [%3], %4;" ::"r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+__device__ __forceinline__ std::uint64_t keep_policy(bool keep) {
+  std::uint64_t policy;
+  if (keep) {
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  } else {
+    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  }
+  return policy;
 }
 __device__ __forceinline__ void put(void* to, const void* from, std::uint32_t bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
@@ -216,6 +235,7 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
 
   if (threadIdx.x >= workers) {
     if (threadIdx.x > workers) return;
+    const std::uint64_t table_policy = keep_policy(p.keep_tables);
     // The body takes, for each token of the tile and each operand, the operand, where the part lies
     // in the stage and the token.
     const auto for_each_part = [&](std::uint32_t tile, char* stage, const auto& body) {
@@ -242,11 +262,11 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
 #pragma unroll 1
       for (std::uint32_t of = token; of < token + count; ++of) {
         fetch(table, static_cast<const float*>(p.cos) + p.map.offset(of, kRotaryCos), p.cos_bytes,
-              fetched + stage);
+              fetched + stage, table_policy);
         table += p.cos_bytes;
         if (p.sin_bytes == 0) continue;
         fetch(table, static_cast<const float*>(p.sin) + p.map.offset(of, kRotarySin), p.sin_bytes,
-              fetched + stage);
+              fetched + stage, table_policy);
         table += p.sin_bytes;
       }
     };
@@ -308,7 +328,20 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
       float total[2] = {};
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) total[i % 2] += squares[threadIdx.x * kVectors + i];
-      factors[threadIdx.x] = rsqrtf((total[0] + total[1]) * p.per_width + p.eps);
+      float square = total[0] + total[1], down = 1.0F, eps = p.eps;
+      if (kOverflows<T> && !is_finite(square)) {  // see norm_kernel
+        down = kDown;
+        eps = eps_down(eps);
+        square = 0.0F;
+#pragma unroll 1
+        for (int i = 0; i < kVectors; ++i) {
+          float x[8];
+          unpack<T>(load_operand<16>(vectors + threadIdx.x * kVectors + i), x);
+#pragma unroll
+          for (int j = 0; j < 8; ++j) square = fmaf(x[j] * kDown, x[j] * kDown, square);
+        }
+      }
+      factors[threadIdx.x] = rsqrtf(square * p.per_width + eps) * down;
     }
     workers_barrier();
     if (active) {

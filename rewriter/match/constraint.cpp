@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "rewriter/match/facts.hpp"
 #include "rewriter/match/rank_parts.hpp"
@@ -170,8 +171,21 @@ bool training_flag(const Where&, const SiteView& site, const Argument& a) {
   return v.kind == graph::Kind::attribute && v.text == "training";
 }
 
+// A number is none: `if mask is None: mask = 0`.
 bool may_be_floating(const Where&, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && !is_boolean(*site.graph, a.value);
+  if (a.value == graph::kNone || is_boolean(*site.graph, a.value)) return false;
+  std::vector<graph::ValueId> work{a.value};
+  std::set<graph::ValueId> seen;
+  while (!work.empty()) {
+    const graph::ValueId id = work.back();
+    work.pop_back();
+    if (id == graph::kNone || !seen.insert(id).second) continue;
+    const graph::Value& v = (*site.graph)[id];
+    if (site.graph->numbers.contains(id)) return false;
+    if (v.kind == graph::Kind::literal && v.literal.kind != Literal::Kind::none) return false;
+    if (v.kind == graph::Kind::phi) work.insert(work.end(), {v.operands[1], v.operands[2]});
+  }
+  return true;
 }
 
 bool instance(const Where& clause, const SiteView& site, const Argument& a) {

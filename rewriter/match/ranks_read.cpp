@@ -79,6 +79,21 @@ ValueId same_axes(const Graph& g, ValueId id) {
   }
 }
 
+// The shape of a tensor or all of its strides.
+bool one_for_each_axis(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  return is_shape(g, id) ||
+         (v.kind == Kind::op && v.op->axes == AxisKind::query && v.op->id.ends_with(".stride") &&
+          !v.operands.empty() && (v.operands.size() < 2 || v.operands[1] == kNone));
+}
+
+// The object of `getattr(q, "ndim")`, whose attribute may be any; kNone for other values.
+ValueId looked_up_in(const Graph& g, const Value& v) {
+  if (v.kind != Kind::call || v.operands.size() < 2) return kNone;
+  const Value& callee = g[v.operands[0]];
+  return callee.kind == Kind::unknown && callee.text == "getattr" ? v.operands[1] : kNone;
+}
+
 // The tensors whose rank decides a branch: what one side shows of them, the other may contradict.
 std::set<ValueId> asked_by_conditions(const Graph& g) {
   std::set<ValueId> out, seen;
@@ -113,10 +128,12 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
   for (ValueId id = 0; id < g.values.size(); ++id) {
     const Value& v = g[id];
     if (v.kind == Kind::attribute && v.text == "ndim") ask(v.operands[0]);
+    if (looked_up_in(g, v) != kNone) ask(looked_up_in(g, v));
     if (v.kind != Kind::op || v.operands.empty() || v.operands[0] == kNone) continue;
     if (v.op->axes == AxisKind::query && v.op->id.ends_with("dim")) ask(v.operands[0]);
-    if (v.op->library == "builtins" && is_shape(g, v.operands[0]))
+    if (v.op->library == "builtins" && one_for_each_axis(g, v.operands[0])) {
       ask(g[v.operands[0]].operands[0]);
+    }
   }
   while (!work.empty()) {
     const ValueId id = work.back();
@@ -126,7 +143,7 @@ std::set<ValueId> asked_by_conditions(const Graph& g) {
     const bool counts = v.kind == Kind::attribute && v.text == "ndim";
     const bool query = v.kind == Kind::op && v.op->axes == AxisKind::query &&
                        v.op->id.find("dim") != std::string::npos;
-    if (counts || query || is_shape(g, id)) {
+    if (counts || query || one_for_each_axis(g, id)) {
       ask(v.operands[0]);
       continue;
     }

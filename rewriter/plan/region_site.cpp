@@ -94,6 +94,43 @@ bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Binding
                      });
 }
 
+namespace {
+
+// The holes of a rule that its call is made of: those in the texts, and those with choices.
+std::set<std::string> holes_used(const CompiledRule& rule) {
+  std::set<std::string> out;
+  auto take = [&](std::string_view text) {
+    for (std::string& hole : holes_in(text)) out.insert(std::move(hole));
+  };
+  auto take_set = [&](const std::vector<CompiledPattern>& patterns) {
+    for (const CompiledPattern& p : patterns) {
+      for (const auto& [name, text] : p.source->set) take(text);
+    }
+  };
+  for (const CompiledRewrite& rewrite : rule.rewrites) {
+    for (const auto& [keyword, text] : rewrite.with.arguments) take(text);
+  }
+  take_set(rule.patterns);
+  for (const auto& [hole, alternatives] : rule.choices) {
+    out.insert(hole);
+    take_set(alternatives);
+  }
+  return out;
+}
+
+// What an alternative gives to the call: its holes among those used, and what it sets.
+std::set<std::string> given_by(const CompiledPattern& alternative,
+                               const std::set<std::string>& used) {
+  std::set<std::string> out;
+  for (const Value& v : alternative.graph.values) {
+    if (v.kind == Kind::hole && used.contains(v.text)) out.insert(v.text);
+  }
+  for (const auto& [name, text] : alternative.source->set) out.insert("set " + name);
+  return out;
+}
+
+}  // namespace
+
 bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
                           std::map<std::string, std::string>& set, Change& change,
                           PlannedSite& site) {
@@ -118,12 +155,21 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
         leaves.push_back(at);
       }
     }
+    // What one branch gives to the call and another does not is not what the call is made of:
+    // `if hidden: s = s.masked_fill(m, -inf)` has a mask on one side alone.
+    const auto used = leaves.size() > 1 ? holes_used(rule) : std::set<std::string>();
+    std::optional<std::set<std::string>> given;
     for (ValueId leaf : leaves) {
       bool matched = false;
       for (const CompiledPattern& alternative : alternatives) {
         Bindings trial = bindings;
         if (!match_value(alternative.graph, alternative.root, g_, leaf, trial)) continue;
         if (!chosen(alternative, trial, change)) continue;
+        if (leaves.size() > 1) {
+          auto own = given_by(alternative, used);
+          if (given && *given != own) return false;
+          given = std::move(own);
+        }
         bindings = std::move(trial);
         matched = true;
         for (const auto& [name, text] : alternative.source->set) {
@@ -134,7 +180,7 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
           // Each branch says its own: the statement that computed the leaf now names the choice.
           StatementId home = g_[leaf].statement;
           if (home == kNone || g_.statements[home].definitions.size() != 1 ||
-              alternative.source->set.size() != 1) {
+              alternative.source->set.size() != 1 || text.find('$') != std::string::npos) {
             return false;
           }
           auto restated = frontend_.assignment(name, text);

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from devtool import bench, build, debian, gpu, lint, public, sources, testing, tree, venv
+from devtool import bench, build, debian, gpu, lint, public, sanitize, sources, testing, tree, venv
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
@@ -57,13 +57,21 @@ def migrate(arguments: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    """build, lint and run every test; `test cpp ...`, `test py ...`, `test gpu ...` run one part"""
+    """build, lint and run every test; `test cpp ...`, `py ...`, `gpu ...`, `sanitize ...` run one part"""
     part, rest = (arguments[0], arguments[1:]) if arguments else ("all", [])
     if part == "gpu":
         return gpu.run(rest)
+    if part == "sanitize":
+        with alone_in_tree():
+            debian.ensure(GROUPS)
+            sources.ensure()
+            venv.ensure_test_packages()
+            public.ensure()
+        return sanitize.run(rest)
     if part not in ("all", "cpp", "py"):
         raise Stop(
-            f"./dev test takes cpp, py or gpu, with that runner's arguments, and found {part!r}."
+            "./dev test takes cpp, py, gpu or sanitize, with that runner's arguments, and found "
+            f"{part!r}."
         )
     watch = Stopwatch()
     with alone_in_tree():

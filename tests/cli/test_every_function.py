@@ -3,6 +3,7 @@ change."""
 
 import ast
 import json
+import os
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REFIT = ROOT / "build" / "bin" / "refit"
+REFIT = os.environ.get("REFIT_BINARY", ROOT / "build" / "bin" / "refit")
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 SITE = ("import torch.nn.functional as refit_F", "refit_F.gelu(refit_x)")
 

@@ -2,6 +2,7 @@
 site is rewritten, and what does not parse is said."""
 
 import json
+import os
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REFIT = ROOT / "build" / "bin" / "refit"
+REFIT = os.environ.get("REFIT_BINARY", ROOT / "build" / "bin" / "refit")
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 

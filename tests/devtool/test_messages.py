@@ -46,7 +46,7 @@ def test_argument_where_none_belongs(sandbox, verb):
 
 
 def test_unknown_part_of_the_tests(sandbox):
-    says(sandbox.dev("test", "rust"), "takes cpp, py or gpu", "'rust'")
+    says(sandbox.dev("test", "rust"), "takes cpp, py, gpu or sanitize", "'rust'")
 
 
 def test_apt_without_network(sandbox):

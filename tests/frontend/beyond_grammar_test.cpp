@@ -53,6 +53,23 @@ const Row kRows[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Indented, testing::ValuesIn(kRows), RowName());
 
+// Of a part of a text: from a line at the margin to the first one behind what was written.
+TEST(IndentedText, IsAskedOfAPart) {
+  const std::string_view text =
+      "def f():\n  a = 1\n    b = 2\ndef g():\n  c = 3\nd = 4\n  e = 5\nh = 6\n";
+  const auto wrong = [&](std::string_view from, std::string_view until) {
+    const size_t at = python::unexpected_indentation(text, text.find(from), text.find(until));
+    return at == std::string_view::npos ? "" : std::string(text.substr(at, 5));
+  };
+  EXPECT_EQ(wrong("def f", "def f"), "b = 2");
+  EXPECT_EQ(wrong("def f", "a = 1"), "b = 2");
+  EXPECT_EQ(wrong("def g", "def g"), "");
+  EXPECT_EQ(wrong("def g", "c = 3"), "");
+  EXPECT_EQ(wrong("def g", "d = 4"), "e = 5");  // a line at the margin that was written itself
+  EXPECT_EQ(wrong("d = 4", "d = 4"), "e = 5");
+  EXPECT_EQ(wrong("h = 6", "h = 6"), "");
+}
+
 TEST(IndentedText, IsAskedOfWhatReplacesOne) {
   const Lowered right("def f(a):\n  b = a\n  return b\n");
   const auto said = right.frontend.verify(*right.unit, "def f(a):\n  b = a\n    return b\n");

@@ -85,6 +85,10 @@ const Row kRows[] = {
     {"tabs", "if a:\n\tb = 1\n\tif c:\n\t\td = 2\ne = 3\n"},
     {"no_last_newline", "import a\nb = 1"},
     {"form_feed", "import a\n\f\nb = 1\n\fc = 2\n"},
+    {"splats_and_brackets", "*a, b = c\n[d, *e] = f\n(g) = h\n"},
+    {"type_aliases",
+     "type a = int\ntype b[T] = list[T]\nif c: type d = str\ntype = e\ntype (f)\ntype \\\n g = "
+     "h\n"},
     {"globals_and_deletes", "def f():\n  global a\n  nonlocal_ = 1\ndel b\n"},
     {"type_statement", "type A = int\ntype = 3\n"},
     {"unicode", "caf\xc3\xa9 = 1\nimport \xc3\xa9\n"},

@@ -106,6 +106,38 @@ TEST(Parser, LeavesMistakesToTreeSitter) {
   }
 }
 
+// What nodes there are, wherever they stand.
+std::string kinds(std::string_view text) {
+  std::ostringstream out;
+  const auto nodes = parse_clean(text, Folded::no);
+  if (!nodes) return "none";
+  for (const NodeData& n : *nodes) out << type_name(TSNode(&n)) << " above " << n.above << '\n';
+  return out.str();
+}
+
+// tree-sitter takes a line further left for the end of a block there.
+TEST(Parser, GoesOnInBracketsFurtherLeft) {
+  struct {
+    const char *left, *right;
+  } pairs[] = {
+      {"def f():\n    x = (a +\n  b)\n    return x\n",
+       "def f():\n    x = (a +\n      b)\n    return x\n"},
+      {"class A:\n    def f():\n        if a and (\n  not b):\n            c\n        d\n",
+       "class A:\n    def f():\n        if a and (\n          not b):\n            c\n        d\n"},
+      {"def f():\n    '(' # (\n    x = g(a, [b *\n# c\nd], e=\n1)\n    return x\n",
+       "def f():\n    '(' # (\n    x = g(a, [b *\n      # c\n      d], e=\n      1)\n    return "
+       "x\n"},
+  };
+  for (const auto& [left, right] : pairs) {
+    EXPECT_NE(kinds(left), "none") << left;
+    EXPECT_EQ(kinds(left), kinds(right)) << left;
+  }
+  for (const char* text :
+       {"def f():\n    x = a +\nb\n", "def f():\n    g(a)\n    x = [b] or\nc\n"}) {
+    EXPECT_EQ(kinds(text), "none") << text;
+  }
+}
+
 TEST(Parser, ReadsFoldsAsANumber) {
   std::string text = "def f():\n    return whatever(it, takes)\nx = 1\n";
   const uint32_t begin = 13, size = 26;

@@ -33,6 +33,28 @@ def of_another_shape(x: Tensor, other: Tensor, matrices: Tensor) -> Tensor:
 
 
 def with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:
-    pairs = x.float().unflatten(-1, (-1, 1, 2))
-    turned = matrices[..., 0] * pairs[..., 0] + matrices[..., 1] * pairs[..., 1]
-    return turned.flatten(-2).type_as(x)
+    return mindiesd.ext.rotary_matrix(x, matrices, keep_shape=False)
+
+
+def as_another(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices)
+
+
+def in_the_shape_of_another(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices)
+
+
+def viewed(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices)
+
+
+def wide(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32")
+
+
+def wide_with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32", keep_shape=False)
+
+
+def in_its_own_type(x: Tensor, matrices: Tensor) -> Tensor:
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="promoted", keep_shape=False)

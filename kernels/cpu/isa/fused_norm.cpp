@@ -182,13 +182,23 @@ LaunchStatus fused_norm(const FusedNorm& p) {
         }
         for (int i = 0; i < 3; ++i) offsets[k][i] = walk.offset(4 + i);
       }
+      const auto statistics = [&](const float* row) {
+        return p.kind == NormKind::kLayer
+                   ? moments_of(row, divided)
+                   : Moments{0.0F, 0.0F, sum_of_squares(row, width) * divided.all_inverse};
+      };
+      for (int64_t k = 0; k < count; ++k) moments[k] = statistics(from[k]);
       for (int64_t k = 0; k < count; ++k) {
-        moments[k] =
-            p.kind == NormKind::kLayer
-                ? moments_of(from[k], divided)
-                : Moments{0.0F, 0.0F, sum_of_squares(from[k], width) * divided.all_inverse};
+        double eps = static_cast<double>(p.eps);
+        if (!__builtin_isfinite(moments[k].variance)) {
+          float* row = rows + k * padded;
+          bring_down(row, from[k], width);
+          from[k] = row;
+          moments[k] = statistics(row);
+          eps *= kDown * kDown;
+        }
+        roots[k] = inverse_root(moments[k].variance, eps);
       }
-      for (int64_t k = 0; k < count; ++k) roots[k] = inverse_root(moments[k].variance, p.eps);
       for (int64_t k = 0; k < count; ++k) {
         const Tail tail = {moments[k].mean,
                            moments[k].rest,

@@ -28,8 +28,7 @@ LaunchStatus rms_norm(const RmsNorm& problem) {
     for (int64_t r = begin; r < end; ++r, walk.next()) {
       load_row(row, at(problem.input.data, problem.input.type, walk.offset(0)), problem.input.type,
                problem.input.step, width);
-      const RowFactor root =
-          inverse_root(sum_of_squares(row, width) / static_cast<double>(width), problem.eps);
+      const RowFactor root = root_of(row, width, problem.eps);
       const float factor = root.factor, rest = root.rest;
       const bool plain = problem.normalized == DataType::kFloat32 &&
                          problem.product == DataType::kFloat32 && problem.bias == nullptr;

@@ -131,8 +131,7 @@ LaunchStatus rotate(const RotaryQk& problem, int operand) {
                  p.input.step, width);
       }
       if (problem.norm != NormSpan::kNone) {
-        const double mean = sum_of_squares(group, values) / static_cast<double>(values);
-        inverse_root(mean, problem.eps).apply(group, values);
+        root_of(group, values, problem.eps).apply(group, values);
         if (weights != nullptr) {
 #pragma omp simd
           for (int64_t i = 0; i < values; ++i) group[i] *= weight[i];

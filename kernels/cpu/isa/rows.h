@@ -136,8 +136,28 @@ struct RowFactor {
   void apply(float* row, int64_t width) const { apply(row, row, width); }
 };
 
-inline RowFactor inverse_root(double mean, float eps) {
-  return RowFactor(1.0 / __builtin_sqrt(mean + static_cast<double>(eps)));
+inline RowFactor inverse_root(double mean, double eps) {
+  return RowFactor(1.0 / __builtin_sqrt(mean + eps));
+}
+
+// Squares of values from 2^62 on may add up to more than float32 holds. A norm of such a row is
+// that of the row times kDown, whose squares fit, with eps times kDown squared.
+constexpr double kDown = 0x1p-80;
+
+// `to` may be `row`.
+inline void bring_down(float* to, const float* row, int64_t width) {
+  const auto down = static_cast<float>(kDown);
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) to[i] = row[i] * down;
+}
+
+// The factor of a root-mean-square norm of the row, which is brought down where it has to be.
+inline RowFactor root_of(float* row, int64_t width, float eps) {
+  const auto count = static_cast<double>(width);
+  const double squares = sum_of_squares(row, width);
+  if (__builtin_isfinite(squares)) return inverse_root(squares / count, static_cast<double>(eps));
+  bring_down(row, row, width);
+  return inverse_root(sum_of_squares(row, width) / count, static_cast<double>(eps) * kDown * kDown);
 }
 
 }  // namespace

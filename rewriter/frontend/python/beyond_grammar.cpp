@@ -10,10 +10,14 @@
 namespace refit::python {
 
 size_t unexpected_indentation(std::string_view text) {
+  return unexpected_indentation(text, 0, text.size());
+}
+
+size_t unexpected_indentation(std::string_view text, size_t from, size_t until) {
   const Lines lines(text);
   std::vector<size_t> open{0};
   bool header = false;  // the line before opens a block
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = from; at < text.size();) {
     size_t indent = 0, begin = at;
     for (; begin < text.size() && blank(text[begin]); ++begin) {
       indent = text[begin] == '\f' ? 0 : text[begin] == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
@@ -24,6 +28,7 @@ size_t unexpected_indentation(std::string_view text) {
     std::string_view code = trimmed(text.substr(begin, std::max(code_end, begin) - begin));
     at = next;
     if (code.empty()) continue;
+    if (indent == 0 && begin > until) return std::string_view::npos;
     if (indent > open.back()) {
       if (!header) return begin;
       open.push_back(indent);

@@ -12,6 +12,9 @@ namespace refit::python {
 // Where the first line begins whose indentation no block has; npos where there is none, or where
 // brackets or strings are not closed.
 size_t unexpected_indentation(std::string_view text);
+// The same for the part of a text that lies between two lines at the margin: the one that begins at
+// `from`, and the first that begins behind `until`.
+size_t unexpected_indentation(std::string_view text, size_t from, size_t until);
 
 // Where the first argument stands that Python takes for no argument: one by position behind one by
 // name or behind `**`, `*` behind `**`, a name given twice. npos where there is none.

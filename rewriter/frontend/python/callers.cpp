@@ -92,7 +92,11 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
     std::string_view head = line_before(bytes, word);
     size_t from = head.rfind("from");
     if (from == std::string_view::npos) {
-      each_imported(bytes, at, [&](std::string_view name, std::string_view) {
+      each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
+        std::string_view last = last_component(name);
+        if (!alias.empty() && alias != last && components_.contains(last)) {
+          out.aliases.emplace_back(last, alias);
+        }
         while (!name.empty()) {
           size_t dot = name.find('.');
           note(name.substr(0, dot), kModule);

@@ -292,7 +292,7 @@ class Chooser {
 
   // `global NAME` in a function binds a name of the module; a class in it may inherit from any.
   static bool reaches_out(std::string_view body) {
-    if (body.find("global ") != std::string_view::npos) return true;
+    if (may_begin_statement(body, "global")) return true;
     constexpr std::string_view kClass = "class ";
     for (size_t at = body.find(kClass); at != std::string_view::npos;
          at = body.find(kClass, at + 1)) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
 
@@ -33,7 +34,7 @@ bool self_attribute(TSNode node, std::string_view source) {
 // Whether an expression statement or a `return` can bind an attribute of `self`: by an assignment,
 // or by a call that stores one by its name.
 bool may_store(std::string_view statement) {
-  auto says = [&](std::string_view text) { return statement.find(text) != std::string_view::npos; };
+  auto says = [&](std::string_view text) { return contains_text(statement, text); };
   return says("setattr") ||
          (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
 }

@@ -80,6 +80,30 @@ std::optional<std::string> badly_indented(const Unit& before, std::string_view a
   return fmt::format("the new text is indented as no block is, at `{}`", after.substr(at, 60));
 }
 
+// The same for a text of which only some parts were written: each can make something wrong between
+// the definition at the margin that begins before it and the line at the margin behind it.
+std::optional<std::string> badly_indented(const Focus& focus, std::string_view after,
+                                          const Outline& outline) {
+  std::vector<uint32_t> margins{0};  // where those definitions begin
+  for (const OutlinedDefinition& d : outline.definitions) {
+    if (d.begin > 0 && after[d.begin - 1] == '\n') margins.push_back(d.begin);
+  }
+  auto next = margins.begin();  // the first behind the beginning of a change
+  for (auto changed = focus.changed.begin(); changed != focus.changed.end();) {
+    next = std::lower_bound(next, margins.end(), std::max(changed->begin, 1u));
+    const uint32_t from = *std::prev(next);
+    uint32_t until = changed->end;
+    for (++changed; changed != focus.changed.end(); ++changed) {
+      if (next != margins.end() && changed->begin > *next) break;
+      until = changed->end;
+    }
+    if (unexpected_indentation(after, from, until) != std::string_view::npos) {
+      return badly_indented(*focus.before, after);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> PythonFrontend::computes_as(const std::string& name) {
@@ -90,16 +114,19 @@ std::optional<std::string> PythonFrontend::computes_as(const std::string& name) 
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
-  if (focus != nullptr && focus->before != nullptr) {
-    auto wrong = badly_indented(*focus->before, source.text());
-    if (wrong) return failure(std::move(*wrong));
-  }
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;
   std::vector<Tree::Known> known;
   if (focus != nullptr) {
-    if (auto outlined = outline(source.text(), module, package)) {
+    auto outlined = outline(source.text(), module, package);
+    if (focus->before != nullptr) {
+      auto wrong = outlined && !focus->changed.empty()
+                       ? badly_indented(*focus, source.text(), *outlined)
+                       : badly_indented(*focus->before, source.text());
+      if (wrong) return failure(std::move(*wrong));
+    }
+    if (outlined) {
       choice = choose(source.text(), *outlined, *focus,
                       [this](const std::string& name) { return computes_as(name); });
       if (choice.nothing && focus->before == nullptr) return nullptr;

@@ -40,6 +40,20 @@ uint64_t special_bits(std::string_view block) {
 
 }  // namespace
 
+bool may_begin_statement(std::string_view text, std::string_view keyword) {
+  for (size_t at = text.find(keyword); at != std::string_view::npos;
+       at = text.find(keyword, at + 1)) {
+    const size_t behind = at + keyword.size();
+    if (behind < text.size() && !space(text[behind]) && text[behind] != '\\') continue;
+    const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\f", at - 1);
+    if (before == std::string_view::npos ||
+        std::string_view("\r\n;:").find(text[before]) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 size_t Lines::next_line(size_t at) const {
   size_t end = text_.find('\n', at);
   return end == std::string_view::npos ? text_.size() : end + 1;

@@ -28,6 +28,9 @@ inline std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+// Whether a text may have a statement that begins with this keyword.
+bool may_begin_statement(std::string_view text, std::string_view keyword);
+
 // One thread's: what it last found is kept.
 class Lines {
  public:

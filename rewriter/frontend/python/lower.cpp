@@ -382,6 +382,15 @@ std::vector<std::string> FunctionLowering::decorators(TSNode node) {
   return out;
 }
 
+// A function that is handed to TorchScript by its name, or with its class, counts as decorated.
+void FunctionLowering::note_scripted(Function& function, std::string_view class_name) const {
+  if (context_.pattern) return;
+  if (context_.project.scripted(function.name) ||
+      (!class_name.empty() && context_.project.scripted(class_name))) {
+    function.decorators.emplace_back("torch.jit.script");
+  }
+}
+
 void FunctionLowering::define_function(TSNode node) {
   auto id = open(node, StatementKind::other);
   for (TSNode parameter : children_of(field(node, "parameters"))) {
@@ -396,6 +405,7 @@ void FunctionLowering::define_function(TSNode node) {
   inner.parent = index_;
   inner.decorators = std::move(decorators_);
   decorators_.clear();
+  note_scripted(inner, "");
   inner.range = range_of(node);
   unit_.functions.push_back(std::move(inner));
   shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
@@ -474,6 +484,7 @@ void FunctionLowering::define_class(TSNode node) {
       method.qualified = unit_.functions[index_].qualified + "." + method.name;
       method.parent = index_;
       if (is(child, "decorated_definition")) method.decorators = decorators(child);
+      note_scripted(method, name);
       method.range = range_of(inner);
       unit_.functions.push_back(std::move(method));
       unit_.methods.emplace(index, unit_.functions[index_].qualified);

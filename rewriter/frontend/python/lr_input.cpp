@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "rewriter/frontend/python/lines.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -250,10 +252,16 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
                                              static_cast<unsigned>(now.size()));
       scanner_now_ = scanner_state;
     }
-    if (language_.external_scanner.scan(
-            scanner_, &lexer_,
-            language_.external_scanner.states +
-                size_t{language_.external_token_count} * mode.external_lex_state)) {
+    const bool* valid = language_.external_scanner.states +
+                        size_t{language_.external_token_count} * mode.external_lex_state;
+    const bool found = language_.external_scanner.scan(scanner_, &lexer_, valid);
+    if (found && lexer_.result_symbol == kDedent && !valid[kDedent] && in_brackets(position)) {
+      // Behind an operator the grammar's scanner sees no closing bracket coming and takes a line
+      // further left for the end of a block.
+      const std::string& before = scanner_states_[scanner_state];
+      language_.external_scanner.deserialize(scanner_, before.data(),
+                                             static_cast<unsigned>(before.size()));
+    } else if (found) {
       lexer_.finish();
       const TSSymbol symbol = language_.external_scanner.symbol_map[lexer_.result_symbol];
       const bool changed = note_scanner(scanner_state);
@@ -274,6 +282,29 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
     note_keyword(state, token);
   }
   return true;
+}
+
+bool Tokens::in_brackets(uint32_t position) {
+  if (position < counted_to_) counted_to_ = open_brackets_ = 0;
+  const Lines lines(text_);
+  while (counted_to_ < position) {
+    const char* at = text_.data() + counted_to_;
+    if (*at == '"' || *at == '\'') {
+      const size_t end = lines.string_end(counted_to_, 0);
+      if (end == std::string_view::npos) return false;
+      counted_to_ = static_cast<uint32_t>(end);
+    } else if (*at == '#') {
+      counted_to_ = static_cast<uint32_t>(lines.next_line(counted_to_));
+    } else if (*at == kFold) {
+      int32_t code = 0;
+      counted_to_ += decode(at, text_.size() - counted_to_, lexer_.folded, &code);
+    } else {
+      open_brackets_ += *at == '(' || *at == '[' || *at == '{';
+      open_brackets_ -= *at == ')' || *at == ']' || *at == '}';
+      ++counted_to_;
+    }
+  }
+  return open_brackets_ > 0;
 }
 
 void Tokens::take(TSSymbol symbol, Token& token) const {

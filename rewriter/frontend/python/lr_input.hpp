@@ -193,6 +193,8 @@ class Tokens {
   // Of the text of a string the last character before one that may end it, change its meaning, or
   // is another scanner's business; `from` where that is the first.
   const char* string_text(uint32_t scanner_state, const char* from) const;
+  // Whether brackets are open at a place. Counted on from the last place that was asked for.
+  bool in_brackets(uint32_t position);
   void take(TSSymbol symbol, Token& token) const;
   bool note_scanner(uint32_t before);
 
@@ -203,6 +205,8 @@ class Tokens {
   void* scanner_;
   uint32_t scanner_now_ = 0;  // the state that the scanner is in
   bool always_set_ = false;
+  uint32_t counted_to_ = 0;
+  int32_t open_brackets_ = 0;
   std::vector<std::string> scanner_states_{""};
 };
 

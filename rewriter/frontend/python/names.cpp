@@ -6,6 +6,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -217,25 +218,8 @@ std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
   return out;
 }
 
-namespace {
-
-// Whether a text may have a statement that begins with a word.
-bool may_begin_statement(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t before =
-        at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\f", at - 1);
-    if (before == std::string_view::npos ||
-        std::string_view("\n;:").find(text[before]) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 void add_globals(TSNode root, std::string_view source, Module& module) {
-  if (!may_begin_statement(source, "global ")) return;
+  if (!may_begin_statement(source, "global")) return;
   std::vector<TSNode> work{root};
   while (!work.empty()) {
     TSNode node = work.back();
@@ -261,6 +245,7 @@ void add_bound_by_text(std::string_view text, Module& module) {
     }
   };
   for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
+    if (!contains_text(text, way)) continue;
     for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
       std::string_view rest = text.substr(at + way.size());
       if (way == "exec(" || rest.starts_with(".update(")) {

@@ -345,10 +345,22 @@ class Scanner {
       return;
     } else if (word == "import") {
       import_modules(code.substr(word.size()), guarded, *names);
-    } else if (!code.empty() && word != "lambda" && word != "return" &&
-               !(word == "type" && code.size() > 5 && blank(code[4]) && name_char(code[5]))) {
+    } else if (std::string_view name = word == "type" ? type_alias(code) : ""; !name.empty()) {
+      bind(*names, name, {Binding::Kind::other, "", range(code), guarded});
+    } else if (!code.empty() && word != "lambda" && word != "return") {
       assignment(code, guarded, *names);
     }
+  }
+
+  // NAME of `type NAME = …`; empty where `type` is the name of something.
+  static std::string_view type_alias(std::string_view code) {
+    std::string_view rest = code.substr(4);
+    if (rest.empty() || (!blank(rest.front()) && rest.front() != '\\')) return {};
+    std::string_view name = first_word(trimmed(rest));
+    return is_name(name) && name != "in" && name != "is" && name != "and" && name != "or" &&
+                   name != "if" && name != "not"
+               ? name
+               : std::string_view{};
   }
 
   ByteRange range(std::string_view part) const {
@@ -491,6 +503,8 @@ class Scanner {
       return;
     }
     text = trimmed(text);
+    if (text.starts_with('*')) text = trimmed(text.substr(1));
+    const size_t whole = text.size();
     if (is_name(text)) {
       Binding b{Binding::Kind::assignment,
                 "",
@@ -507,7 +521,7 @@ class Scanner {
     auto list = lines_.parts(text);
     if (list.size() == 1 && !bracketed && text.find(',') == std::string_view::npos) return;
     for (std::string_view part : list) {
-      if (part.size() < text.size()) target(part, {}, begin, end, guarded, names, depth + 1);
+      if (part.size() < whole) target(part, {}, begin, end, guarded, names, depth + 1);
     }
   }
 

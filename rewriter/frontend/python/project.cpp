@@ -75,7 +75,7 @@ class Indexer {
       if (is(node, "identifier")) {
         bind_name(node, ts_node_eq(node, whole) ? value : TSNode{}, at, guarded);
       } else if (is(node, "pattern_list") || is(node, "tuple_pattern") ||
-                 is(node, "list_pattern")) {
+                 is(node, "list_pattern") || is(node, "list_splat_pattern")) {
         auto parts = children_of(node);
         work.insert(work.end(), parts.rbegin(), parts.rend());
       }
@@ -167,6 +167,8 @@ class Indexer {
           target(field(child, "left"), TSNode{}, range_of(node), guarded);
         }
       }
+    } else if (type == "type_alias_statement") {
+      bind(alias_name(node, source_), {Binding::Kind::other, "", range_of(node), guarded});
     } else if (type == "for_statement") {
       target(field(node, "left"), TSNode{}, range_of(node), true);
       for (TSNode child : children_of(node)) {
@@ -421,9 +423,33 @@ const Project::Classes& Project::classes() {
       const TextNotes notes = std::move(notes_[file].text);
       classes_.heirs.add(file, notes);
       classes_.stores.add(file, notes);
+      classes_.scripted.insert(notes.scripted.begin(), notes.scripted.end());
+      for (const auto& [name, alias] : notes_[file].aliases) {
+        auto& others = classes_.known_as[name];
+        if (std::find(others.begin(), others.end(), alias) == others.end()) others.push_back(alias);
+      }
     }
   });
   return classes_;
+}
+
+const ReplacedNames::Place* Project::Classes::stored_in(const std::string& module,
+                                                        std::string_view name,
+                                                        bool imported) const {
+  const ReplacedNames& replaced = stores.replaced();
+  const ReplacedNames::Place* place = replaced.of_module(module, name, imported);
+  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
+  // `from . import attention as mods`.
+  std::vector<std::string_view> names{std::string_view(module).substr(module.rfind('.') + 1)};
+  for (size_t i = 0; place == nullptr && i < names.size(); ++i) {
+    auto others = known_as.find(std::string(names[i]));
+    if (i > 0) place = replaced.of_module(names[i], name, false);
+    if (others == known_as.end()) continue;
+    for (const std::string& other : others->second) {
+      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+    }
+  }
+  return place;
 }
 
 bool Project::compared(const std::string& name) { return classes().heirs.compared(name); }
@@ -487,7 +513,7 @@ std::string Project::stored_at(const ReplacedNames::Place* place) {
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
-  std::string place = stored_at(classes().stores.replaced().of_module(module, name, imported));
+  std::string place = stored_at(classes().stored_in(module, name, imported));
   if (place.empty()) return "";
   return place + " may give `" + std::string(name) + "` of this module another meaning";
 }

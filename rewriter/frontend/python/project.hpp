@@ -124,6 +124,8 @@ class Project {
   bool stored_outside(const std::string& attribute) { return classes().stores.stored(attribute); }
   // Whether some file exchanges objects of a class of that name, wherever it finds them.
   bool exchanged(const std::string& name) { return classes().stores.exchanged(name); }
+  // Whether some file hands a function or an object of a class of that name to TorchScript.
+  bool scripted(std::string_view name) { return classes().scripted.contains(name_hash(name)); }
   // Whether a file that does not define a class of that name asks `isinstance` about it.
   bool compared(const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
@@ -162,6 +164,12 @@ class Project {
   struct Classes {
     Heirs heirs;
     OutsideStores stores;
+    // What some file imports a name of the project as.
+    std::unordered_map<std::string, std::vector<std::string>> known_as;
+    std::unordered_set<uint64_t> scripted;
+    // Where some file stores into the module, by its own name or one it is imported as.
+    const ReplacedNames::Place* stored_in(const std::string& module, std::string_view name,
+                                          bool imported) const;
   };
   const Classes& classes();
   // The classes of other files that inherit from this one.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/project/byte_scan.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -71,7 +73,7 @@ bool binds_nothing(NodeKind type) {
 
 void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
   std::vector<TSNode> work{start};
-  bool walrus = text_of(source, start).find(":=") != std::string_view::npos;
+  bool walrus = contains_text(text_of(source, start), ":=");
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
@@ -92,6 +94,9 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
       if (present(alias)) add_targets(alias, source, out);
     } else if (type == "case_pattern") {
       add_targets(node, source, out);
+    } else if (type == "type_alias_statement") {
+      out.emplace(alias_name(node, source));
+      continue;
     } else if (type == "delete_statement") {
       for (TSNode child : children_of(node)) add_targets(child, source, out);
     } else if (type == "import_statement" || type == "import_from_statement") {
@@ -110,6 +115,15 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
 
 }  // namespace
 
+std::string_view alias_name(TSNode statement, std::string_view source) {
+  TSNode node = field(statement, "left");
+  while (present(node) && !is(node, "identifier")) {
+    auto parts = children_of(node);  // of `type`, and of `generic_type` before its parameters
+    node = parts.empty() ? TSNode{} : parts.front();
+  }
+  return present(node) ? text_of(source, node) : std::string_view{};
+}
+
 void collect_locals(TSNode body, std::string_view source, Scope& scope) {
   NameSet bound;
   walk(body, source, bound, &scope);
@@ -120,7 +134,7 @@ void collect_locals(TSNode body, std::string_view source, Scope& scope) {
       scope.locals.insert(std::move(name.value()));
     }
   }
-  if (text_of(source, body).find("nonlocal ") == std::string_view::npos) return;
+  if (!contains_text(text_of(source, body), "nonlocal")) return;
   std::vector<TSNode> work{body};
   while (!work.empty()) {
     TSNode node = work.back();

@@ -33,6 +33,8 @@ struct Scope {
   std::optional<Names> names{};
 };
 
+// NAME of `type NAME[…] = …`.
+std::string_view alias_name(TSNode statement, std::string_view source);
 // Fills locals, globals and nonlocals from a function's body (parameters are the caller's to add).
 void collect_locals(TSNode body, std::string_view source, Scope& scope);
 // Names bound anywhere inside a statement (what a loop may change).

@@ -55,15 +55,22 @@ bool in_code(std::string_view text, size_t at, size_t size) {
   return !in_comment(text, at);
 }
 
-// Whether a name is an attribute of the object that a method belongs to, and so no module's. What
-// an inner function calls so is named in the report.
+// Whether a name is an attribute of the object that a method belongs to, and so no module's: the
+// text is one function, whose first parameter `self` is. What an inner function calls so is named
+// in the report.
 bool of_self(std::string_view text, size_t at) {
   constexpr std::string_view kSelf = "self.";
   if (at < kSelf.size() || text.substr(at - kSelf.size(), kSelf.size()) != kSelf) return false;
   if (at > kSelf.size() && name_char(text[at - kSelf.size() - 1])) return false;
-  size_t first = text.find("def ");
-  return text.find("lambda") == std::string_view::npos && first != std::string_view::npos &&
-         text.find("def ", first + 1) == std::string_view::npos;
+  size_t def = text.find("def ");
+  if (def == std::string_view::npos || text.find("def ", def + 1) != std::string_view::npos ||
+      text.find("lambda") != std::string_view::npos ||
+      text.find(" as self") != std::string_view::npos) {
+    return false;
+  }
+  size_t first = text.find('(', def);
+  while (first < text.size() && (text[first] == '(' || space(text[first]))) ++first;
+  return first < text.size() && first_word(text.substr(first)) == "self";
 }
 
 // Whether a name without a dot is called that Python itself has a function of. Where a file gives

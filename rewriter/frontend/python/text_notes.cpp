@@ -7,6 +7,7 @@
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
 #include "rewriter/frontend/python/replaced.hpp"
+#include "rewriter/frontend/python/scripted.hpp"
 #include "rewriter/frontend/python/stores.hpp"
 
 namespace refit::python {
@@ -35,6 +36,8 @@ constexpr std::string_view kTexts[] = {
     ".__dict__[",
     "vars(",
     "type(",
+    "script",
+    "script_if_tracing",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
 
@@ -47,9 +50,9 @@ void make_unique(std::vector<uint64_t>& names) {
 }  // namespace
 
 void NotedPlaces::add_to(Literals& literals) {
-  for (std::string_view text : kTexts) {
-    const bool word = text == kTexts[kImport];
-    literals.add_noted(text, word ? Literals::Stands::alone : Literals::Stands::anywhere);
+  for (uint32_t word = 0; word < kWords; ++word) {
+    const bool whole = word == kImport || word == kScript || word == kScriptIfTracing;
+    literals.add_noted(kTexts[word], whole ? Literals::Stands::alone : Literals::Stands::anywhere);
   }
 }
 
@@ -74,6 +77,7 @@ TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test
   ReplacedReader replaced(text, places, renamed, test, out);
   replaced.note_text();
   note_stores(text, places, replaced, out);
+  if (!test) note_scripted(text, places, out);
   for (auto* names : {&out.compared, &out.stored, &out.exchanged}) make_unique(*names);
   out.classes.shrink_to_fit();
   out.replaced.shrink_to_fit();

@@ -34,6 +34,7 @@ struct TextNotes {
   std::vector<uint64_t> compared;   // see Heirs::compared
   std::vector<uint64_t> stored;     // see OutsideStores::stored
   std::vector<uint64_t> exchanged;  // see OutsideStores::exchanged
+  std::vector<uint64_t> scripted;   // see note_scripted
   std::vector<Place> replaced;      // OBJECT.NAME; NAME of an object not known
   std::vector<Place> modules;       // replaced as a whole
 };
@@ -64,6 +65,8 @@ class NotedPlaces {
     kDict,
     kVars,
     kType,
+    kScript,  // words
+    kScriptIfTracing,
     kWords
   };
   // The words are the first that these literals note.

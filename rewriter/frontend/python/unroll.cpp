@@ -207,9 +207,9 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   std::vector<ValueId> items;
   if (turns->items.empty()) {
     ValueId whole = expression(turns->over);
-    const Value& w = g()[whole];
+    const bool list = g()[whole].kind == Kind::list;
     for (size_t i = 0; i < names.size(); ++i) items.push_back(part_of(whole, i, names.size()));
-    if (w.kind == Kind::list) impure_ = true;
+    if (list) impure_ = true;
   } else {
     for (TSNode item : turns->items) items.push_back(expression(item));
   }

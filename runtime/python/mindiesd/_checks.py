@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch.autograd import forward_ad
 
 from . import _torch_rms
 from .utils import ParametersInvalid
@@ -35,7 +36,15 @@ def expect_same_device(name, value, reference_name, reference):
 
 
 def expect_inference(*tensors):
-    """The operators have no backward: refuse where torch would record one."""
+    """The operators have no backward and no tangent: refuse where torch would record one, or carry
+    one on, which it does whether gradients are enabled or not."""
+    if forward_ad._current_level >= 0:
+        for tensor in tensors:
+            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
+                raise ParametersInvalid(
+                    "mindiesd computes no gradients, but an input has a tangent (torch.func.jvp, "
+                    "forward-mode AD); call what mindiesd replaced there."
+                )
     if not torch.is_grad_enabled():
         return
     for tensor in tensors:

@@ -26,6 +26,18 @@ def normal(*shape, dtype=torch.float32, like=None):
     return torch.randn(shape, device="cuda").to(dtype)
 
 
+def of_all_sizes(*shape, dtype):
+    """Rows whose squares do not fit float32 beside others, with and without a mean, NaN and infinity."""
+    exponents = torch.tensor([0, 62, 0, 100, 53, 124, 1, 66, 58, 122, 60], device="cuda")
+    means = torch.tensor([0, 0, 9, 0, 1, 0, 0, 100, 30, 2, 500], device="cuda")
+    x = torch.randn(shape, device="cuda").view(-1, shape[-1])
+    kind = torch.arange(x.shape[0], device="cuda") % len(means)
+    x = ((x + means[kind, None]) * torch.exp2(exponents[kind, None].float())).to(dtype)
+    if x.shape[0] > 40:
+        x[22, -1], x[34, 0], x[-1, 3] = math.nan, math.inf, -math.inf
+    return x.view(shape)
+
+
 def poisoned(x, dtype=None):
     """Where a result goes, with x's strides; every element must be written."""
     return torch.full_like(x, 123.0, dtype=dtype or x.dtype)

@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from gpu_support import (
-    FORMS, HALVES, TYPES, check, normal, normalised, poisoned, rotated, rounding_of_mean, tables,
+    FORMS, HALVES, TYPES, check, normal, normalised, of_all_sizes, poisoned, rotated, rounding_of_mean,
+    tables,
 )  # fmt: skip
 
 launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
@@ -291,6 +292,22 @@ def test_norm_then_rotary_of_fewer_heads_of_key(form, interleaved, heads):
         for x, result, weight in zip((q, k), results, weights, strict=True):
             y = normalised(x, "rms", 1e-6) * weight.double()
             check(result, *rotated(y, matrix, interleaved))
+
+
+@pytest.mark.parametrize("form,interleaved", FORMS)
+@pytest.mark.parametrize("width", (16, 64, 72, 80, 102, 128, 256, 1024))
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16))
+@pytest.mark.parametrize("span", ("row", "heads"))
+def test_squares_beyond_float32_then_rotary(form, interleaved, width, dtype, span):
+    x = of_all_sizes(2, 37, 6, width, dtype=dtype).nan_to_num(0.0, 0.0, 0.0)
+    table, matrix = tables(form, (37, 1), width, torch.float32)
+    weight = normal(6 * width if span == "heads" else width, dtype=dtype)
+    (result,) = launchers.rotary(
+        (x,), (poisoned(x),), *table, interleaved=interleaved, norm=span, weights=(weight,)
+    )
+    rows = x.flatten(2) if span == "heads" else x
+    y = (normalised(rows, "rms", 1e-6) * weight.double()).view(x.shape)
+    check(result, *rotated(y, matrix, interleaved))
 
 
 @pytest.mark.parametrize("heads,width", ((24, 128), (40, 128), (12, 64), (16, 1024)))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from gpu_support import HALVES, check, normal, normalised, poisoned, rounding_of_mean
+from gpu_support import HALVES, check, normal, normalised, of_all_sizes, poisoned, rounding_of_mean
 
 launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
 
@@ -165,11 +165,12 @@ def test_gated_block_with_float32(width, dtype, form):
     check_block(moved(2 * rows + 6, width, dtype).view(2, rows + 3, width)[:, :rows], form)
 
 
-@pytest.mark.parametrize("width", (1536, 3072, 4096, 5120))
-def test_many_rows_with_float32(width):
+@pytest.mark.parametrize("width", (1024, 1536, 3072, 4096, 5120, 6144, 8192, 10248, 12288, 13824, 16384))
+@pytest.mark.parametrize("dtype", HALVES)
+def test_many_rows_with_float32(width, dtype):
     """So many that norm_kernel takes them."""
     rows = 129_000_000 // width
-    x = moved(rows, width, torch.bfloat16)
+    x = moved(rows, width, dtype)
     at, weight = spread(x), normal(width)
     scale, shift = normal(width), normal(width)
     result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
@@ -180,17 +181,74 @@ def test_many_rows_with_float32(width):
     check(result[at], y + shift.double(), size, extra)
     result = launchers.rms_norm(x, poisoned(x), weight)
     assert (result != 123).any(-1).all()
-    check(result[at], normalised(x[at], "rms", 1e-6) * weight.double())
+    expected = normalised(x[at], "rms", 1e-6)
+    check(result[at], expected * weight.double())
+    rounded = launchers.rms_norm(x, poisoned(x), weight, normalized=dtype, product=torch.float32)
+    step = expected.float().to(dtype)
+    # The float32 norm may round the other way once in a while.
+    assert (rounded[at] != (step.float() * weight).to(dtype)).float().mean() < 1e-3
     for form in ("gate", "no gate", "weight"):
         check_block(x[None, : 34_000_000 // width], form)
 
 
+@pytest.mark.parametrize("width", (1024, 3072, 5120, 8192, 16384))
+@pytest.mark.parametrize("dtype", HALVES)
+def test_many_rows_with_float32_of_each_token(width, dtype):
+    """No kernel keeps such modulators for the rows to come."""
+    x = moved(129_000_000 // width, width, dtype)
+    at, scale, shift = spread(x), normal(*x.shape), normal(*x.shape)
+    result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
+    assert (result != 123).any(-1).all()
+    factor = 1 + scale[at].double()
+    y = normalised(x[at], "layer", 1e-5) * factor
+    extra = rounding_of_mean(x[at], 1e-5) * factor.abs()
+    check(result[at], y + shift[at].double(), y.abs() + shift[at].double().abs(), extra)
+
+
 @pytest.mark.parametrize("width", (10240, 12288, 13824, 16384))
 @pytest.mark.parametrize("rows", (31, 2111))
-def test_long_rows(width, rows):
+@pytest.mark.parametrize("dtype", HALVES)
+def test_long_rows(width, rows, dtype):
     """A thread holds four or eight packed vectors of them."""
-    x, weight = normal(rows, width, dtype=torch.bfloat16), normal(width, dtype=torch.bfloat16)
+    x, weight, bias = (normal(*shape, dtype=dtype) for shape in ((rows, width), (width,), (width,)))
     check(launchers.rms_norm(x, poisoned(x), weight), normalised(x, "rms", 1e-6) * weight.double())
+    y = normalised(x, "layer", 1e-5) * weight.double()
+    size, extra = y.abs() + bias.double().abs(), rounding_of_mean(x, 1e-5) * weight.double().abs()
+    check(launchers.fused_norm(x, poisoned(x), weight=weight, bias=bias), y + bias.double(), size, extra)
+
+
+# Every kernel of norm.cu: by lanes, by warps, several rows in a warp, whole blocks, and with 100 what
+# vectors do not fit.
+@pytest.mark.parametrize("width", (
+    8, 64, 72, 96, 100, 128, 160, 256, 512, 768, 1024, 1152, 1280, 1536, 3072, 4096, 5120, 8192, 16384,
+))  # fmt: skip
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16))
+@pytest.mark.parametrize("many", (False, True))
+def test_squares_beyond_float32(width, dtype, many):
+    """A row is normalised whatever its size is, and whatever its neighbours are."""
+    x = of_all_sizes(rows_for(width) if many else 67, width, dtype=dtype)
+    wide = normal(width)
+    expected = normalised(x, "rms", 1e-6)
+    check(launchers.rms_norm(x, poisoned(x)), expected)
+    check(launchers.rms_norm(x, poisoned(x), wide), expected * wide.double())
+    y, extra = normalised(x, "layer", 1e-5), rounding_of_mean(x, 1e-5)
+    check(launchers.fused_norm(x, poisoned(x)), y, None, extra)
+    for scale, shift in ((wide.to(dtype), normal(width, dtype=dtype)), (wide, normal(width))):
+        product = y * (1 + scale.double())
+        size = (product.abs() + shift.double().abs()).nan_to_num()
+        result = launchers.fused_norm(x, poisoned(x), scale=scale, shift=shift)
+        check(result, product + shift.double(), size, extra * (1 + scale.double()).abs())
+    # In the block it is the branch, gated or not.
+    few, branch = torch.randn_like(x), x.roll(5, 0)
+    for gate in (wide.clamp(-2, 2).to(dtype), wide.clamp(-2, 2), None):
+        total, result = poisoned(x), poisoned(x)
+        scale = wide if gate is None else wide.to(gate.dtype)
+        launchers.fused_norm(few, result, branch=branch, gate=gate, sum=total, scale=scale)
+        product = branch.double() * (1.0 if gate is None else gate.double())
+        expected_sum, factor = few.double() + product, 1 + scale.double()
+        check(total, expected_sum, (few.double().abs() + product.abs()).nan_to_num())
+        extra = rounding_of_mean(expected_sum, 1e-5) * factor.abs()
+        check(result, normalised(expected_sum, "layer", 1e-5) * factor, None, extra)
 
 
 @pytest.mark.parametrize("width", (64, 72, 96, 512, 1152, 3072))

@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
-from gpu_support import FORMS, HALVES, check, normal, normalised, poisoned, rotated, tables
+from gpu_support import (
+    FORMS, HALVES, check, normal, normalised, of_all_sizes, poisoned, rotated, tables,
+)  # fmt: skip
 
 launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
 
@@ -52,6 +54,16 @@ def test_packed_projection_and_in_place(width):
     value = packed[:, :, 2].clone()
     turn(q, k, table, matrix, False, weights, outputs=(q, k))
     assert torch.equal(packed[:, :, 2], value)
+
+
+@pytest.mark.parametrize("form,interleaved", FORMS[:3])
+@pytest.mark.parametrize("width", (72, 80, 96))
+def test_squares_beyond_float32(form, interleaved, width):
+    q, k = (of_all_sizes(1, 1701, 16, width, dtype=torch.bfloat16) for _ in range(2))
+    q[0, 0, 12], k[0, 5] = 0, k[0, 6]
+    q, k = q.nan_to_num(0.0, 0.0, 0.0), k.nan_to_num(0.0, 0.0, 0.0)
+    table, matrix = tables(form, (1701, 1), width, torch.float32)
+    turn(q, k, table, matrix, interleaved, [normal(width), None])
 
 
 def test_nan_and_infinity_stay_in_their_row():

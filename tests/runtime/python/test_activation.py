@@ -113,3 +113,13 @@ def test_modules_stand_in_for_torchs():
 def test_bad_arguments(call, text):
     with pytest.raises(ParametersInvalid, match=text):
         call(torch.randn(3, 8))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])
+def test_whole_numbers_count_as_in_the_product(dtype):
+    x = (torch.arange(24).reshape(2, 12) % 5).to(dtype)
+    for _ in range(3):
+        for found, factor in ((ext.gelu(x, approximate="fast"), 1.702), (ext.silu(x), 1.0)):
+            expected = x * torch.sigmoid(factor * x)
+            assert found.dtype == expected.dtype
+            torch.testing.assert_close(found, expected)

@@ -38,6 +38,26 @@ def test_layer_norm_is_as_accurate_as_torchs(backend, dtype):
         assert_accurate(ours, F.layer_norm(x, (1536,), w, b, 1e-6), exact)
 
 
+@pytest.mark.parametrize("width", [40, 72, 1152])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_squares_beyond_float32(dtype, width):
+    """A row is normalised whatever its size is, beside others; torch gives the shift alone there."""
+    sizes = torch.tensor([1.0, 2.0**62, 2.0**100, 1.0, 2.0**124, 2.0**57])[:, None]
+    means = torch.tensor([0.0, 5.0, 0.0, 3.0, 1.0, 9.0])[:, None]
+    x = ((torch.randn(6, width) + means) * sizes).to(dtype)
+    scale, shift = torch.randn(width).to(dtype), torch.randn(width).to(dtype)
+    norm = torch.nn.LayerNorm(width, elementwise_affine=False)
+    y = F.layer_norm(x.double(), (width,)) * (1 + scale.double()) + shift.double()
+    close = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 2e-5 if dtype == torch.float32 else 1e-2}
+    result = mindiesd.layernorm_scale_shift(norm, x[None], scale, shift)
+    torch.testing.assert_close(result[0].double(), y, **close)
+    branch = torch.randn(6, width).to(dtype)
+    total, result = ext.residual_norm(norm, branch, x, None, scale, shift)
+    y = F.layer_norm(branch.double() + x.double(), (width,)) * (1 + scale.double()) + shift.double()
+    torch.testing.assert_close(result.double(), y, **close)
+    assert total.isfinite().all()
+
+
 def test_layer_norm_over_several_dimensions_and_results_contiguous():
     x = torch.randn(3, 5, 4, 6).transpose(0, 1)
     weight, bias = torch.randn(4, 6), torch.randn(4, 6)

@@ -179,6 +179,23 @@ def test_nan_and_infinity(backend):
     assert torch.equal(result[2, :3], torch.zeros(3))
 
 
+@pytest.mark.parametrize("width", [40, 72, 1152])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_squares_beyond_float32(dtype, width):
+    """A row is normalised whatever its size is, beside others; torch gives zeros for such rows."""
+    sizes = torch.tensor([1.0, 2.0**62, 2.0**100, 1.0, 2.0**124, 2.0**57])[:, None]
+    x = (torch.randn(6, width) * sizes).to(dtype)
+    weight = torch.randn(width).to(dtype)
+    expected = (formulas.rms(x.double(), 1e-6) * weight.double()).float()
+    result = ext.rms_norm(x, weight, result_type="input")
+    unit = torch.finfo(dtype).eps
+    torch.testing.assert_close(result.float(), expected, rtol=2 * unit, atol=4e-6)
+    heads, tables = x.view(1, 6, 1, width), (torch.ones(1, width), torch.zeros(1, width))
+    q, k = ext.qk_norm_rotary(heads, heads, weight, weight, *tables, eps=1e-6)
+    torch.testing.assert_close(q[0, :, 0].float(), expected, rtol=2 * unit, atol=4e-6)
+    assert torch.equal(q, k)
+
+
 def test_large_values_do_not_overflow_in_half(backend):
     x = torch.full((2, 512), 60000.0, dtype=torch.float16)
     torch.testing.assert_close(ext.rms_norm(x), torch.ones_like(x))

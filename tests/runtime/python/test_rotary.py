@@ -227,3 +227,14 @@ def test_bad_complex_arguments():
         ext.rotary_complex(x, torch.randn(3, 8, dtype=torch.complex64))
     with pytest.raises(ParametersInvalid, match="x must be a floating tensor"):
         ext.rotary_complex(torch.randn(3, 4, dtype=torch.complex64), torch.ones(4) * 1j)
+
+
+def test_whole_numbers_count_in_the_type_of_the_tables():
+    x, cos, sin = torch.arange(48).reshape(2, 3, 8) % 7, torch.randn(3, 8), torch.randn(3, 8)
+    half = torch.cat([-x[..., 4:], x[..., :4]], dim=-1)
+    for tables in ((cos, sin), (cos.double(), sin), (cos.bfloat16(), sin.bfloat16())):
+        expected = x * tables[0] + half * tables[1]
+        for _ in range(3):
+            found = ext.rotary_position_embedding(x, *tables, result_type="promoted")
+            assert found.dtype == expected.dtype
+            torch.testing.assert_close(found, expected, rtol=2e-2, atol=5e-2)

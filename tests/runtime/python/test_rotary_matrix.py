@@ -48,11 +48,23 @@ def test_the_shape_is_that_of_x(shape):
         mindiesd.ext.rotary_matrix(torch.ones(5, 8), freqs.expand(2, 1, 5, 4, 2, 2))
 
 
+@pytest.mark.parametrize("table", [(1, 1, 5, 4, 2, 2), (2, 1, 5, 4, 2, 2), (3, 1, 1, 2, 2)])
+def test_the_shape_is_that_of_both(table):
+    x, freqs = torch.randn(5, 8), torch.randn(table)
+    out = mindiesd.ext.rotary_matrix(x, freqs, keep_shape=False)
+    expected = (freqs.double() * x.double().unflatten(-1, (-1, 1, 2))).sum(dim=-1).flatten(-2)
+    assert out.shape == expected.shape
+    torch.testing.assert_close(out.double(), expected)
+
+
 def test_result_types():
     x, freqs = torch.randn(4, 8).bfloat16(), torch.randn(4, 4, 2, 2)
     assert mindiesd.ext.rotary_matrix(x, freqs).dtype == torch.bfloat16
     assert mindiesd.ext.rotary_matrix(x, freqs, result_type="promoted").dtype == torch.float32
     assert mindiesd.ext.rotary_matrix(x, freqs, result_type="float32").dtype == torch.float32
+    wide = mindiesd.ext.rotary_matrix(x, freqs.double(), result_type="float32")
+    assert wide.dtype == torch.float64  # as x.float() times the matrices is
+    torch.testing.assert_close(wide, reference(x, freqs))
 
 
 @pytest.mark.parametrize(

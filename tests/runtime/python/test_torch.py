@@ -270,6 +270,29 @@ def test_inference_only():
         assert mindiesd.RMSNorm(8)(plain).shape == plain.shape
 
 
+@pytest.mark.parametrize("gradients", [False, True])
+def test_tangents_are_refused(gradients):
+    """torch gives a tangent of zeros to what an operator without one makes."""
+    x, weight = torch.randn(2, 3, 4, 8), torch.rand(8)
+    norm = torch.nn.LayerNorm(8).requires_grad_(False)
+    calls = (
+        ext.gelu,
+        lambda t: ext.rms_norm(x, t[0, 0, 0]),
+        lambda t: ext.attention_forward(x, x, t),
+        lambda t: ext.rotary_position_embedding(t, x, x),
+        lambda t: mindiesd.layernorm_scale_shift(norm, x, t, t),
+        lambda t: ext.softmax(t, clamp_min=-1.0),
+    )
+    with torch.set_grad_enabled(gradients):
+        for call in calls:
+            for _ in range(3):
+                call(x)
+            with pytest.raises(ParametersInvalid, match="has a tangent"):
+                torch.func.jvp(call, (x,), (x,))
+            torch.func.jvp(lambda t, call=call: t + call(x), (x,), (x,))
+        assert ext.rms_norm(x, weight).shape == x.shape
+
+
 def test_operator_called_directly_reports_what_the_library_refuses():
     x = torch.randn(2, 5, 4, 8)
     with pytest.raises(ParametersInvalid, match="multiple of key's"):

@@ -22,6 +22,12 @@ def _expect_floating(name, tensor):
         raise ParametersInvalid(f"{name} must be a floating tensor, but is {tensor.dtype}.")
 
 
+def _counted(x):
+    """x, whole numbers in the type that a product with a float gives them."""
+    whole = isinstance(x, torch.Tensor) and not (x.is_floating_point() or x.is_complex())
+    return x.to(torch.get_default_dtype()) if whole else x
+
+
 def _compute(x, gate, kind, dtype):
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.activation(x, gate, kind).to(dtype)
@@ -41,7 +47,8 @@ def gelu(x, approximate="none"):
     """x times the standard normal distribution function of x (arXiv 1606.08415).
 
     Args:
-        x: a floating tensor.
+        x: a floating tensor; with ``"fast"`` whole numbers count in torch's default type, as they do in
+            the product that this call replaces.
         approximate: ``"none"``: with erf; ``"tanh"``: its approximation with tanh, as in torch;
             ``"fast"``: x * sigmoid(1.702 x), which is quick gelu.
 
@@ -52,6 +59,8 @@ def gelu(x, approximate="none"):
         ParametersInvalid: an argument has the wrong type or value.
     """
     expect_choice("approximate", approximate, tuple(_GELUS))
+    if approximate == "fast":
+        x = _counted(x)
     _expect_floating("x", x)
     expect_inference(x)
     return _compute(x, None, _GELUS[approximate], x.dtype)
@@ -59,11 +68,12 @@ def gelu(x, approximate="none"):
 
 @eager
 def silu(x):
-    """x * sigmoid(x), of x's shape, type and stride order.
+    """x * sigmoid(x), of x's shape, type and stride order; whole numbers count in torch's default type.
 
     Raises:
-        ParametersInvalid: x is no floating tensor.
+        ParametersInvalid: x is no tensor of numbers.
     """
+    x = _counted(x)
     _expect_floating("x", x)
     expect_inference(x)
     return _compute(x, None, _ops.SILU, x.dtype)

@@ -22,12 +22,10 @@ _RESULTS = ("input", "promoted", "float32")
 def _rotary_type(result_type, x, *tables):
     if result_type == "input":
         return x.dtype
-    if result_type == "promoted":
-        dtype = x.dtype
-        for table in tables:
-            dtype = torch.promote_types(dtype, table.dtype)
-        return dtype
-    return torch.float32
+    dtype = x.dtype if result_type == "promoted" else torch.float32
+    for table in tables:
+        dtype = torch.promote_types(dtype, table.dtype)
+    return dtype
 
 
 def _expect_rotatable(name, x):
@@ -186,12 +184,14 @@ def rotary_position_embedding(
     """x * cos + rotate(x) * sin along the last dimension.
 
     Args:
-        x: [..., D], D even.
+        x: [..., D], D even; whole numbers count in the type that the product with cos and sin has, with
+            ``result_type="promoted"``.
         cos, sin: broadcast against x by trailing dimensions; the last is D, or D/2 with one value for
             each pair. Tables on another device are moved.
         rotated_mode: ``"rotated_half"``: pairs (x[j], x[j + D/2]); ``"rotated_interleaved"``: pairs
             (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``.
+        result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``: that
+            of ``x.float()``, cos and sin.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
@@ -200,9 +200,12 @@ def rotary_position_embedding(
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    _expect_rotatable("x", x)
+    expect_tensor("x", x)
     expect_tensor("cos", cos)
     expect_tensor("sin", sin)
+    if result_type == "promoted" and not (x.is_floating_point() or x.is_complex()):
+        x = x.to(_rotary_type(result_type, x, cos, sin))
+    _expect_rotatable("x", x)
     expect_inference(x, cos, sin)
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
@@ -219,7 +222,7 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
         freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device. A
             real table counts as complex, as it does in the product that this call replaces.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
-            ``"float32"``.
+            ``"float32"``: that of ``x.float()`` and those parts.
         keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: dimensions of one
             that only freqs_cis has are left out.
         inplace: write over x, and return it; needs a result of x's shape and type.
@@ -239,18 +242,21 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
 
 
 @eager
-def rotary_matrix(x, freqs, *, result_type="input", inplace=False):
+def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=False):
     """Neighbours (x[2j], x[2j + 1]) as vectors, each multiplied by a 2×2 matrix.
 
     Args:
         x: [..., D], D even, floating.
-        freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs, none of which it
-            may enlarge; moved where it lies on another device.
-        result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``.
+        freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
+            lies on another device.
+        result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``: that
+            of ``x.float()`` and freqs.
+        keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: freqs may enlarge
+            none of x's dimensions. Without it, as what ends in ``flatten(-2)``, it may.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
-        A tensor of x's shape.
+        A tensor of x's shape, or of the broadcast shape.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
@@ -260,7 +266,7 @@ def rotary_matrix(x, freqs, *, result_type="input", inplace=False):
     expect_inference(x, freqs)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(freqs, None, True, x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace, keep_shape=True)
+    return _rotary(x, tables, result_type, inplace, keep_shape)
 
 
 def _tables_of(cos, sin, rotated_mode, x):

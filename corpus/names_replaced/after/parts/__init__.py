@@ -1,0 +1,1 @@
+from . import under_another_name as pieces
