@@ -6,6 +6,8 @@
 #include <functional>
 #include <set>
 
+#include "rewriter/project/common_sign.hpp"
+
 namespace refit {
 
 using graph::Graph;
@@ -167,12 +169,13 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     tree_word_ids_.push_back(literals_.add(word, false));
   }
   literals_.build();
-  shown_bits_ = literals_.none();
+  asked_later_ = literals_.none();
+  for (uint32_t id : common_ids_) asked_later_.set(id);
   later_ = literals_.none();
   for (uint32_t id : later_ids_) later_.set(id);
   for (auto& [text, shown] : shown_by_text_) {
     shown.literal = literals_.add_unscanned(text);
-    shown_bits_.set(shown.literal);
+    asked_later_.set(shown.literal);
     shown_.push_back(shown);
   }
   for (size_t r = 0; r < drafts.size(); ++r) {
@@ -206,8 +209,10 @@ uint32_t Requirements::literal(const std::string& text, Sought sought) {
     const Checked& checked = checks_.at(text);
     std::string bare = text.substr(0, end);
     const bool word = is_word(bare);
-    return literals_.add(bare, word ? checked.stands : Stands::anywhere, text.substr(end + 1),
-                         checked.check);
+    const uint32_t id = literals_.add(bare, word ? checked.stands : Stands::anywhere,
+                                      text.substr(end + 1), checked.check);
+    if (common_sign(bare)) common_ids_.insert(id);
+    return id;
   }
   const bool word = is_word(text);
   if (sought == Sought::words && word) return literals_.add(text, Stands::alone);

@@ -162,11 +162,11 @@ class Requirements {
   std::vector<Rule> rules_;
   std::map<std::string, Shown> shown_by_text_;
   std::vector<Shown> shown_;
-  LiteralBits shown_bits_;
+  LiteralBits asked_later_;  // literals that are asked for where functions are chosen
   LiteralBits named_, called_, runtime_, later_;
   std::map<std::string, uint32_t, std::less<>> callees_;
   Clauses trains_, exports_;
-  std::set<uint32_t> later_ids_;
+  std::set<uint32_t> later_ids_, common_ids_;
   std::vector<std::string> tree_words_;
   std::vector<uint32_t> tree_word_ids_;
 };

@@ -35,7 +35,7 @@ std::vector<bool> Requirements::file(const LiteralBits& scanned, std::string_vie
                                      bool derived) const {
   std::vector<bool> out(rules_.size());
   LiteralBits seen = scanned;
-  seen |= shown_bits_;  // asked for where functions are chosen
+  seen |= asked_later_;
   Seen triggers(*this, seen, text);
   for (size_t r = 0; r < rules_.size(); ++r) {
     const Rule& rule = rules_[r];

@@ -52,7 +52,10 @@ Requirements::Texts Requirements::object_of(const Where& clause, const Graph& gr
   std::set<std::string> names;
   for (const Literal& name : clause.values) {
     names.insert(name.text.substr(name.text.rfind('.') + 1));
-    if (const Operation* known = catalogue_.find(name.text)) add_names(*known, names);
+    if (const Operation* known = catalogue_.find(name.text)) {
+      add_names(*known, names);
+      names.insert(known->id);  // whole: what a name that resolves is compared with
+    }
   }
   return std::vector<std::string>{text_of({Shown::What::object, {names.begin(), names.end()}, {}})};
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rewriter/project/byte_scan.hpp"
+#include "rewriter/project/common_sign.hpp"
 
 namespace refit {
 
@@ -172,7 +173,9 @@ void Literals::Tables::place(const Literal& literal, uint32_t id) {
     if (rarest == std::string::npos) rarest = 0;
     by_byte[static_cast<unsigned char>(text[rarest])].emplace_back(id,
                                                                    static_cast<uint32_t>(rarest));
+    const bool common = literal.check != nullptr && common_sign(text);
     for (std::string* of : {&bytes, text.size() == 1 ? &signs : &longer}) {
+      if (of == &bytes && common) continue;
       if (of->find(text[rarest]) == std::string::npos) *of += text[rarest];
     }
   } else if (text.size() == 1) {
@@ -342,9 +345,10 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     if (literal.noted != kNotNoted) {
       if (noted != nullptr && stands_bare(text, at, literal))
         noted->of[literal.noted].push_back(at);
-    } else if (stands_at(scanned, at, literal)) {
-      seen.set(id);
+      return;
     }
+    if (literal.check != nullptr && common_sign(literal.text)) return;
+    if (stands_at(scanned, at, literal)) seen.set(id);
   };
   each(text, tables_->bytes, look, words, noted);
   return seen;

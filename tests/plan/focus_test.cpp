@@ -138,11 +138,75 @@ TEST(Focus, AsksForArguments) {
   }
   EXPECT_GE(passed_over, 3U);  // the more spellings the rules know, the fewer
   // Neighbours are (-1, 2), and neither (2, -1) nor (-1, 1, 2).
-  const std::string joined = "return torch.cat((y[..., 0] * c, y[..., 0] * s), dim=-1)\n";
+  const std::string joined = "return torch.cat((y[..., 0] * c - s, y[..., 0] * s + c), dim=-1)\n";
   EXPECT_EQ(
       looked_into(*rules, head + "y = x.view(x.shape[0], 2, -1)\n    " + joined, false).parsed, 0U);
   EXPECT_EQ(
       looked_into(*rules, head + "y = x.view(x.shape[0], -1, 2)\n    " + joined, false).parsed, 1U);
+}
+
+// A word tells of an operation where it may name it, a sign of arithmetic between two operands.
+TEST(Focus, AsksWhatNamesMean) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  const std::string head =
+      "import math\nimport operator\n\nimport numpy as np\nimport torch\n"
+      "import torch.nn.functional as F\nfrom numpy import concatenate as cat\n\n\n";
+  const std::string rest = "x * torch.rsqrt(m + 1e-6)\n";
+  struct Row {
+    std::string body;
+    bool site;
+  };
+  const Row rows[] = {
+      // Another library's functions, a local function, a method that no tensor has.
+      {"def f(x):\n    m = np.mean(x * x, -1, keepdims=True)\n    return x / np.sqrt(m + 1e-6)\n",
+       false},
+      {"def f(x, c):\n    return c.processor.normalize(x, dim=-1) * 2.0\n", false},
+      {"def f(x, normalize):\n    return normalize(x, dim=-1) * 2.0\n", false},
+      {"def f(x, c, s):\n    a, b = np.split(x, 2, -1)\n"
+       "    return cat((a * c - b * s, b * c + a * s), -1)\n",
+       false},
+      // No products in what is joined.
+      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n"
+       "    return torch.cat((a + c, b - s), dim=-1)\n",
+       false},
+      {"def f(x, *c, **s):\n    a, b = x.chunk(2, dim=-1)\n"
+       "    return torch.cat((-a, *c, g(x, *c, k=-1e-5)), dim=-1)\n",
+       false},
+      // What the engine sees through.
+      {"def f(x):\n    m = (x * x).mean(-1, keepdim=True)\n    return " + rest, true},
+      {"def f(np):\n    m = np.mul(np).mean(-1, keepdim=True)\n"
+       "    return np * torch.rsqrt(m + 1e-6)\n",
+       true},
+      {"def f(x):\n    m = operator.mul(x, x).mean(-1, keepdim=True)\n"
+       "    return operator.mul(x, torch.rsqrt(operator.add(m, 1e-6)))\n",
+       true},
+      {"def f(x):\n    t = torch\n    m = t.mean(x * x, -1, keepdim=True)\n"
+       "    return x * t.rsqrt(m + 1e-6)\n",
+       true},
+      {"def f(x):\n    import torch as t\n    m = t.mean(x * x, -1, keepdim=True)\n"
+       "    return x * t.rsqrt(m + 1e-6)\n",
+       true},
+      {"def f(x):\n    from torch import mean, rsqrt as inverse\n"
+       "    m = mean(x * x, -1, keepdim=True)\n    return x * inverse(m + 1e-6)\n",
+       true},
+      {"def f(x):\n    g = F\n    return g.normalize(x, dim=-1) * 2.0\n", true},
+      {"def f(x):\n    g = torch.nn.functional\n    return g.normalize(x, dim=-1) * 2.0\n", true},
+      {"def f(x):\n    return (F).normalize(x, dim=-1) * 2.0\n", true},
+      {"def f(x):\n    return F . normalize(x, dim=-1) * 2.0\n", true},
+      {"def f(x):\n    return F.normalize(x, dim=-1).mul(2.0)\n", true},
+      {"normalize = F.normalize\n\n\ndef f(x):\n    return normalize(x, dim=-1) * 2.0\n", true},
+      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n"
+       "    return torch.cat((a * c -\n        b * s, b * c  # and (\n        + a * s), dim=-1)\n",
+       true},
+      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n    c1 = a * c\n    c1 -= b * s\n"
+       "    s1 = b * c\n    s1 += a * s\n    return torch.cat((c1, s1), dim=-1)\n",
+       true},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(looked_into(*rules, head + row.body, row.site).lowered != 0, row.site) << row.body;
+  }
 }
 
 // Attention by hand is two products around a softmax: a decorator's sign is none.

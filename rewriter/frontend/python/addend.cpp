@@ -368,27 +368,58 @@ bool has_power(std::string_view text) {
   return false;
 }
 
+// Whether a digit may be that of a one, and not part of a name, of another number or of `-1` that
+// nothing is added to.
+bool may_be_one(std::string_view text, size_t at) {
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  size_t begin = at, end = at + 1;
+  bool whole = true;  // digits alone
+  for (; begin > 0 && (name_char(text[begin - 1]) || text[begin - 1] == '.'); --begin) {
+    whole = whole && digit(text[begin - 1]);
+  }
+  for (; end < text.size() && (name_char(text[end]) || text[end] == '.'); ++end) {
+    whole = whole && digit(text[end]);
+  }
+  if (!digit(text[begin]) && text[begin] != '.') return false;
+  if (whole && end - begin > 1 && text[begin] != '0') return false;
+  const bool negative = begin > 0 && text[begin - 1] == '-';
+  return !negative || end == text.size() ||
+         std::string_view(",)]:").find(text[end]) == std::string_view::npos;
+}
+
 }  // namespace
 
-bool adds_one(std::string_view text, const Addition& asked) {
-  const Lines lines(text);
+bool adds_one(std::string_view text, std::span<const ByteRange> lines, const Addition& asked) {
+  if (lines.empty()) return false;
+  const size_t begin = lines.front().begin, end = lines.back().end;
+  const std::string_view whole = text.substr(begin, end - begin);
+  std::vector<bool> with_one(lines.size(), false);
+  bool any = false;
+  auto note = [&](size_t at) {
+    auto line = std::upper_bound(lines.begin(), lines.end(), at,
+                                 [](size_t place, ByteRange l) { return place < l.begin; });
+    if (line == lines.begin() || at >= std::prev(line)->end) return;  // in a comment
+    with_one[static_cast<size_t>(line - lines.begin()) - 1] = any = true;
+  };
+  for (size_t at = whole.find('1'); at != std::string_view::npos; at = whole.find('1', at + 1)) {
+    if (may_be_one(whole, at)) note(begin + at);
+  }
+  for (size_t at = whole.find("True"); at != std::string_view::npos;
+       at = whole.find("True", at + 1)) {
+    note(begin + at);
+  }
+  if (!any) return false;
   Found found;
-  const bool roots = text.find("sqrt") != std::string_view::npos ||
-                     text.find("pow") != std::string_view::npos || has_power(text);
+  const bool roots = whole.find("sqrt") != std::string_view::npos ||
+                     whole.find("pow") != std::string_view::npos || has_power(whole);
   for (int round = 0; round < kRounds; ++round) {
     found.more = false;
-    for (size_t at = 0; at < text.size();) {
-      while (at < text.size() && space(text[at])) ++at;
-      if (at == text.size()) break;
-      size_t code_end = 0;
-      size_t next = lines.logical_line(at, &code_end);
-      if (next == std::string_view::npos) return true;
-      std::string_view line = text.substr(at, code_end - at);
-      bool may = !found.ones.empty() || !found.sums.empty() ||
-                 line.find('1') != std::string_view::npos ||
-                 line.find("True") != std::string_view::npos;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const std::string_view line = text.substr(lines[i].begin, lines[i].end - lines[i].begin);
+      auto says = [&](std::string_view name) { return line.find(name) != std::string_view::npos; };
+      const bool may = with_one[i] || std::any_of(found.ones.begin(), found.ones.end(), says) ||
+                       std::any_of(found.sums.begin(), found.sums.end(), says);
       if (may && LogicalLine(line, asked, roots, found).adds_one()) return true;
-      at = next;
     }
     if (!found.more) return false;
   }

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "rewriter/text/source.hpp"
 
 namespace refit::python {
 
@@ -18,7 +21,7 @@ struct Addition {
   std::function<bool(std::string_view name, bool method, bool sum)> own;
 };
 
-// `text` begins with a logical line. What cannot be made out counts.
-bool adds_one(std::string_view text, const Addition& asked);
+// In these logical lines of a text. What cannot be made out counts.
+bool adds_one(std::string_view text, std::span<const ByteRange> lines, const Addition& asked);
 
 }  // namespace refit::python

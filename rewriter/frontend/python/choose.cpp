@@ -15,9 +15,8 @@ namespace {
 
 class Chooser {
  public:
-  Chooser(std::string_view text, const Outline& outline, const Focus& focus,
-          const ResolveName& resolve)
-      : text_(text), outline_(outline), focus_(focus), visible_(text, outline, focus, resolve) {}
+  Chooser(std::string_view text, const Outline& outline, const Focus& focus, const Meant& meant)
+      : text_(text), outline_(outline), focus_(focus), visible_(text, outline, focus, meant) {}
 
   Choice run() {
     Choice out;
@@ -340,8 +339,10 @@ class Chooser {
 }  // namespace
 
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus,
-              const ResolveName& resolve) {
-  return Chooser(text, outline, focus, resolve).run();
+              const Resolving& resolving) {
+  const Meant meant(text, outline, resolving);
+  const Meant::Scope scope(meant);
+  return Chooser(text, outline, focus, meant).run();
 }
 
 }  // namespace refit::python

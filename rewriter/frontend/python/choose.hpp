@@ -20,6 +20,6 @@ struct Choice {
   std::vector<Unseen> unseen;
 };
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus,
-              const ResolveName& resolve);
+              const Resolving& resolving);
 
 }  // namespace refit::python

@@ -106,10 +106,20 @@ std::optional<std::string> badly_indented(const Focus& focus, std::string_view a
 
 }  // namespace
 
-std::optional<std::string> PythonFrontend::computes_as(const std::string& name) {
-  auto meant = project_.resolve(name);
-  const Operation* like = meant ? project_.casting(*meant, catalogue_) : nullptr;
-  return like != nullptr ? like->id : meant;
+Resolving PythonFrontend::resolving(const std::string& module) {
+  return {[this](const std::string& name) {
+            auto meant = project_.resolve(name);
+            const Operation* known = meant ? catalogue_.find(*meant) : nullptr;
+            const bool other = known != nullptr && !project_.differs(*meant, *known).empty();
+            return other ? std::nullopt : meant;  // the tree's own function of that name
+          },
+          [this, module](std::string_view name, bool imported) {
+            return !project_.replaced(module, name, imported).empty();
+          },
+          [this](const std::string& name) {
+            const Operation* known = catalogue_.find(name);
+            return known != nullptr ? known : project_.casting(name, catalogue_);
+          }};
 }
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
@@ -127,8 +137,8 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       if (wrong) return failure(std::move(*wrong));
     }
     if (outlined) {
-      choice = choose(source.text(), *outlined, *focus,
-                      [this](const std::string& name) { return computes_as(name); });
+      find_own_libraries(outlined->module.names, module, {project_, catalogue_, isomorphisms_});
+      choice = choose(source.text(), *outlined, *focus, resolving(module));
       if (choice.nothing && focus->before == nullptr) return nullptr;
       known = unchanged_bodies(source.text(), *outlined, *focus, choice.unseen);
     }

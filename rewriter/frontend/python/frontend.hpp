@@ -3,6 +3,7 @@
 
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/lower.hpp"
+#include "rewriter/frontend/python/meant.hpp"
 #include "rewriter/frontend/python/other_classes.hpp"
 
 namespace refit::python {
@@ -60,9 +61,8 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Project& project() { return project_; }
 
  private:
-  // What a qualified name finally stands for, or the catalogue's class that one of the project's
-  // computes as.
-  std::optional<std::string> computes_as(const std::string& name);
+  // How names of a module resolve where its functions are chosen.
+  Resolving resolving(const std::string& module);
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
                                        const Focus* focus);
   mutable Project project_;

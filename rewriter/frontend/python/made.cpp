@@ -35,9 +35,8 @@ bool is_builtin(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-MadeAttributes::MadeAttributes(std::string_view text, const Outline& outline,
-                               const std::vector<std::string>& classes, const ResolveName& resolve)
-    : text_(text), outline_(outline), classes_(classes), resolve_(resolve), lines_(text) {
+MadeAttributes::MadeAttributes(std::string_view text, const Outline& outline, const Meant& meant)
+    : text_(text), outline_(outline), meant_(meant) {
   note_stores();
   note_class_bodies();
 }
@@ -54,10 +53,8 @@ void MadeAttributes::note_stores() {
     std::string_view name = first_word(text_.substr(begin));
     size_t after = past_space(text_, begin + name.size());
     if (!assigns(text_, after) && !(after < text_.size() && text_[after] == ':')) continue;
-    size_t code_end = 0;
-    // Inside brackets, where that fails, no attribute is assigned to alone.
-    if (lines_.logical_line(after, &code_end) == std::string_view::npos) continue;
-    if (makes_one(text_.substr(after, code_end - after))) names_.insert(name);
+    const size_t end = outline_.line_end(after);
+    if (end > 0) note_calls(text_.substr(after, end - after), {name});
   }
 }
 
@@ -66,22 +63,19 @@ void MadeAttributes::note_class_bodies() {
   const auto& definitions = outline_.definitions;
   for (size_t c = 0; c < definitions.size(); ++c) {
     if (!definitions[c].is_class) continue;
-    size_t at = definitions[c].body;
-    auto statements = [&](size_t end) {
-      while (at < end) {
-        size_t code_end = 0;
-        size_t begin = past_space(text_, at);
-        size_t next = begin < end ? lines_.logical_line(begin, &code_end) : end;
-        if (next == std::string_view::npos || begin >= end) return;
-        std::string_view code = text_.substr(begin, code_end - begin);
-        if (makes_one(code)) {
-          for (size_t n = 0; n < code.size();) {
-            std::string_view name = first_word(code.substr(n));
-            if (!name.empty()) names_.insert(name);
-            n += std::max<size_t>(name.size(), 1);
-          }
+    uint32_t at = definitions[c].body;
+    auto statements = [&](uint32_t end) {
+      if (at >= end) return;
+      for (ByteRange line : outline_.lines_in(at, end)) {
+        const std::string_view code = text_.substr(line.begin, line.size());
+        if (code.find('(') == std::string_view::npos) continue;
+        std::vector<std::string_view> names;
+        for (size_t n = 0; n < code.size();) {
+          std::string_view name = first_word(code.substr(n));
+          if (!name.empty()) names.push_back(name);
+          n += std::max<size_t>(name.size(), 1);
         }
-        at = next;
+        note_calls(code, names);
       }
     };
     for (size_t m = c + 1; m < definitions.size() && definitions[m].begin < definitions[c].end;
@@ -94,7 +88,9 @@ void MadeAttributes::note_class_bodies() {
   }
 }
 
-bool MadeAttributes::makes_one(std::string_view code) {
+// What a text calls may be what one of the attributes is given.
+void MadeAttributes::note_calls(std::string_view code,
+                                const std::vector<std::string_view>& attributes) {
   for (size_t at = 0; at < code.size();) {
     if (!name_char(code[at])) {
       ++at;
@@ -103,65 +99,72 @@ bool MadeAttributes::makes_one(std::string_view code) {
     size_t end = at;
     while (end < code.size() && (name_char(code[end]) || code[end] == '.')) ++end;
     size_t next = past_space(code, end);
-    if (next < code.size() && code[next] == '(' && may_be_one(code.substr(at, end - at))) {
-      return true;
+    if (next < code.size() && code[next] == '(') {
+      auto& given = calls_[code.substr(at, end - at)];
+      given.insert(given.end(), attributes.begin(), attributes.end());
     }
     at = end;
   }
-  return false;
 }
 
-bool MadeAttributes::is_one(std::string_view qualified) const {
-  return std::find(classes_.begin(), classes_.end(), last_component(qualified)) != classes_.end();
+MadeAttributes::Names MadeAttributes::of(const std::vector<std::string>& classes) const {
+  Names out;
+  const bool any = renamed_inside(classes);
+  for (const auto& [dotted, attributes] : calls_) {
+    if (any || means_one(dotted, classes)) out.insert(attributes.begin(), attributes.end());
+  }
+  return out;
 }
 
-bool MadeAttributes::may_be_one(std::string_view dotted) {
-  if (is_one(dotted) || imported_inside()) return true;
-  auto [at, fresh] = told_.try_emplace(dotted, false);
-  if (fresh) at->second = means_one(dotted);
-  return at->second;
+namespace {
+
+bool is_one(std::string_view qualified, const std::vector<std::string>& classes) {
+  return std::find(classes.begin(), classes.end(), last_component(qualified)) != classes.end();
 }
 
-bool MadeAttributes::means_one(std::string_view dotted) const {
-  std::string_view first = dotted.substr(0, dotted.find('.'));
+bool is_among(const Operation* operation, const std::vector<std::string>& classes) {
+  return operation != nullptr &&
+         std::find(classes.begin(), classes.end(), operation->id) != classes.end();
+}
+
+}  // namespace
+
+// A name that is not the module's alone is told by its last component.
+bool MadeAttributes::means_one(std::string_view dotted,
+                               const std::vector<std::string>& classes) const {
+  const std::string_view first = dotted.substr(0, dotted.find('.'));
   auto found = outline_.module.names.bindings.find(first);
-  if (found == outline_.module.names.bindings.end()) return false;
-  return std::any_of(found->second.begin(), found->second.end(), [&](const Binding& binding) {
-    // A class of the file may compute as one of them.
-    const std::string head = binding.kind == Binding::Kind::import
-                                 ? binding.qualified
-                                 : outline_.module.name + "." + std::string(first);
-    auto meant = resolve_(head + std::string(dotted.substr(first.size())));
-    return meant && is_one(*meant);
-  });
+  if (found == outline_.module.names.bindings.end()) return is_one(dotted, classes);
+  if (is_one(dotted, classes) && meant_.imported_inside(first)) return true;
+  const Meant::Meaning meaning = meant_.of(dotted);
+  if (meaning.known) return is_among(meaning.operation, classes);
+  return is_one(dotted, classes) ||
+         std::any_of(found->second.begin(), found->second.end(),
+                     [&](const Binding& b) { return is_one(b.qualified, classes); });
 }
 
 // Whether an import of a function may bring one of the classes under another name.
-bool MadeAttributes::imported_inside() {
-  if (imported_inside_) return *imported_inside_;
+bool MadeAttributes::renamed_inside(const std::vector<std::string>& classes) const {
   std::unordered_set<std::string_view> outside;
   for (const auto& [name, bindings] : outline_.module.names.bindings) {
     for (const Binding& binding : bindings) outside.insert(binding.qualified);
   }
   const auto& all = outline_.module.inner_imports;
-  imported_inside_ = std::any_of(all.begin(), all.end(), [&](const std::string& qualified) {
-    if (is_one(qualified)) {
+  return std::any_of(all.begin(), all.end(), [&](const std::string& qualified) {
+    if (is_one(qualified, classes)) {
       std::string renamed = std::string(last_component(qualified)) + " as ";
       return text_.find(renamed) != std::string_view::npos;
     }
-    if (outside.contains(qualified)) return false;
-    auto meant = resolve_(qualified);
-    return meant && is_one(*meant);
+    return !outside.contains(qualified) && is_among(meant_.qualified(qualified).operation, classes);
   });
-  return *imported_inside_;
 }
 
-bool MadeAttributes::read_in(std::string_view part) const {
-  if (names_.empty()) return false;
+bool MadeAttributes::read_in(const Names& names, std::string_view part) {
+  if (names.empty()) return false;
   for (size_t at = part.find('.'); at != std::string_view::npos; at = part.find('.', at)) {
     size_t begin = past_space(part, ++at);
     std::string_view name = first_word(part.substr(begin));
-    if (name.empty() || !names_.contains(name)) continue;
+    if (name.empty() || !names.contains(name)) continue;
     size_t after = past_space(part, begin + name.size());
     bool further = after < part.size() && part[after] == '.';  // an attribute of it
     if (!further && !assigns(part, after)) return true;

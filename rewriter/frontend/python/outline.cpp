@@ -60,6 +60,7 @@ class Scanner {
       size_t code_end = 0;
       size_t next = lines_.logical_line(at, &code_end);
       if (next == std::string_view::npos) return false;
+      out_.lines.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(code_end)});
       if (!line(at, code_end, indent)) return false;
       at = next;
     }
@@ -535,6 +536,22 @@ class Scanner {
 };
 
 }  // namespace
+
+std::span<const ByteRange> Outline::lines_in(size_t begin, size_t end) const {
+  auto at = [&](size_t place) {
+    return std::lower_bound(lines.begin(), lines.end(), place,
+                            [](ByteRange line, size_t p) { return line.begin < p; });
+  };
+  return {at(begin), at(std::max(begin, end))};
+}
+
+size_t Outline::line_end(size_t at) const {
+  auto next = std::upper_bound(lines.begin(), lines.end(), at,
+                               [](size_t place, ByteRange line) { return place < line.begin; });
+  if (next == lines.begin()) return 0;
+  const size_t end = std::prev(next)->end;
+  return at < end ? end : 0;
+}
 
 std::optional<Outline> outline(std::string_view text, std::string name, bool package) {
   Outline out;

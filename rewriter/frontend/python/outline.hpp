@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,12 @@ struct Outline {
   Module module;
   std::vector<OutlinedDefinition> definitions;  // in the order of the text
   std::vector<ByteRange> remarks;  // strings that are statements, ascending: text about the code
+  std::vector<ByteRange> lines;    // logical lines, ascending, short of a comment behind the code
+
+  // The lines that begin in [begin, end).
+  std::span<const ByteRange> lines_in(size_t begin, size_t end) const;
+  // Where the line that a place stands in ends; 0 where it stands in none.
+  size_t line_end(size_t at) const;
 };
 
 // nullopt where the text does not hold together (an unclosed bracket or string, an indentation that

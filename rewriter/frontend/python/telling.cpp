@@ -9,7 +9,9 @@
 
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/made.hpp"
+#include "rewriter/frontend/python/meant.hpp"
 
 namespace refit::python {
 
@@ -85,6 +87,13 @@ bool calls_builtin(const ScannedText& scanned, size_t at, size_t size) {
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
   if (before > 0 && text[before - 1] == '.') return false;
   return !scanned.holds("import *");
+}
+
+// Whether a word may name the operation, as far as the file's names are known.
+bool may_name(std::string_view text, size_t at, size_t size, const Operation& operation) {
+  size_t place = at;
+  const Meant* names = Meant::here(text, &place);
+  return names == nullptr || names->may_name(place, size, operation);
 }
 
 struct Argument {
@@ -212,12 +221,13 @@ bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wante
          (method && passes(*arguments, wanted, true));
 }
 
-// Whether an operator stands between operands, and not before the name of a dictionary.
-bool has_left_operand(std::string_view text, size_t at) {
+// Whether an operator stands behind an operand, and not where `opening` opens an expression: before
+// the name of a dictionary.
+bool has_left_operand(std::string_view text, size_t at, std::string_view opening = "(,{:") {
   size_t before = at;
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
-  const char last = before == 0 ? ' ' : text[before - 1];
-  if (last == '(' || last == ',' || last == '{' || last == ':') {  // unless that is a comment's
+  const char last = before == 0 ? '\n' : text[before - 1];
+  if (opening.find(last) != std::string_view::npos) {  // unless that is a comment's
     size_t line = before;
     while (line > 0 && text[line - 1] != '\n' && text[line - 1] != '\r' && text[line - 1] != '#') {
       --line;
@@ -225,6 +235,45 @@ bool has_left_operand(std::string_view text, size_t at) {
     if (line == 0 || text[line - 1] != '#') return false;
   }
   return !in_comment(text, at);
+}
+
+// Whether a sign of arithmetic stands between two operands: none that is before a number, part of
+// one (`1e-5`), or before what is taken apart.
+bool stands_between_operands(std::string_view text, size_t at) {
+  const char sign = text[at], next = at + 1 < text.size() ? text[at + 1] : ' ';
+  if (sign == '-' && next == '>') return false;
+  const char before = at > 0 ? text[at - 1] : ' ';
+  if ((sign == '*' || sign == '/') && (before == sign || next == sign)) return false;
+  if (before == 'e' || before == 'E') {
+    size_t run = at;
+    while (run > 0 && (name_char(text[run - 1]) || text[run - 1] == '.')) --run;
+    const bool number = text[run] == '.' || (text[run] >= '0' && text[run] <= '9');
+    if (number && text[run + 1] != 'x' && text[run + 1] != 'X') return false;
+  }
+  if (!has_left_operand(text, at, "(,[{:=+-*/%@&|^<>~;")) return false;
+  size_t end = at;
+  while (end > 0 && blank(text[end - 1])) --end;
+  size_t begin = end;
+  while (begin > 0 && name_char(text[begin - 1])) --begin;
+  static constexpr std::string_view kBefore[] = {
+      "and", "as",    "assert", "await",  "del",  "elif", "else",   "except",
+      "for", "from",  "if",     "import", "in",   "is",   "lambda", "not",
+      "or",  "raise", "return", "while",  "with", "yield"};
+  return std::find(std::begin(kBefore), std::end(kBefore), text.substr(begin, end - begin)) ==
+         std::end(kBefore);
+}
+
+// The sign of an operation of arithmetic that texts of any kind hold.
+std::optional<std::string_view> sign_of(std::string_view operation) {
+  static constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
+      {"operator.add", "+"},
+      {"operator.sub", "-"},
+      {"operator.mul", "*"},
+      {"operator.truediv", "/"}};
+  for (const auto& [name, sign] : kSigns) {
+    if (name == operation) return sign;
+  }
+  return std::nullopt;
 }
 
 // Whether an `@` may be a product and no decorator's: that stands first in its line, and what
@@ -255,39 +304,54 @@ std::string_view number_at(std::string_view text, size_t at) {
   return text.substr(at, end - at);
 }
 
-}  // namespace
-
-std::optional<std::vector<Telling>> PythonFrontend::tellings(
-    const Operation& operation, const std::vector<Parameter>& signature,
-    const std::vector<KnownArgument>& known) const {
-  auto texts = spellings(operation);
-  if (!texts) return std::nullopt;
+// By its sign, or by its name in the module `operator`.
+std::optional<std::vector<Telling>> operator_tellings(const Operation& operation,
+                                                      const std::vector<KnownArgument>& known) {
+  const auto sign = sign_of(operation.id);
+  auto texts = operator_spellings(operation.id);
+  if (!sign && !texts) return std::nullopt;
   std::vector<Telling> out;
-  if (operation.library == "operator") {
-    std::optional<Literal> right;
-    for (const KnownArgument& k : known) {
-      if (k.parameter == 1 && k.literal != nullptr && comparable(*k.literal)) right = *k.literal;
-    }
-    for (std::string& text : *texts) {
-      if (text == "@") {
-        out.push_back({std::move(text), "product", multiplies});
-        continue;
-      }
-      if (text != "**" && text != "//") {
-        out.push_back({std::move(text)});
-        continue;
-      }
+  if (sign) {
+    out.push_back({std::string(*sign), "between operands", stands_between_operands});
+  }
+  std::optional<Literal> right;
+  for (const KnownArgument& k : known) {
+    if (k.parameter == 1 && k.literal != nullptr && comparable(*k.literal)) right = *k.literal;
+  }
+  for (std::string& text : texts ? *texts : std::vector<std::string>{}) {
+    if (text == "@") {
+      out.push_back({std::move(text), "product", multiplies});
+    } else if (text == "**" || text == "//") {
       std::string condition = right ? to_string(*right) : std::string("any");
       out.push_back(
           {std::move(text), std::move(condition), [right](std::string_view in, size_t at) {
              return has_left_operand(in, at) &&
                     (!right || may_equal(number_at(in, at + 2), *right));
            }});
+    } else {
+      out.push_back({std::move(text)});
     }
-    return out;
   }
+  std::string name = operation.id.substr(operation.id.rfind('.') + 1);
+  const size_t size = name.size();
+  out.push_back({std::move(name), operation.id, [size, &operation](std::string_view in, size_t at) {
+                   return in_code(in, at, size) && !of_self(in, at) &&
+                          may_name(in, at, size, operation);
+                 }});
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<Telling>> PythonFrontend::tellings(
+    const Operation& operation, const std::vector<Parameter>& signature,
+    const std::vector<KnownArgument>& known) const {
+  if (operation.library == "operator") return operator_tellings(operation, known);
+  auto texts = spellings(operation);
+  if (!texts) return std::nullopt;
+  std::vector<Telling> out;
   std::vector<Wanted> wanted;
-  std::string condition = known.empty() ? std::string("code") : operation.id + ":";
+  std::string condition = operation.id + ":";
   for (const KnownArgument& k : known) {
     const Parameter& p = signature[k.parameter];
     bool ends = k.last != nullptr && comparable(*k.last);
@@ -314,11 +378,12 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
   for (std::string& text : *texts) {
     size_t size = text.size();
     bool method = !operation.methods.empty();
-    out.push_back(
-        {std::move(text), condition, [wanted, size, method](const ScannedText& in, size_t at) {
-           return in_code(in, at, size) && (method || !of_self(in, at)) &&
-                  !calls_builtin(in, at, size) && may_pass(in, at + size, wanted, method);
-         }});
+    out.push_back({std::move(text), condition,
+                   [wanted, size, method, &operation](const ScannedText& in, size_t at) {
+                     return in_code(in, at, size) && (method || !of_self(in, at)) &&
+                            !calls_builtin(in, at, size) && may_name(in, at, size, operation) &&
+                            may_pass(in, at + size, wanted, method);
+                   }});
   }
   return out;
 }

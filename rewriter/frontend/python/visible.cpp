@@ -16,11 +16,11 @@ bool may_be_seen(const OutlinedDefinition& d, bool own_member) {
 }
 
 Visible::Visible(std::string_view text, const Outline& outline, const Focus& focus,
-                 const ResolveName& resolve)
+                 const Meant& meant)
     : text_(text),
       outline_(outline),
       focus_(focus),
-      resolve_(resolve),
+      names_(meant),
       mentioned_(text, outline),
       places_(outline.definitions.size()),
       assumed_(focus.literals->untold()),
@@ -42,12 +42,39 @@ bool Visible::wanted(size_t i) {
   const ByteRange where{d.header, d.end};
   const size_t group = group_of(i);
   if (!focus_.wanted(where, groups_[group].bare)) return false;
-  if (focus_.wanted(where, seen(group))) return true;
-  LiteralBits most = seen(group);
+  return with_shown(where, seen(group), [&](size_t n) { return shows_in(group, n); });
+}
+
+// What is only shown is asked about where it decides: by itself, an attribute before a sum, and
+// then what decides only together.
+template <typename Shows>
+bool Visible::with_shown(ByteRange where, LiteralBits seen, Shows shows) {
+  if (focus_.wanted(where, seen)) return true;
+  if (focus_.shown == nullptr) return false;
+  LiteralBits most = seen;
   most |= only_shown_;
-  if (focus_.shown == nullptr || !focus_.wanted(where, most)) return false;
-  add_shown(group);
-  return focus_.wanted(where, seen(group));
+  if (!focus_.wanted(where, most)) return false;
+  LiteralBits possible = seen;
+  std::vector<size_t> together;
+  for (const auto what : {Shown::What::object, Shown::What::addition}) {
+    for (size_t n = 0; n < focus_.shown->size(); ++n) {
+      const Shown& shown = (*focus_.shown)[n];
+      if (shown.what != what) continue;
+      LiteralBits with = seen;
+      with.set(shown.literal);
+      if (!focus_.wanted(where, with)) {
+        together.push_back(n);
+        possible.set(shown.literal);
+      } else if (shows(n)) {
+        return true;
+      }
+    }
+  }
+  if (together.empty() || !focus_.wanted(where, possible)) return false;
+  for (size_t n : together) {
+    if (shows(n)) seen.set((*focus_.shown)[n].literal);
+  }
+  return focus_.wanted(where, seen);
 }
 
 bool Visible::outside_wanted() { return outside_wanted({0, static_cast<uint32_t>(text_.size())}); }
@@ -78,15 +105,10 @@ bool Visible::outside_wanted(ByteRange where) {
   if (!focus_.wanted(where, out)) return false;
   out = std::move(named);
   for (ByteRange part : parts) add_seen(part.begin, part.end, places, out);
-  if (focus_.wanted(where, out)) return true;
-  for (size_t n = 0; focus_.shown != nullptr && n < focus_.shown->size(); ++n) {
-    for (ByteRange part : parts) {
-      if (!shows(n, part.begin, part.end)) continue;
-      out.set((*focus_.shown)[n].literal);
-      break;
-    }
-  }
-  return focus_.shown != nullptr && focus_.wanted(where, out);
+  return with_shown(where, std::move(out), [&](size_t n) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](ByteRange part) { return shows(n, part.begin, part.end); });
+  });
 }
 
 bool Visible::changed(size_t i) const {
@@ -205,20 +227,23 @@ const LiteralBits& Visible::seen(size_t group) {
   return *groups_[group].seen;
 }
 
-void Visible::add_shown(size_t group) {
-  if (groups_[group].shown) return;
-  for (size_t g : reached(group, [](const Group& g) { return g.shown; })) {
-    Group& here = groups_[g];
-    here.shown = true;
-    for (size_t n = 0; n < focus_.shown->size(); ++n) {
-      const uint32_t literal = (*focus_.shown)[n].literal;
-      const bool shown = std::any_of(here.members.begin(), here.members.end(), [&](size_t i) {
-        return shows(n, outline_.definitions[i].begin, outline_.definitions[i].end);
-      });
-      if (shown) here.seen->set(literal);
+// Whether a group or one that it sees shows something.
+bool Visible::shows_in(size_t group, size_t n) {
+  auto known = [n](const Group& g) { return n < g.shows.size() && g.shows[n].has_value(); };
+  if (!known(groups_[group])) {
+    for (size_t g : reached(group, known)) {
+      Group& here = groups_[g];
+      here.shows.resize(focus_.shown->size());
+      here.shows[n] = std::any_of(here.members.begin(), here.members.end(),
+                                  [&](size_t i) {
+                                    const OutlinedDefinition& d = outline_.definitions[i];
+                                    return shows(n, d.begin, d.end);
+                                  }) ||
+                      std::any_of(here.next.begin(), here.next.end(),
+                                  [&](size_t next) { return *groups_[next].shows[n]; });
     }
-    for (size_t next : here.next) *here.seen |= *groups_[next].seen;
   }
+  return *groups_[group].shows[n];
 }
 
 bool Visible::shows(size_t n, uint32_t begin, uint32_t end) {
@@ -227,16 +252,17 @@ bool Visible::shows(size_t n, uint32_t begin, uint32_t end) {
   if (shown.what == Shown::What::addition) {
     static constexpr std::string_view kSums[] = {"+", "add"};
     static constexpr std::string_view kProducts[] = {"*", "mul", "/", "+", "add"};
-    return adds_one(part,
+    return adds_one(text_, outline_.lines_in(begin, end),
                     {shown.names, shown.adders, [&](std::string_view name, bool method, bool sum) {
                        if (!method && !may_be_own(name)) return false;
                        return defines(part, name) || (sum ? may_compute(name, method, kProducts)
                                                           : may_compute(name, method, kSums));
                      }});
   }
-  if (made_.empty()) made_.resize(focus_.shown->size());
-  if (!made_[n]) made_[n].emplace(text_, outline_, shown.names, resolve_);
-  return made_[n]->read_in(part);
+  if (!made_) made_.emplace(text_, outline_, names_);
+  if (made_of_.empty()) made_of_.resize(focus_.shown->size());
+  if (!made_of_[n]) made_of_[n] = made_->of(shown.names);
+  return MadeAttributes::read_in(*made_of_[n], part);
 }
 
 // Whether a text has a function of its own of that name.

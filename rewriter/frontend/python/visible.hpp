@@ -21,8 +21,7 @@ bool may_be_seen(const OutlinedDefinition& d, bool own_member);
 
 class Visible {
  public:
-  Visible(std::string_view text, const Outline& outline, const Focus& focus,
-          const ResolveName& resolve);
+  Visible(std::string_view text, const Outline& outline, const Focus& focus, const Meant& meant);
 
   // Whether the focus wants a definition for what it sees.
   bool wanted(size_t i);
@@ -46,10 +45,10 @@ class Visible {
  private:
   // Definitions that name one another, and names that stand between them, see the same.
   struct Group {
-    LiteralBits bare;                   // with all that may be seen
-    std::optional<LiteralBits> seen;    // of these what is, short of what is only shown
-    bool shown = false;                 // that is in it, too
-    std::vector<size_t> members, next;  // definitions, groups
+    LiteralBits bare;                        // with all that may be seen
+    std::optional<LiteralBits> seen;         // of these what is, short of what is only shown
+    std::vector<std::optional<bool>> shows;  // that, by focus_.shown
+    std::vector<size_t> members, next;       // definitions, groups
   };
 
   const Mentioned::Part& part(size_t i);
@@ -61,7 +60,9 @@ class Visible {
   template <typename Known>
   std::vector<size_t> reached(size_t group, Known known) const;
   const LiteralBits& seen(size_t group);
-  void add_shown(size_t group);
+  bool shows_in(size_t group, size_t n);
+  template <typename Shows>
+  bool with_shown(ByteRange where, LiteralBits seen, Shows shows);
   bool shows(size_t n, uint32_t begin, uint32_t end);
   static bool defines(std::string_view part, std::string_view name);
   template <size_t n>
@@ -75,7 +76,7 @@ class Visible {
   std::string_view text_;
   const Outline& outline_;
   const Focus& focus_;
-  const ResolveName& resolve_;
+  const Meant& names_;
   Mentioned mentioned_;
   std::vector<std::optional<Places>> places_;  // by definition
   LiteralBits assumed_;                        // what places do not tell
@@ -84,8 +85,9 @@ class Visible {
   std::vector<size_t> meant_;  // by name, twice: the only definition, kSeveral or SIZE_MAX
   std::vector<std::optional<Mentioned::Part>> parts_;  // by definition
   std::vector<std::optional<LiteralBits>> aliases_;    // by alias
-  std::vector<std::optional<MadeAttributes>> made_;    // by focus_.shown
-  std::vector<size_t> group_, number_, lowest_;        // by node
+  std::optional<MadeAttributes> made_;
+  std::vector<std::optional<MadeAttributes::Names>> made_of_;  // by focus_.shown
+  std::vector<size_t> group_, number_, lowest_;                // by node
   size_t numbered_ = 0;
   std::vector<Group> groups_;
 };
