@@ -199,8 +199,11 @@ class Frontend {
   // What a slice with a start and a step, and no stop, cannot be written without.
   virtual std::optional<Telling> stepped_slice() const { return std::nullopt; }
   // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by
-  // any number of threads at once, before anything else is asked.
-  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  // any number of threads at once, before anything else is asked. `places`: those of the words that
+  // add_noted_words added, before any others, to the literals that files are scanned for.
+  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/,
+                    const Literals::Places& /*places*/) {}
+  virtual void add_noted_words(Literals&) const {}
   virtual Callers callers_of(const std::vector<std::string>& definitions) {
     Callers out;
     out.anywhere = true;

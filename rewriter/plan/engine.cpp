@@ -14,7 +14,6 @@
 #include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
 #include "rewriter/project/prefilter.hpp"
-#include "rewriter/text/disk.hpp"
 
 namespace refit {
 
@@ -72,13 +71,13 @@ RunResult Run::go(const Progress& progress) {
   return collect();
 }
 
-std::optional<std::string> Run::read(size_t i) {
+std::optional<std::string_view> Run::read(size_t i, ReadRoom& room) {
   FileState& state = states_[i];
-  auto bytes = real_disk().read(input_.files[i].path, kReadLimit);
+  auto bytes = read_file(input_.files[i].path, kReadLimit, room);
   if (bytes) {
     ++files_read_;
     bytes_read_ += bytes->size();
-    return std::move(*bytes);
+    return *bytes;
   }
   bool vanished = bytes.error().kind == DiskError::Kind::missing;
   state.problems.push_back(
@@ -118,7 +117,8 @@ void Run::follow_aliases() {
           !std::any_of(modules.begin(), modules.end(), held)) {
         return;
       }
-      auto bytes = read(i);
+      ReadRoom room;
+      auto bytes = read(i, room);
       if (!bytes || !prefilter.scan(*bytes)[0]) return;
       state.aliased = state.relevant = true;
       for (size_t r = 0; r < compiled_.rules.size(); ++r) {
@@ -150,8 +150,11 @@ void Run::follow_aliases() {
 }
 
 void Run::scan(size_t i) {
+  // What most files leave at once is not worth memory of their own.
+  static thread_local ReadRoom room;
+  static thread_local Literals::Places noted;
   FileState& state = states_[i];
-  auto bytes = read(i);
+  auto bytes = read(i, room);
   if (!bytes) return;
   state.scanned = true;
   state.language = language_of(input_.files[i].relative);
@@ -159,8 +162,8 @@ void Run::scan(size_t i) {
     state.language = nullptr;
   }
   bool python = state.language != nullptr && state.language->language == Language::python;
-  if (python) frontend(i)->note(input_.files[i].relative, *bytes);
-  LiteralBits seen = requirements_.seen(*bytes, &state.holds);
+  LiteralBits seen = requirements_.seen(*bytes, &state.holds, python ? &noted : nullptr);
+  if (python) frontend(i)->note(input_.files[i].relative, *bytes, noted);
   state.trains = requirements_.trains(seen, *bytes);
   state.exports = requirements_.exports(seen, *bytes);
   state.words = requirements_.words(seen);
@@ -172,16 +175,21 @@ void Run::scan(size_t i) {
   bool named = requirements_.named(seen, *bytes, python) ||
                std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
   state.relevant = state.language != nullptr && named;
-  if (requirements_.mentions_callee(seen)) note_other_meanings(i, *bytes);
-  if (!state.relevant) return;
-  state.migrated_here = requirements_.migrated(seen);
-  if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::move(*bytes);
+  note_other_meanings(i, *bytes, seen);
+  if (state.relevant) {
+    state.migrated_here = requirements_.migrated(seen);
+    if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::string(*bytes);
+  }
+  if (bytes->size() > kLarge) room = {};
 }
 
-void Run::note_other_meanings(size_t i, const std::string& bytes) {
+void Run::note_other_meanings(size_t i, std::string_view bytes, const LiteralBits& seen) {
   FileState& state = states_[i];
-  std::vector<Replacement> replacements = replacements_in(bytes, callee_names_);
-  for (Replacement& r : replacements_in(bytes, class_names_)) {
+  const std::set<std::string> callees = requirements_.mentioned(seen, callee_names_),
+                              classes = requirements_.mentioned(seen, class_names_);
+  if (callees.empty() && classes.empty()) return;
+  std::vector<Replacement> replacements = replacements_in(bytes, callees);
+  for (Replacement& r : replacements_in(bytes, classes)) {
     if (r.lasting) replacements.push_back(std::move(r));
   }
   for (const Replacement& r : replacements) {
@@ -194,7 +202,7 @@ void Run::note_other_meanings(size_t i, const std::string& bytes) {
           r.callee));
     }
   }
-  state.aliases = aliases_in(bytes, callee_names_);
+  state.aliases = aliases_in(bytes, callees);
 }
 
 void Run::file(size_t i) {
@@ -204,7 +212,10 @@ void Run::file(size_t i) {
     state.enabled.assign(compiled_.rules.size(), true);
   }
   if (!state.relevant) return;
-  if (!state.bytes) state.bytes = read(i);
+  if (!state.bytes) {
+    ReadRoom room;
+    if (auto bytes = read(i, room)) state.bytes = std::string(*bytes);
+  }
   if (state.bytes) {
     BoundsReached bounds{};
     {

@@ -82,6 +82,7 @@ std::vector<std::string> sorted(std::vector<std::string> texts) {
 Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogue,
                            const Isomorphisms& isomorphisms, const Frontend& frontend)
     : frontend_(frontend), catalogue_(catalogue) {
+  frontend.add_noted_words(literals_);
   derive(isomorphisms);
   std::vector<std::vector<Draft>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
@@ -195,7 +196,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   named_ = bits(named, Sought::later);
   called_ = bits(called, Sought::words);
   runtime_ = bits(runtime, Sought::words);
-  callees_ = bits(callees, Sought::ends);
+  for (const std::string& text : callees) callees_.emplace(text, literal(text, Sought::ends));
   trains_ = clauses(trains, Sought::plain);
   exports_ = clauses(exports, Sought::plain);
 }

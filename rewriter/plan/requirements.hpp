@@ -25,8 +25,9 @@ class Requirements {
   Requirements(const CompiledRules& rules, const Catalogue& catalogue,
                const Isomorphisms& isomorphisms, const Frontend& frontend);
 
-  LiteralBits seen(std::string_view text, WordSet* words = nullptr) const {
-    return literals_.scan(text, words);
+  // `noted`: the places of what the front end notes.
+  LiteralBits seen(std::string_view text, WordSet* words, Literals::Places* noted) const {
+    return literals_.scan(text, words, noted);
   }
   const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
@@ -58,8 +59,10 @@ class Requirements {
     Seen here(*this, seen, text);
     return met(exports_, here);
   }
-  // The name of a rule's function, be it in a string: `setattr(F, "NAME", mine)`.
-  bool mentions_callee(const LiteralBits& seen) const { return seen.intersects(callees_); }
+  // Which of these names of rules' functions may stand at the end of a word, be it in a string:
+  // `setattr(F, "NAME", mine)`.
+  std::set<std::string> mentioned(const LiteralBits& seen,
+                                  const std::set<std::string>& names) const;
 
  private:
   using Clause = LiteralBits;           // one of them
@@ -160,7 +163,8 @@ class Requirements {
   std::map<std::string, Shown> shown_by_text_;
   std::vector<Shown> shown_;
   LiteralBits asked_later_;  // literals that are asked for where functions are chosen
-  LiteralBits named_, called_, runtime_, callees_, later_;
+  LiteralBits named_, called_, runtime_, later_;
+  std::map<std::string, uint32_t, std::less<>> callees_;
   Clauses trains_, exports_;
   std::set<uint32_t> later_ids_, common_ids_;
   std::vector<std::string> tree_words_;

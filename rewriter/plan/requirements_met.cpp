@@ -68,6 +68,19 @@ const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) co
   return nullptr;
 }
 
+std::set<std::string> Requirements::mentioned(const LiteralBits& seen,
+                                              const std::set<std::string>& names) const {
+  std::set<std::string> out;
+  const bool any = std::any_of(callees_.begin(), callees_.end(),
+                               [&](const auto& callee) { return seen.test(callee.second); });
+  if (!any) return out;
+  for (const std::string& name : names) {
+    auto known = callees_.find(name);  // of a function with several names one may tell of all
+    if (known == callees_.end() || seen.test(known->second)) out.insert(name);
+  }
+  return out;
+}
+
 std::vector<bool> Requirements::words(const LiteralBits& seen) const {
   std::vector<bool> out;
   for (uint32_t id : tree_word_ids_) out.push_back(seen.test(id));

@@ -21,14 +21,41 @@
 #include "rewriter/plan/workers.hpp"
 #include "rewriter/project/word_set.hpp"
 #include "rewriter/text/bounds.hpp"
+#include "rewriter/text/disk.hpp"
 
 namespace refit {
 
-struct CallSite {  // a call to something that the project defines
-  std::string callee;
-  std::string rule;  // that knows this callee, but only outside its own library
-  std::string code, says;
-  Finding finding;
+// The calls that one file makes to what the project defines. Nearly all of them come to nothing,
+// and there are many: their texts stand in one.
+struct CallSites {
+  struct Text {
+    uint32_t begin, size;
+  };
+  struct Site {
+    Text callee, before;
+    uint32_t line, column, end_line;
+    // Of a rule that knows this callee, but only outside its own library; null: none does.
+    const std::string *rule, *code, *says;
+  };
+  struct Given {  // by a function: what it returns the call of
+    Text function, callee;
+  };
+  Text add(std::string_view text) {
+    const auto begin = static_cast<uint32_t>(texts.size());
+    texts += text;
+    return {begin, static_cast<uint32_t>(text.size())};
+  }
+  std::string_view of(Text text) const {
+    return std::string_view(texts).substr(text.begin, text.size);
+  }
+  void shrink_to_fit() {
+    texts.shrink_to_fit();
+    sites.shrink_to_fit();
+    gives.shrink_to_fit();
+  }
+  std::string texts;
+  std::vector<Site> sites;
+  std::vector<Given> gives;
 };
 
 struct FileState {
@@ -46,15 +73,13 @@ struct FileState {
   std::vector<bool> words;  // of Run::tree_words
   WordSet holds;            // its words, for whoever looks for one later
   std::vector<Finding> findings;
-  std::vector<CallSite> calls;
+  CallSites calls;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
       definitions;  // qualified -> (FILE:LINE, rule)
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
       rewritten_in;                   // the same of functions that hold a rewritten site
   std::vector<std::string> migrated;  // functions that call the runtime already
-  std::vector<std::pair<std::string, std::string>>
-      gives;  // function -> what it returns the call of
-  std::optional<FileResult> changed;
+  std::unique_ptr<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
   std::vector<std::string> replaced;      // said where anything was changed
@@ -84,7 +109,8 @@ class Run {
     });
   }
 
-  std::optional<std::string> read(size_t i);
+  // The bytes of a file, which stand in `room` until it is used again.
+  std::optional<std::string_view> read(size_t i, ReadRoom& room);
 
   // Looks at files that know a callee by another name only.
   void follow_aliases();
@@ -92,7 +118,7 @@ class Run {
   void scan(size_t i);
 
   // Where the file gives a callee's name another meaning, and other names to callees.
-  void note_other_meanings(size_t i, const std::string& bytes);
+  void note_other_meanings(size_t i, std::string_view bytes, const LiteralBits& seen);
 
   void file(size_t i);
 
@@ -147,7 +173,7 @@ class Run {
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                   FileState& state);
 
-  using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+  using Definitions = std::map<std::string, std::pair<std::string, std::string>, std::less<>>;
 
   // A function that gives what a rewritten one gives is rewritten with it.
   void add_givers(Definitions& definitions) const;
@@ -161,7 +187,7 @@ class Run {
   void through();
 
   // A call by a telltale name of a definition that no pattern recognised.
-  void name_anchor(CallSite& call) const;
+  void name_anchor(std::string_view callee, CallSites::Site& call) const;
 
   RunResult collect();
 

@@ -86,7 +86,7 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
   }
   if (!further.bytes.empty()) encoded = std::move(further.bytes);
   if (*encoded == bytes) return;
-  state.changed = FileResult{name, bytes, std::move(*encoded)};
+  state.changed = std::make_unique<FileResult>(FileResult{name, bytes, std::move(*encoded)});
 }
 
 bool Run::retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,

@@ -26,34 +26,33 @@ void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32
     if (call.function == 0 && state.noted) continue;
     const Function& home = unit.functions[call.function];
     const graph::Value& v = home.graph[call.value];
-    if (is_result(home.graph, call.value)) state.gives.emplace_back(home.qualified, call.callee);
+    CallSites& calls = state.calls;
+    CallSites::Site site{calls.add(call.callee), {}, 0, 0, 0, nullptr, nullptr, nullptr};
+    if (is_result(home.graph, call.value)) {
+      calls.gives.push_back({calls.add(home.qualified), site.callee});
+    }
     auto begin = unit.source().position(v.range.begin);
     if (own.contains({begin.line, begin.column})) continue;
-    CallSite site;
-    site.callee = call.callee;
     if (v.op != nullptr) {
       auto known = compiled_.by_callee.find(v.op);
       if (known != compiled_.by_callee.end()) {
         for (size_t r : known->second) {
           for (const Where& clause : compiled_.rules[r].rule->where) {
             if (clause.kind != "outside") continue;
-            site.rule = compiled_.rules[r].rule->id;
-            site.code = clause.code;
-            site.says = clause.says;
+            site.rule = &compiled_.rules[r].rule->id;
+            site.code = &clause.code;
+            site.says = &clause.says;
           }
         }
       }
     }
-    Finding& f = site.finding;
-    f.file = unit.source().path();
-    f.line = begin.line;
-    f.column = begin.column;
-    f.end_line = unit.source().position(v.range.end).line;
-    f.callee = call.callee;
-    f.outcome = Outcome::rewritten;
-    f.before = f.after = std::string(unit.source().slice(v.range));
-    state.calls.push_back(std::move(site));
+    site.line = begin.line;
+    site.column = begin.column;
+    site.end_line = unit.source().position(v.range.end).line;
+    site.before = calls.add(unit.source().slice(v.range));
+    calls.sites.push_back(site);
   }
+  state.calls.shrink_to_fit();
   state.noted = true;
 }
 
@@ -64,8 +63,9 @@ void Run::add_givers(Definitions& definitions) const {
   for (bool more = true; more;) {
     more = false;
     for (const FileState& state : states_) {
-      for (const auto& [function, callee] : state.gives) {
-        auto found = definitions.find(callee);
+      for (const CallSites::Given& given : state.calls.gives) {
+        auto found = definitions.find(state.calls.of(given.callee));
+        const std::string_view function = state.calls.of(given.function);
         if (found == definitions.end() || definitions.contains(function)) continue;
         definitions.emplace(function, found->second);
         more = true;
@@ -129,10 +129,12 @@ void Run::look_for_callers(const Callers& callers) {
               });
             });
         if (!may) return;
-        auto bytes = read(number->second);
-        if (!bytes || !names_one(literals.scan(*bytes))) return;
+        ReadRoom room;
+        const auto read_bytes = read(number->second, room);
+        if (!read_bytes || !names_one(literals.scan(*read_bytes))) return;
         bool first = !state.parsed;
         if (!first && state.left_out.empty()) return;  // every call in it was noted
+        const std::string bytes(*read_bytes);
         Focus focus;
         focus.sparse = true;
         focus.literals = &literals;
@@ -145,9 +147,9 @@ void Run::look_for_callers(const Callers& callers) {
         std::unique_ptr<Unit> unit;
         {
           const BoundsScope scope(bounds);
-          unit = load(number->second, *bytes, focus);
+          unit = load(number->second, bytes, focus);
         }
-        take_bounds(number->second, bounds, *bytes);
+        take_bounds(number->second, bounds, bytes);
         if (!unit) return;
         note_calls(*unit, {}, state);
         std::vector<ByteRange> rest;
@@ -174,8 +176,9 @@ void Run::through() {
     if (fresh.empty()) break;
     look_for_callers(fresh);
   }
-  std::set<std::string> migrated;
-  std::map<std::string, std::string> refused;  // definition -> what its body was refused for, where
+  std::set<std::string, std::less<>> migrated;
+  std::map<std::string, std::string, std::less<>>
+      refused;  // definition -> what its body was refused for, where
   for (const FileState& state : states_) {
     migrated.insert(state.migrated.begin(), state.migrated.end());
     for (const Finding& f : state.findings) {
@@ -194,51 +197,57 @@ void Run::through() {
   for (const FileState& state : states_) {
     for (const auto& [qualified, where] : state.rewritten_in) inside.emplace(qualified, where);
   }
-  for (FileState& state : states_) {
-    for (CallSite& call : state.calls) {
-      auto found = definitions.find(call.callee);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    FileState& state = states_[i];
+    for (CallSites::Site& call : state.calls.sites) {
+      const std::string_view callee = state.calls.of(call.callee);
+      auto found = definitions.find(callee);
       // An object of a class whose arithmetic was rewritten.
-      if (found == definitions.end() && !call.rule.empty()) {
-        found = definitions.find(call.callee + ".forward");
+      if (found == definitions.end() && call.rule != nullptr) {
+        found = definitions.find(std::string(callee) + ".forward");
       }
+      bool refuses = false;
       if (found == definitions.end()) {
-        if (migrated.contains(call.callee)) continue;
-        if (call.rule.empty()) name_anchor(call);
-        if (call.rule.empty()) continue;
-        auto part = inside.find(call.callee);
-        if (part != inside.end() && subject(part->second.second) == subject(call.rule)) {
-          call.finding.through = part->second.first;
-          call.finding.rule = part->second.second;
-          state.findings.push_back(call.finding);
-          continue;
-        }
-        call.finding.rule = call.rule;
-        call.finding.outcome = Outcome::refused;
-        call.finding.code = call.code;
-        auto body = refused.find(call.callee);
-        call.finding.message = body != refused.end()
-                                   ? body->second
-                                   : fmt::format("{} (it calls {})", call.says, call.callee);
-        call.finding.after.clear();
-        state.findings.push_back(call.finding);
-        continue;
+        if (migrated.contains(callee)) continue;
+        if (call.rule == nullptr) name_anchor(callee, call);
+        if (call.rule == nullptr) continue;
+        found = inside.find(callee);
+        refuses = found == inside.end() || subject(found->second.second) != subject(*call.rule);
       }
-      call.finding.through = found->second.first;
-      call.finding.rule = found->second.second;
-      state.findings.push_back(call.finding);
+      Finding f;
+      f.file = input_.files[i].relative;
+      f.line = call.line;
+      f.column = call.column;
+      f.end_line = call.end_line;
+      f.callee = callee;
+      f.before = state.calls.of(call.before);
+      if (refuses) {
+        auto body = refused.find(callee);
+        f.rule = *call.rule;
+        f.outcome = Outcome::refused;
+        f.code = *call.code;
+        f.message = body != refused.end() ? body->second
+                                          : fmt::format("{} (it calls {})", *call.says, callee);
+      } else {
+        f.rule = found->second.second;
+        f.outcome = Outcome::rewritten;
+        f.through = found->second.first;
+        f.after = f.before;
+      }
+      state.findings.push_back(std::move(f));
     }
   }
 }
 
-void Run::name_anchor(CallSite& call) const {
-  std::string last = call.callee.substr(call.callee.rfind('.') + 1);
+void Run::name_anchor(std::string_view callee, CallSites::Site& call) const {
+  const std::string last(callee.substr(callee.rfind('.') + 1));
   for (const CompiledRule& rule : compiled_.rules) {
     for (const Anchor& anchor : rule.rule->anchors) {
       for (const std::string& glob : anchor.names) {
         if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
-        call.rule = rule.rule->id;
-        call.code = anchor.code;
-        call.says = anchor.says;
+        call.rule = &rule.rule->id;
+        call.code = &anchor.code;
+        call.says = &anchor.says;
         return;
       }
     }

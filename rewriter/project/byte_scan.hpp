@@ -2,6 +2,7 @@
 // Where the processor has no SSE2 a byte at a time, with the same result.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -49,6 +50,18 @@ uint64_t plain_bits(std::string_view text, Test test) {
   return out;
 }
 
+// One bit for each of 64 bytes that is `byte`.
+inline uint64_t equal_bits_64(const char* at, char byte) {
+#ifdef __SSE2__
+  const __m128i wanted = _mm_set1_epi8(byte);
+  uint64_t out = 0;
+  for (size_t i = 0; i < 64; i += 16) out |= bits(_mm_cmpeq_epi8(load(at + i), wanted)) << i;
+  return out;
+#else
+  return plain_bits({at, 64}, [byte](char c) { return c == byte; });
+#endif
+}
+
 inline uint64_t word_bits_64(const char* at) {
 #ifdef __SSE2__
   return word_bits(at) | word_bits(at + 16) << 16 | word_bits(at + 32) << 32 |
@@ -69,18 +82,18 @@ void each_word(std::string_view text, Visit visit) {
     const uint64_t word = text.size() - base >= 64
                               ? byte_scan::word_bits_64(text.data() + base)
                               : byte_scan::plain_bits(text.substr(base), word_byte);
-    uint64_t edges = word ^ (word << 1 | inside);
-    inside = word >> 63;
-    bool opens = (word & edges & (~edges + 1)) != 0;  // the first edge begins a word
-    for (; edges != 0; edges &= edges - 1) {
-      const size_t at = base + static_cast<size_t>(std::countr_zero(edges));
-      if (opens) {
-        begin = at;
-      } else {
-        visit(begin, at);
-      }
-      opens = !opens;
+    const uint64_t behind = word << 1 | inside;
+    uint64_t starts = word & ~behind, ends = behind & ~word;
+    if (inside != 0 && ends != 0) {
+      visit(begin, base + static_cast<size_t>(std::countr_zero(ends)));
+      ends &= ends - 1;
     }
+    inside = word >> 63;
+    for (; ends != 0; ends &= ends - 1, starts &= starts - 1) {
+      visit(base + static_cast<size_t>(std::countr_zero(starts)),
+            base + static_cast<size_t>(std::countr_zero(ends)));
+    }
+    if (starts != 0) begin = base + static_cast<size_t>(std::countr_zero(starts));
   }
   // Behind the last byte of a text that is no multiple of 64 long stands nothing, which ends a
   // word.
@@ -102,6 +115,9 @@ inline uint64_t first_bytes(std::string_view text, size_t begin, size_t end) {
   return size >= 8 ? out : out & ~((uint64_t{1} << (64 - 8 * size)) - 1);
 }
 
+// A hash of those, good in its upper bits.
+inline uint64_t word_hash(uint64_t first) { return first * 0x9e3779b97f4a7c15u; }
+
 // Calls visit(at) for each place of one of `bytes`, in order, until it gives false.
 template <typename Visit>
 void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
@@ -109,17 +125,9 @@ void each_of_bytes(std::string_view text, std::string_view bytes, Visit visit) {
     const std::string_view block = text.substr(base, 64);
     uint64_t found = 0;
     for (char byte : bytes) {
-#ifdef __SSE2__
-      if (block.size() == 64) {
-        const __m128i wanted = _mm_set1_epi8(byte);
-        for (size_t i = 0; i < 64; i += 16) {
-          const __m128i four = byte_scan::load(block.data() + i);
-          found |= byte_scan::bits(_mm_cmpeq_epi8(four, wanted)) << i;
-        }
-        continue;
-      }
-#endif
-      found |= byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
+      found |= block.size() == 64
+                   ? byte_scan::equal_bits_64(block.data(), byte)
+                   : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
     }
     for (; found != 0; found &= found - 1) {
       if (!visit(base + static_cast<size_t>(std::countr_zero(found)))) return;
@@ -147,9 +155,8 @@ inline size_t find_of_bytes(std::string_view text, size_t at, char a, char b, ch
   return text.size();
 }
 
-// Whether a text, which is not empty, stands in another one.
-inline bool contains_text(std::string_view text, std::string_view wanted) {
-  size_t at = 0;
+// Where a text, which is not empty, stands in another one from `at` on; npos where it does not.
+inline size_t find_text(std::string_view text, std::string_view wanted, size_t at = 0) {
 #ifdef __SSE2__
   // Where its first and its last byte stand as far from one another as they should.
   const __m128i first = _mm_set1_epi8(wanted.front()), last = _mm_set1_epi8(wanted.back());
@@ -160,11 +167,17 @@ inline bool contains_text(std::string_view text, std::string_view wanted) {
                       _mm_cmpeq_epi8(byte_scan::load(text.data() + at + apart), last)));
     for (; both != 0; both &= both - 1) {
       const char* here = text.data() + at + std::countr_zero(both);
-      if (std::memcmp(here, wanted.data(), wanted.size()) == 0) return true;
+      if (std::memcmp(here, wanted.data(), wanted.size()) == 0) {
+        return static_cast<size_t>(here - text.data());
+      }
     }
   }
 #endif
-  return text.find(wanted, at) != std::string_view::npos;
+  return text.find(wanted, at);
+}
+
+inline bool contains_text(std::string_view text, std::string_view wanted) {
+  return find_text(text, wanted) != std::string_view::npos;
 }
 
 }  // namespace refit

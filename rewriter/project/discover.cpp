@@ -102,7 +102,7 @@ class Search {
     start_ = start.is_folder ? start.path : start.folder;
     if (!is_there(start_ / "__init__.py")) module_roots_.insert(relative_to(start_, root_));
     if (!start.is_folder) {
-      take(start.path);
+      take(relative_to(start.path, root_));
     } else if (start.git) {
       list_git(*start.git);
     } else {
@@ -114,15 +114,24 @@ class Search {
     Discovery found;
     found.input.root = root_.string();
     module_roots_.insert("");
-    for (const std::string& relative : files_) {
-      const fs::path path = root_ / relative;
-      found.input.files.push_back({path.string(), relative});
-      const fs::path folder = path.parent_path();
+    std::sort(files_.begin(), files_.end());
+    files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
+    found.input.files.reserve(files_.size());
+    const std::string root = (root_ / "").string();
+    std::string last;  // folder; most files lie in the same one as the file before
+    for (std::string& relative : files_) {
+      found.input.files.push_back({root + relative, std::move(relative)});
+      const std::string& path = found.input.files.back().path;
+      const std::string_view in = std::string_view(path).substr(0, path.rfind('/'));
+      if (in == last) continue;
+      last = in;
+      const fs::path folder = fs::path(path).parent_path();
       // A folder without __init__.py is no package; only a script that lies in it imports from it.
       if (const fs::path& from = import_folder(folder); from != folder) {
         module_roots_.insert(relative_to(from, root_));
       }
     }
+    files_.clear();
     found.input.module_roots.assign(module_roots_.begin(), module_roots_.end());
     for (const auto& [file, message] : problems_) {
       found.problems.push_back({file.empty() ? "." : file, message});
@@ -132,11 +141,10 @@ class Search {
   }
 
  private:
-  void take(const fs::path& path) {
-    const std::string relative = relative_to(path, root_);
+  void take(std::string relative) {
     if (!include_.empty() && !any_matches(include_, relative)) return;
     if (any_matches(exclude_, relative)) return;
-    files_.insert(relative);
+    files_.push_back(std::move(relative));
   }
 
   void list_git(const GitTree& git) {
@@ -181,7 +189,7 @@ class Search {
     std::error_code error;
     const fs::file_type type = fs::symlink_status(path, error).type();
     if (type == fs::file_type::regular) {
-      take(path);
+      take(relative_to(path, root_));
     } else if (type != fs::file_type::not_found) {
       notes_.insert(relative_to(path, root_) + ": not a regular file; left out");
     }
@@ -189,36 +197,50 @@ class Search {
 
   // By an explicit stack: how deep folders nest is not for the call stack to bear.
   void list_plain() {
-    std::vector<fs::path> folders{start_};
+    std::vector<Folder> folders{{start_, relative_to(start_, root_)}};
     while (!folders.empty()) {
-      const fs::path folder = std::move(folders.back());
+      const Folder folder = std::move(folders.back());
       folders.pop_back();
       std::error_code error;
-      fs::directory_iterator entries(folder, error);
+      fs::directory_iterator entries(folder.path, error);
       const fs::directory_iterator end;
       while (!error && entries != end) {
-        visit(entries->path(), folders);
+        visit(*entries, folder, folders);
         entries.increment(error);
       }
       if (error) {
-        problems_.emplace(relative_to(folder, root_),
-                          fmt::format("cannot be read: {}", error.message()));
+        problems_.emplace(folder.relative, fmt::format("cannot be read: {}", error.message()));
       }
     }
   }
 
-  void visit(const fs::path& path, std::vector<fs::path>& folders) {
+  struct Folder {
+    fs::path path;
+    std::string relative;
+  };
+
+  // What an entry is the folder's listing says itself, where the file system tells it.
+  void visit(const fs::directory_entry& entry, const Folder& folder, std::vector<Folder>& folders) {
     std::error_code error;
-    const fs::file_type type = fs::symlink_status(path, error).type();
-    if (type == fs::file_type::symlink) {
+    const fs::path& path = entry.path();
+    auto relative = [&] {
+      std::string name = path.filename().native();
+      return folder.relative.empty() ? name : folder.relative + "/" + name;
+    };
+    if (entry.is_symlink(error)) {
       look_at_link(path);
-    } else if (type == fs::file_type::directory) {
+    } else if (entry.is_directory(error)) {
       const fs::path name = path.filename();
       if (name == ".git" || name == "__pycache__" || is_environment(path)) return;
-      if (any_matches_folder(exclude_, relative_to(path, root_))) return;
-      folders.push_back(path);
+      std::string inner = relative();
+      if (any_matches_folder(exclude_, inner)) return;
+      folders.push_back({path, std::move(inner)});
     } else if (is_source(path)) {
-      take_regular(path);
+      if (entry.is_regular_file(error)) {
+        take(relative());
+      } else if (entry.exists(error)) {
+        notes_.insert(relative() + ": not a regular file; left out");
+      }
     }
   }
 
@@ -284,7 +306,8 @@ class Search {
   std::vector<Glob> include_, exclude_;
   fs::path root_;
   fs::path start_;  // the folder being listed
-  std::set<std::string> files_, notes_, module_roots_;
+  std::vector<std::string> files_;
+  std::set<std::string> notes_, module_roots_;
   std::set<std::pair<std::string, std::string>> problems_;
   std::map<fs::path, bool> environments_;
   std::map<fs::path, fs::path> import_folders_;

@@ -44,8 +44,8 @@ class KeyTable {
   }
   bool empty() const { return entries_.empty(); }
   template <typename Visit>
-  void find(uint64_t key, Visit visit) const {
-    const uint32_t at = slot(key);
+  void find(uint64_t key, uint64_t hash, Visit visit) const {
+    const auto at = static_cast<uint32_t>(hash >> (64 - kSlotBits));
     if ((filter_[at / 64] >> (at % 64) & 1) == 0) return;
     for (uint32_t i = begin_[at / kTogether]; i < begin_[at / kTogether + 1]; ++i) {
       if (entries_[i].key == key) visit(entries_[i]);
@@ -55,7 +55,7 @@ class KeyTable {
  private:
   static constexpr uint32_t kSlotBits = 13, kTogether = 16;
   static uint32_t slot(uint64_t key) {
-    return static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> (64 - kSlotBits));
+    return static_cast<uint32_t>(word_hash(key) >> (64 - kSlotBits));
   }
   std::vector<Entry> entries_;
   std::array<uint64_t, (1u << kSlotBits) / 64> filter_{};
@@ -108,17 +108,27 @@ uint32_t Literals::number(std::string_view literal, std::string_view condition, 
 
 uint32_t Literals::add(std::string_view literal, Stands stands, std::string_view condition,
                        Check check) {
-  if (literal == kNegation) return number(literal, condition, stands, {"-", {}, true, true, {}});
+  if (literal == kNegation) {
+    return number(literal, condition, stands, {"-", {}, true, true, {}, kNotNoted});
+  }
   return number(literal, condition, stands,
-                {std::string(literal), stands, true, false, std::move(check)});
+                {std::string(literal), stands, true, false, std::move(check), kNotNoted});
+}
+
+uint32_t Literals::add_noted(std::string_view literal, Stands stands) {
+  Literal made{std::string(literal), stands, true, false, {}, noted_};
+  const uint32_t id = number(literal, "noted", stands, std::move(made));
+  if (literals_[id].noted == noted_) ++noted_;
+  return literals_[id].noted;
 }
 
 uint32_t Literals::add_unscanned(std::string_view name) {
-  return number({}, name, Stands::anywhere, {{}, {}, false, false, {}});
+  return number({}, name, Stands::anywhere, {{}, {}, false, false, {}, kNotNoted});
 }
 
 uint32_t Literals::add_later(std::string_view literal) {
-  return number(literal, "later", Stands::anywhere, {std::string(literal), {}, false, false, {}});
+  return number(literal, "later", Stands::anywhere,
+                {std::string(literal), {}, false, false, {}, kNotNoted});
 }
 
 bool Literals::contains(std::string_view text, uint32_t later) const {
@@ -240,9 +250,10 @@ bool Literals::negates(std::string_view text, size_t at) {
   return std::find(std::begin(kWords), std::end(kWords), previous) != std::end(kWords);
 }
 
-bool Literals::stands_at(std::string_view text, size_t at, const Literal& literal) {
+bool Literals::stands_at(const ScannedText& scanned, size_t at, const Literal& literal) {
+  const std::string_view text = scanned;
   if (literal.negation) return text[at] == '-' && negates(text, at);
-  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(text, at));
+  return stands_bare(text, at, literal) && (literal.check == nullptr || literal.check(scanned, at));
 }
 
 bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
@@ -268,20 +279,26 @@ void Literals::each_sign(std::string_view text, std::string_view bytes, Look loo
 }
 
 template <typename Look>
-void Literals::each(std::string_view text, std::string_view bytes, Look look,
-                    WordSet* words) const {
+void Literals::each(std::string_view text, std::string_view bytes, Look look, WordSet* words,
+                    Places* noted) const {
   const Tables& tables = *tables_;
-  if (tables.words || words != nullptr) {
+  if (tables.words || words != nullptr || noted != nullptr) {
     const bool ends = !tables.by_last.empty();
     each_word(text, [&](size_t begin, size_t end) {
       const uint64_t first = first_bytes(text, begin, end);
-      if (words != nullptr) words->add(first, end - begin);
-      tables.by_first.find(first, [&](const KeyTable::Entry& e) {
+      const uint64_t hash = word_hash(first);
+      if (words != nullptr) words->add(hash, end - begin);
+      if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
+          (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
+        noted->titles.emplace_back(begin, end);
+      }
+      tables.by_first.find(first, hash, [&](const KeyTable::Entry& e) {
         const bool whole = e.size == 0 || e.size == end - begin;
         if (whole && begin >= e.offset) look(e.id, begin - e.offset);
       });
       if (!ends || end - begin < 4) return;
-      tables.by_last.find(last_bytes(text, end), [&](const KeyTable::Entry& e) {
+      const uint64_t last = last_bytes(text, end);
+      tables.by_last.find(last, word_hash(last), [&](const KeyTable::Entry& e) {
         if (end >= e.offset) look(e.id, end - e.offset);
       });
     });
@@ -313,25 +330,28 @@ void Literals::each(std::string_view text, std::string_view bytes, Look look,
   }
 }
 
-LiteralBits Literals::scan(std::string_view text, WordSet* words) const {
+LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted) const {
   LiteralBits seen = none();
+  const ScannedText scanned(text);
   if (words != nullptr) *words = WordSet(text.size());
+  if (noted != nullptr) {
+    noted->of.resize(noted_);
+    for (auto& places : noted->of) places.clear();
+    noted->titles.clear();
+  }
   auto look = [&](uint32_t id, size_t at) {
+    if (seen.test(id)) return;
     const Literal& literal = literals_[id];
-    if (seen.test(id) || (literal.check != nullptr && common_sign(literal.text))) return;
-    if (stands_at(text, at, literal)) seen.set(id);
+    if (literal.noted != kNotNoted) {
+      if (noted != nullptr && stands_bare(text, at, literal))
+        noted->of[literal.noted].push_back(at);
+      return;
+    }
+    if (literal.check != nullptr && common_sign(literal.text)) return;
+    if (stands_at(scanned, at, literal)) seen.set(id);
   };
-  each(text, tables_->bytes, look, words);
+  each(text, tables_->bytes, look, words, noted);
   return seen;
-}
-
-std::vector<std::vector<size_t>> Literals::places(std::string_view text) const {
-  std::vector<std::vector<size_t>> out(literals_.size());
-  auto look = [&](uint32_t id, size_t at) {
-    if (stands_at(text, at, literals_[id])) out[id].push_back(at);
-  };
-  each(text, tables_->bytes, look, nullptr);
-  return out;
 }
 
 std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
@@ -340,11 +360,11 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
   const std::string_view part = text.substr(begin, end - begin);
   auto look = [&](uint32_t id, size_t at) {
     const Literal& literal = literals_[id];
-    if (!literal.negation && stands_bare(part, at, literal)) {
+    if (!literal.negation && literal.noted == kNotNoted && stands_bare(part, at, literal)) {
       out.push_back({begin + static_cast<uint32_t>(at), id});
     }
   };
-  each(part, tables_->longer, look, nullptr);
+  each(part, tables_->longer, look);
   std::sort(out.begin(), out.end(),
             [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
   return out;
@@ -363,10 +383,11 @@ LiteralBits Literals::untold() const {
 void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
                         const std::vector<Place>& places, LiteralBits& seen) const {
   const std::string_view part = text.substr(begin, end - begin);
+  const ScannedText scanned(part);
   auto look = [&](uint32_t id, size_t at) {
     const Literal& literal = literals_[id];
     if (literal.text.size() != 1 || seen.test(id)) return;
-    if (stands_at(part, at, literal)) seen.set(id);
+    if (stands_at(scanned, at, literal)) seen.set(id);
   };
   each_sign(part, tables_->signs, look);
   auto place = std::lower_bound(places.begin(), places.end(), begin,
@@ -374,7 +395,7 @@ void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
   for (; place != places.end() && place->at < end; ++place) {
     const Literal& literal = literals_[place->id];
     if (seen.test(place->id) || place->at + literal.text.size() > end) continue;
-    if (literal.check == nullptr || literal.check(part, place->at - begin)) seen.set(place->id);
+    if (literal.check == nullptr || literal.check(scanned, place->at - begin)) seen.set(place->id);
   }
 }
 

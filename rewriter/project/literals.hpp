@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/project/word_set.hpp"
 
 namespace refit {
@@ -38,6 +40,27 @@ class LiteralBits {
   std::vector<uint64_t> words_;
 };
 
+// A text in which literals are looked for, with the answer to what was asked of all of it last. It
+// belongs to one thread.
+class ScannedText {
+ public:
+  ScannedText(std::string_view text) : text_(text) {}
+  operator std::string_view() const { return text_; }
+  // Whether another text stands anywhere in it; that one outlives this.
+  bool holds(std::string_view wanted) const {
+    if (asked_ != wanted) {
+      asked_ = wanted;
+      held_ = contains_text(text_, wanted);
+    }
+    return held_;
+  }
+
+ private:
+  std::string_view text_;
+  mutable std::string_view asked_;
+  mutable bool held_ = false;
+};
+
 class Literals {
  public:
   // Where a literal counts. A word is what each_word finds (byte_scan.hpp).
@@ -57,9 +80,17 @@ class Literals {
   }
   // One that counts only where `check` agrees, of the text and the place in it; `condition` tells
   // it from others of the same text.
-  using Check = std::function<bool(std::string_view text, size_t at)>;
+  using Check = std::function<bool(const ScannedText& text, size_t at)>;
   uint32_t add(std::string_view literal, Stands stands, std::string_view condition, Check check);
   static constexpr std::string_view kNegation = "-x";
+  // One that is no literal of the scan but noted by it, with all of its places. The result is its
+  // place in Places.
+  struct Places {
+    std::vector<std::vector<size_t>> of;
+    // Words that begin with a capital, and a quote or a colon follows: where each begins and ends.
+    std::vector<std::pair<size_t, size_t>> titles;
+  };
+  uint32_t add_noted(std::string_view literal, Stands stands);
   // The number of something that no scan finds; whoever sees it by other means sets its bit.
   uint32_t add_unscanned(std::string_view name);
   // The number of a literal that no scan looks for: `contains` says whether it stands anywhere.
@@ -70,10 +101,9 @@ class Literals {
   size_t size() const { return literals_.size(); }
   LiteralBits none() const { return LiteralBits(literals_.size()); }
   // Const and without hidden state: any number of threads may scan at once.
-  // `words`, if given, becomes the set of the text's words.
-  LiteralBits scan(std::string_view text, WordSet* words = nullptr) const;
-  // Every place in a text where each literal stands, by number, ascending.
-  std::vector<std::vector<size_t>> places(std::string_view text) const;
+  // `words`, if given, becomes the set of the text's words, `noted` the places of what is noted,
+  // ascending.
+  LiteralBits scan(std::string_view text, WordSet* words = nullptr, Places* noted = nullptr) const;
   bool contains(std::string_view text, uint32_t later) const;
 
   // For what asks of many parts of one text: their literals are looked for once, conditions where
@@ -97,20 +127,24 @@ class Literals {
     Stands stands = Stands::anywhere;
     bool scanned = true, negation = false;
     Check check = nullptr;
+    uint32_t noted = kNotNoted;  // its place among those
   };
+  static constexpr uint32_t kNotNoted = UINT32_MAX;
   struct Tables;
-  static bool stands_at(std::string_view text, size_t at, const Literal& literal);
+  static bool stands_at(const ScannedText& text, size_t at, const Literal& literal);
   static bool stands_bare(std::string_view text, size_t at, const Literal& literal);
   static bool negates(std::string_view text, size_t at);
   uint32_t number(std::string_view literal, std::string_view condition, Stands stands,
                   Literal made);
   // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
   template <typename Look>
-  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words) const;
+  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words = nullptr,
+            Places* noted = nullptr) const;
   template <typename Look>
   void each_sign(std::string_view text, std::string_view bytes, Look look) const;
 
   std::vector<Literal> literals_;
+  uint32_t noted_ = 0;  // how many of them
   std::map<std::tuple<std::string, std::string, Stands>, uint32_t> numbers_;
   std::shared_ptr<const Tables> tables_;  // what build makes
 };

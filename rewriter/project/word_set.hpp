@@ -16,9 +16,9 @@ class WordSet {
   WordSet() = default;
   // Room for the words of a text of that many bytes.
   explicit WordSet(size_t bytes) : bits_(std::bit_ceil(bytes / 512 + 1), 0) {}
-  // By the first bytes of the word (first_bytes) and its length.
-  void add(uint64_t first, size_t size) {
-    const uint64_t at = place(first, size);
+  // By a hash of the first bytes of the word (first_bytes, word_hash) and its length.
+  void add(uint64_t hash, size_t size) {
+    const uint64_t at = place(hash, size);
     bits_[at / 64] |= uint64_t{1} << (at % 64);
   }
   // Of a word, or a text of whole words; false where there is no room at all.
@@ -26,16 +26,15 @@ class WordSet {
     bool all = !bits_.empty();
     each_word(text, [&](size_t begin, size_t end) {
       if (!all) return;
-      const uint64_t at = place(first_bytes(text, begin, end), end - begin);
+      const uint64_t at = place(word_hash(first_bytes(text, begin, end)), end - begin);
       all = (bits_[at / 64] >> (at % 64) & 1) != 0;
     });
     return all;
   }
 
  private:
-  uint64_t place(uint64_t first, size_t size) const {
-    const uint64_t hash = (first ^ size * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
-    return (hash >> 20) & (bits_.size() * 64 - 1);
+  uint64_t place(uint64_t hash, size_t size) const {
+    return (hash >> 40 ^ size * 0x9e5u) & (bits_.size() * 64 - 1);
   }
   std::vector<uint64_t> bits_;
 };

@@ -29,14 +29,52 @@ DiskResult<void> check(int status) {
   return {};
 }
 
+// Reads an open file to its end into what `room(size)` gives; the result is how many bytes it has.
+template <typename Room>
+DiskResult<std::size_t> read_all(int file, uint64_t limit, Room room) {
+  struct stat info;
+  if (fstat(file, &info) != 0) return system_error(errno);
+  if (!S_ISREG(info.st_mode)) {
+    return tl::unexpected<DiskError>(DiskError{DiskError::Kind::other, "Not a regular file"});
+  }
+  std::size_t used = 0;
+  // One byte more than the file says, so that the last read sees its end.
+  std::size_t more = static_cast<std::size_t>(info.st_size) + 1;
+  for (;;) {
+    if (static_cast<uint64_t>(info.st_size) > limit || used > limit) {
+      return tl::unexpected<DiskError>(
+          DiskError{DiskError::Kind::too_large, fmt::format("Longer than {} MiB", limit >> 20)});
+    }
+    const ssize_t count = ::read(file, room(used + more) + used, more);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(errno);
+    used += static_cast<std::size_t>(count);
+    if (count == 0) return used;
+    more -= static_cast<std::size_t>(count);
+    if (more == 0) more = 4096;
+  }
+}
+
+template <typename Room>
+DiskResult<std::size_t> read_all(const std::string& path, uint64_t limit, Room room) {
+  // O_NONBLOCK: opening a pipe that has no writer must not wait.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return system_error(errno);
+  auto size = read_all(file, limit, room);
+  ::close(file);
+  return size;
+}
+
 class RealDisk final : public Disk {
  public:
   DiskResult<std::string> read(const std::string& path, uint64_t limit) override {
-    // O_NONBLOCK: opening a pipe that has no writer must not wait.
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return system_error(errno);
-    auto bytes = read_all(file, limit);
-    ::close(file);
+    std::string bytes;
+    const auto size = read_all(path, limit, [&](std::size_t room) {
+      bytes.resize(room);
+      return bytes.data();
+    });
+    if (!size) return tl::unexpected(size.error());
+    bytes.resize(*size);
     return bytes;
   }
 
@@ -105,34 +143,6 @@ class RealDisk final : public Disk {
   }
 
   DiskResult<void> remove(const std::string& path) override { return check(unlink(path.c_str())); }
-
- private:
-  static DiskResult<std::string> read_all(int file, uint64_t limit) {
-    struct stat info;
-    if (fstat(file, &info) != 0) return system_error(errno);
-    if (!S_ISREG(info.st_mode)) {
-      return tl::unexpected<DiskError>(DiskError{DiskError::Kind::other, "Not a regular file"});
-    }
-    std::string bytes;
-    std::size_t used = 0;
-    // One byte more than the file says, so that the last read sees its end.
-    std::size_t room = static_cast<std::size_t>(info.st_size) + 1;
-    for (;;) {
-      if (static_cast<uint64_t>(info.st_size) > limit || used > limit) {
-        return tl::unexpected<DiskError>(
-            DiskError{DiskError::Kind::too_large, fmt::format("Longer than {} MiB", limit >> 20)});
-      }
-      bytes.resize(used + room);
-      const ssize_t count = ::read(file, bytes.data() + used, room);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return system_error(errno);
-      used += static_cast<std::size_t>(count);
-      if (count == 0) break;
-      room = std::max<std::size_t>(room - static_cast<std::size_t>(count), 4096);
-    }
-    bytes.resize(used);
-    return bytes;
-  }
 };
 
 // Removes the temporary file unless it was renamed away.
@@ -167,6 +177,14 @@ class Temporary {
 Disk& real_disk() {
   static RealDisk disk;
   return disk;
+}
+
+DiskResult<std::string_view> read_file(const std::string& path, uint64_t limit, ReadRoom& room) {
+  char* bytes = nullptr;
+  const auto size =
+      read_all(path, limit, [&](std::size_t needed) { return bytes = room.of(needed); });
+  if (!size) return tl::unexpected(size.error());
+  return std::string_view(bytes, *size);
 }
 
 Expected<void> write_atomically(Disk& disk, const std::string& path, std::string_view bytes,

@@ -2,9 +2,13 @@
 // and the one way in which refit replaces a file. Entry points: real_disk, write_atomically.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "rewriter/text/expected.hpp"
 
@@ -56,6 +60,28 @@ class Disk {
 };
 
 Disk& real_disk();
+
+// Memory that files are read into, one after the other.
+class ReadRoom {
+ public:
+  char* of(std::size_t size) {  // keeps what it holds
+    if (size > size_) {
+      const std::size_t larger = std::max(size, 2 * size_);
+      auto room = std::make_unique_for_overwrite<char[]>(larger);
+      std::copy_n(room_.get(), size_, room.get());
+      room_ = std::move(room);
+      size_ = larger;
+    }
+    return room_.get();
+  }
+
+ private:
+  std::unique_ptr<char[]> room_;
+  std::size_t size_ = 0;
+};
+
+// As real_disk().read, without memory of its own: the bytes are there until `room` is used again.
+DiskResult<std::string_view> read_file(const std::string& path, uint64_t limit, ReadRoom& room);
 
 // Replaces the content of the regular file `path`: the bytes go to a new file in the same folder,
 // which takes over the mode and, where permitted, the owner, is synced and renamed over the old

@@ -1,6 +1,8 @@
 // What names mean: scopes, shadowing, imports in every form, re-exports of a project on disk.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "tests/catalogue/scratch_folder.hpp"
 #include "tests/frontend/lowered.hpp"
 #include "tests/frontend/row_name.hpp"
@@ -161,10 +163,11 @@ class OverFiles : public testing::TestWithParam<Tree> {};
 TEST_P(OverFiles, GivesTheDump) {
   const Tree& tree = GetParam();
   const ScratchFolder folder;
+  std::deque<std::string> paths;
   std::vector<python::Project::File> files;
-  auto put = [&](const std::string& name, const std::string& text) {
-    folder.put(name, text);
-    files.push_back({folder.path(name), name});
+  auto put = [&](std::string_view name, const std::string& text) {
+    folder.put(std::string(name), text);
+    files.push_back({paths.emplace_back(folder.path(std::string(name))), name});
   };
   for (const auto& [name, text] : tree.files) put(name, text);
   put(tree.main, tree.source);

@@ -105,20 +105,27 @@ TEST(Literals, KindsAgreeWithAPlainSearch) {
   size_t found[4] = {};
   for (int round = 0; round < 400; ++round) {
     Literals literals;
-    std::vector<std::tuple<uint32_t, std::string, Stands>> wanted;
+    struct Wanted {
+      uint32_t id, noted;
+      std::string text;
+      Stands stands;
+    };
+    std::vector<Wanted> wanted;
     for (int i = 0; i < 8; ++i) {
       std::string text = one_of(texts);
       auto stands = static_cast<Stands>(random() % 4);
-      wanted.emplace_back(literals.add(text, stands), text, stands);
+      const uint32_t id = literals.add(text, stands);
+      wanted.push_back({id, literals.add_noted(text, stands), text, stands});
     }
     const uint32_t later = literals.add_later("cda");
     literals.build();
     std::string text;
     for (size_t n = random() % 60; n > 0; --n) text += one_of(parts);
-    const LiteralBits seen = literals.scan(text);
-    const auto places = literals.places(text);
+    Literals::Places places;
+    const LiteralBits seen = literals.scan(text, nullptr, &places);
+    EXPECT_EQ(literals.scan(text), seen) << text;
     EXPECT_EQ(literals.contains(text, later), text.find("cda") != std::string::npos) << text;
-    for (const auto& [id, literal, stands] : wanted) {
+    for (const auto& [id, noted, literal, stands] : wanted) {
       std::vector<size_t> expected;
       for (size_t at = text.find(literal); at != std::string::npos;
            at = text.find(literal, at + 1)) {
@@ -132,7 +139,7 @@ TEST(Literals, KindsAgreeWithAPlainSearch) {
                            !(before == '\'' && after == '\''));
         if (good) expected.push_back(at);
       }
-      EXPECT_EQ(places[id], expected) << literal << " in " << text;
+      EXPECT_EQ(places.of[noted], expected) << literal << " in " << text;
       EXPECT_EQ(seen.test(id), !expected.empty()) << literal << " in " << text;
       found[static_cast<size_t>(stands)] += expected.size();
     }
@@ -166,6 +173,20 @@ TEST(ByteScan, WordsAreThoseOfAByteAtATime) {
       plain.push_back(at);
     }
     EXPECT_EQ(dots, plain) << text;
+    Literals none;
+    none.build();
+    Literals::Places places;
+    none.scan(text, nullptr, &places);
+    std::erase_if(expected, [&](const auto& word) {
+      const auto& [begin, end] = word;
+      return text[begin] != 'Z' || end == size || text[end] != ':';
+    });
+    EXPECT_EQ(places.titles, expected) << text;
+    for (const char* wanted : {".", "9_", "a[Z"}) {
+      for (size_t from : {size_t{0}, size / 2, size}) {
+        EXPECT_EQ(find_text(text, wanted, from), text.find(wanted, from)) << text;
+      }
+    }
   }
 }
 
@@ -183,21 +204,22 @@ TEST(Literals, OneLiteralHasOneNumber) {
 TEST(Literals, PlacesAreThoseThatASearchFinds) {
   const std::vector<std::string> wanted{" as ", "aa", "as a", "(", "class "};
   Literals literals;
-  for (const std::string& w : wanted) literals.add(w, false);
+  for (const std::string& w : wanted) literals.add_noted(w, Literals::Stands::anywhere);
   literals.build();
+  Literals::Places places;
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::string text;
     for (int i = 0; i < 60; ++i) text += std::string_view("a sacl(")[random() % 7];
     if (round % 3 == 0) text += "class ";
-    const auto places = literals.places(text);
+    EXPECT_EQ(literals.scan(text, nullptr, &places), literals.none());
     for (size_t w = 0; w < wanted.size(); ++w) {
       std::vector<size_t> expected;
       for (size_t at = text.find(wanted[w]); at != std::string::npos;
            at = text.find(wanted[w], at + 1)) {
         expected.push_back(at);
       }
-      EXPECT_EQ(places[w], expected) << text << " / " << wanted[w];
+      EXPECT_EQ(places.of[w], expected) << text << " / " << wanted[w];
     }
   }
 }

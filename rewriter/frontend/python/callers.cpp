@@ -69,12 +69,11 @@ void each_imported(std::string_view bytes, size_t at, Found found) {
 
 }  // namespace
 
-void Project::note(std::string_view relative, std::string_view bytes) {
+void Project::note(std::string_view relative, std::string_view bytes, const NotedPlaces& places) {
   auto known = numbers_.find(relative);
   if (known == numbers_.end()) return;
   noted_[known->second] = 1;
   Notes& out = notes_[known->second];
-  const NotedPlaces places(bytes);
   note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
   out.text = text_notes(bytes, places, test_file(relative));
 }
@@ -83,7 +82,7 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
                            const std::vector<size_t>& imports, Notes& out) const {
   constexpr std::string_view kImport = "import";
   auto note = [&](std::string_view component, uint64_t name) {
-    auto found = components_.find(std::string(component));
+    auto found = components_.find(component);
     if (found == components_.end()) return false;
     out.imports.push_back({found->second, name});
     return true;
@@ -95,7 +94,7 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
     if (from == std::string_view::npos) {
       each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
         std::string_view last = last_component(name);
-        if (!alias.empty() && alias != last && components_.contains(std::string(last))) {
+        if (!alias.empty() && alias != last && components_.contains(last)) {
           out.aliases.emplace_back(last, alias);
         }
         while (!name.empty()) {
@@ -128,8 +127,10 @@ void Project::read_unnoted() {
   std::call_once(unnoted_once_, [this] {
     for (uint32_t file = 0; file < all_.size(); ++file) {
       if (noted_[file] != 0) continue;
-      auto bytes = real_disk().read(all_[file].path, kReadLimit);
-      if (bytes) note(all_[file].relative, *bytes);
+      auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
+      if (!bytes) continue;
+      const Literals::Places places = noted_places(*bytes);
+      note(all_[file].relative, *bytes, NotedPlaces(places));
     }
   });
 }
@@ -144,7 +145,7 @@ void Project::index_importers() {
   // In the order of their modules' names, which are compared once a file.
   std::vector<std::pair<std::string_view, uint32_t>> by_name;
   for (uint32_t file = 0; file < all_.size(); ++file) {
-    by_name.emplace_back(module_names_.at(all_[file].relative), file);
+    by_name.emplace_back(module_names_[file], file);
   }
   std::sort(by_name.begin(), by_name.end());
   std::vector<uint32_t> rank(all_.size(), 0);
@@ -161,16 +162,16 @@ void Project::index_importers() {
 std::string Project::importer_of(const std::string& module_name, const std::string& name,
                                  const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
-  auto component = components_.find(std::string(last_component(module_name)));
+  auto component = components_.find(last_component(module_name));
   if (component == components_.end()) return "";
   auto found = importers_.find(component->second);
   if (found == importers_.end()) return "";
   uint64_t wanted = hash_of(name);
   for (const Importer& importer : found->second) {
     if (importer.name != wanted && importer.name != kStar) continue;
-    const std::string& relative = all_[importer.file].relative;
+    const std::string relative(all_[importer.file].relative);
     if (relative == except) continue;
-    const Module* m = module(module_names_.at(relative));
+    const Module* m = module(std::string(module_names_[importer.file]));
     if (m == nullptr) continue;
     for (const std::string& star : m->names.stars) {
       if (star == module_name) return relative;
@@ -199,12 +200,12 @@ Callers Project::callers_of(const std::vector<std::string>& definitions) {
     for (const std::string& word : words) names.insert(hash_of(word));
     out.words.push_back(std::move(words));
     auto file = files_.find(home);
-    if (file != files_.end()) files.insert(file->second);
+    if (file != files_.end()) files.insert(file->second.file);
     for (std::string_view rest = home; !rest.empty();) {
       size_t next = rest.find('.');
       std::string_view part = rest.substr(0, next);
       names.insert(hash_of(part));
-      auto component = components_.find(std::string(part));
+      auto component = components_.find(part);
       if (component != components_.end()) components.insert(component->second);
       rest = next == std::string_view::npos ? std::string_view{} : rest.substr(next + 1);
     }
@@ -235,7 +236,7 @@ Callers Project::callers_of(const std::vector<std::string>& definitions) {
         });
     if (may) files.insert(file);
   }
-  for (uint32_t file : files) out.files.push_back(all_[file].relative);
+  for (uint32_t file : files) out.files.emplace_back(all_[file].relative);
   return out;
 }
 

@@ -31,9 +31,11 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   bool shows_addition(const Literal& literal, const Operation& of,
                       const std::vector<const Operation*>& users) const override;
   std::optional<Telling> called(const std::string& glob) const override;
-  void note(std::string_view relative, std::string_view bytes) override {
-    project_.note(relative, bytes);
+  void note(std::string_view relative, std::string_view bytes,
+            const Literals::Places& places) override {
+    project_.note(relative, bytes, NotedPlaces(places));
   }
+  void add_noted_words(Literals& literals) const override { NotedPlaces::add_to(literals); }
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }

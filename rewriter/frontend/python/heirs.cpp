@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -107,29 +106,25 @@ std::vector<Header> headers(std::string_view text, const std::vector<size_t>& pl
 
 // "package.module.Name" in quotes, or `Name:` where a dictionary begins an entry: a table of
 // classes that something is done to.
-void note_tables(std::string_view text, const std::set<std::string_view>& local,
-                 const Renamed& renamed, std::vector<uint64_t>& compared) {
-  each_of_bytes(text, "\"':", [&](size_t at) {
-    if (at == 0 || !name_char(text[at - 1])) return true;
-    size_t begin = at;
-    while (begin > 0 && name_char(text[begin - 1])) --begin;
+void note_tables(std::string_view text, const NotedPlaces& places,
+                 const std::set<std::string_view>& local, const Renamed& renamed,
+                 std::vector<uint64_t>& compared) {
+  for (const auto& [begin, at] : places.titles()) {
     std::string_view word = text.substr(begin, at - begin);
-    if (word.empty() || word.front() < 'A' || word.front() > 'Z' || local.contains(word))
-      return true;
+    if (local.contains(word)) continue;
     size_t chain = begin;  // where the dotted name begins
     while (chain > 0 && (name_char(text[chain - 1]) || text[chain - 1] == '.')) --chain;
     if (text[at] != ':') {
       bool quoted = chain < begin && chain > 0 && text[chain - 1] == text[at];
       if (quoted) compared.push_back(name_hash(word));
-      return true;
+      continue;
     }
     size_t before = text.find_last_not_of(" \t\r\n", chain == 0 ? 0 : chain - 1);
     if (chain > 0 && before != std::string_view::npos &&
         (text[before] == '{' || text[before] == ',')) {
       compared.push_back(name_hash(renamed.of(word)));
     }
-    return true;
-  });
+  }
 }
 
 uint64_t local_key(uint32_t file, uint64_t name) { return paired(file + uint64_t{1}, name); }
@@ -163,7 +158,7 @@ void note_classes(std::string_view text, const NotedPlaces& places, const Rename
       }
     }
   }
-  note_tables(text, local, renamed, out.compared);
+  note_tables(text, places, local, renamed, out.compared);
 }
 
 void Heirs::add(uint32_t file, const TextNotes& notes) {

@@ -101,7 +101,7 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
   std::string out;
   std::string name = qualified.substr(home.size() + 1);
   const std::string relative = file_of(home);
-  auto bytes = real_disk().read(all_[numbers_.at(relative)].path, kReadLimit);
+  auto bytes = real_disk().read(std::string(all_[numbers_.at(relative)].path), kReadLimit);
   auto source = bytes ? Source::decode(relative, std::move(*bytes)) : failure("it is gone");
   auto outlined = source ? outline(source->text(), home, false) : std::nullopt;
   if (outlined) {

@@ -302,38 +302,37 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     std::replace(by_path.begin(), by_path.end(), '/', '.');
     by_path = joined(by_path, package ? std::string_view{} : stem);
     const std::string& name = inside ? by_package : by_path;
-    module_names_[file.relative] = name;
-    packages_[name] = package;
-    files_.emplace(name, number);
-    if (by_path != name && files_.emplace(by_path, number).second) packages_[by_path] = package;
+    const auto own = files_.emplace(name, Named{number, package}).first;
+    own->second.package = package;
+    module_names_.push_back(own->first);
+    if (by_path != name) files_.emplace(by_path, Named{number, package});
     for (const std::string& from : module_roots) {
       if (from.empty() || !std::string_view(file.relative).starts_with(from + "/")) continue;
       std::string by_root = by_path.substr(std::min(by_path.size(), from.size() + 1));
-      if (!by_root.empty() && files_.emplace(by_root, number).second) {
-        packages_[by_root] = package;
-      }
+      if (!by_root.empty()) files_.emplace(by_root, Named{number, package});
     }
   }
   for (const auto& [name, number] : files_) {
-    components_.emplace(name.substr(name.rfind('.') + 1),
+    components_.emplace(std::string_view(name).substr(name.rfind('.') + 1),
                         static_cast<uint32_t>(components_.size()));
   }
 }
 
 std::string Project::module_of(std::string_view relative, bool* package) const {
-  auto found = module_names_.find(std::string(relative));
-  if (found == module_names_.end()) {
+  auto found = numbers_.find(relative);
+  if (found == numbers_.end()) {
     fs::path p{std::string(relative)};
     if (package != nullptr) *package = false;
     return p.stem().string();
   }
-  if (package != nullptr) *package = packages_.at(found->second);
-  return found->second;
+  const std::string_view name = module_names_[found->second];
+  if (package != nullptr) *package = files_.find(name)->second.package;
+  return std::string(name);
 }
 
 std::string Project::file_of(std::string_view module) const {
-  auto found = files_.find(std::string(module));
-  return found == files_.end() ? "" : all_[found->second].relative;
+  auto found = files_.find(module);
+  return found == files_.end() ? "" : std::string(all_[found->second.file].relative);
 }
 
 const Module* Project::module(const std::string& name) {
@@ -350,12 +349,12 @@ const Module* Project::module(const std::string& name) {
 std::optional<Source> Project::source_of(const std::string& module, bool* package) const {
   auto found = files_.find(module);
   if (found == files_.end()) return std::nullopt;
-  const File& file = all_[found->second];
-  auto bytes = real_disk().read(file.path, kReadLimit);
+  const File& file = all_[found->second.file];
+  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
   if (!bytes) return std::nullopt;
-  auto source = Source::decode(file.relative, std::move(*bytes));
+  auto source = Source::decode(std::string(file.relative), std::move(*bytes));
   if (!source) return std::nullopt;
-  *package = packages_.at(module);
+  *package = found->second.package;
   return std::move(*source);
 }
 
@@ -472,7 +471,7 @@ std::vector<std::string> Project::heirs_storing(const std::string& module_name,
                                                 const std::string& attribute) {
   std::vector<std::string> out;
   for (const Heir& heir : heirs_of(module_name, name)) {
-    auto bytes = real_disk().read(all_[heir.file].path, kReadLimit);
+    auto bytes = real_disk().read(std::string(all_[heir.file].path), kReadLimit);
     if (!bytes) continue;
     if (!stores_attribute(class_text(*bytes, heir.begin), attribute)) continue;
     out.push_back(module_of(all_[heir.file].relative, nullptr) + "." +
@@ -503,14 +502,14 @@ std::string Project::stored_at(const ReplacedNames::Place* place) {
     if (known != stored_at_.end()) return known->second;
   }
   const File& file = all_[place->file];
-  auto bytes = real_disk().read(file.path, kReadLimit);
+  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
   size_t line = 1;
   if (bytes) {
     auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
     line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
   }
   std::unique_lock lock(mutex_);
-  return stored_at_.emplace(place, file.relative + ":" + std::to_string(line)).first->second;
+  return stored_at_.emplace(place, fmt::format("{}:{}", file.relative, line)).first->second;
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {

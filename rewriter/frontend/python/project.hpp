@@ -68,8 +68,8 @@ Module index_module(TSNode root, std::string_view source, std::string name, bool
 
 class Project {
  public:
-  struct File {
-    std::string path, relative;
+  struct File {  // its names outlive the project
+    std::string_view path, relative;
   };
   // `module_roots`: folders below the root ("" is the root) from which module names resolve too.
   Project(const std::string& root, const std::vector<File>& files,
@@ -77,7 +77,7 @@ class Project {
 
   // "a.b.c" for a/b/c.py, as an importer of the project would write it.
   std::string module_of(std::string_view relative, bool* package) const;
-  bool has_module(std::string_view name) const { return files_.contains(std::string(name)); }
+  bool has_module(std::string_view name) const { return files_.contains(name); }
   // The file of a module, empty if it is not one of the project's.
   std::string file_of(std::string_view module) const;
   // The text of a module of the project; nullopt when it is not one, or cannot be read.
@@ -102,9 +102,10 @@ class Project {
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
   // Notes what one file imports from modules of the project and what its text says of classes and
-  // of names of others, in passing, while its bytes are at hand. Files may be noted by any number
-  // of threads at once; whoever is asked first reads the files that were not noted.
-  void note(std::string_view relative, std::string_view bytes);
+  // of names of others, while its bytes and the places of the words in them are at hand. Files may
+  // be noted by any number of threads at once; whoever is asked first reads the files that were not
+  // noted.
+  void note(std::string_view relative, std::string_view bytes, const NotedPlaces& places);
   // Files that may call one of these definitions, and the words that such a call needs.
   Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
@@ -176,14 +177,23 @@ class Project {
 
   std::vector<File> all_;
   std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
-  std::unordered_map<std::string, uint32_t> files_;       // by module name; a file may have several
-  std::unordered_map<std::string, uint32_t> components_;  // last components of module names
-  std::vector<Notes> notes_;                              // by file
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  template <typename Value>
+  using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+  struct Named {
+    uint32_t file;
+    bool package;  // of another file of that name, if that comes later
+  };
+  ByText<Named> files_;  // by module name; a file may have several
+  std::unordered_map<std::string_view, uint32_t> components_;  // last components of module names
+  std::vector<Notes> notes_;                                   // by file
   std::vector<char> noted_;
   std::once_flag unnoted_once_, importers_once_;
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
-  std::unordered_map<std::string, std::string> module_names_;      // relative path -> module
-  std::unordered_map<std::string, bool> packages_;
+  std::vector<std::string_view> module_names_;                     // by file
   std::once_flag classes_once_;
   Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;

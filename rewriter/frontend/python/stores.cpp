@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/stores.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/project/byte_scan.hpp"
@@ -48,10 +49,31 @@ std::string_view quoted(std::string_view text, size_t at) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, end - at - 1);
 }
 
+// Bytes at which the targets of an assignment may end, or be put in brackets.
+constexpr std::array<bool, 256> kSplits = [] {
+  std::array<bool, 256> table{};
+  for (unsigned char c : std::string_view("([{)]},:")) table[c] = true;
+  return table;
+}();
+
+// Whether a head is `self.NAME` and nothing else.
+bool own_attribute(std::string_view head) {
+  constexpr std::string_view kSelf = "self.";
+  const size_t at = std::min(head.find_first_not_of(" \t"), head.size());
+  if (!head.substr(at).starts_with(kSelf)) return false;
+  const std::string_view rest = head.substr(at + kSelf.size()), name = first_word(rest);
+  return !name.empty() && rest.find_first_not_of(" \t", name.size()) == std::string_view::npos;
+}
+
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
   size_t compared = 0;  // behind an `==`
-  each_of_bytes(text, "=", [&](size_t at) {
+  size_t begin = 0;     // of the line
+  each_of_bytes(text, "=\n", [&](size_t at) {
+    if (text[at] == '\n') {
+      begin = at + 1;
+      return true;
+    }
     if (at < compared || at == 0 || at + 1 >= text.size()) return true;
     if (text[at + 1] == '=') {
       compared = at + 2;
@@ -60,14 +82,13 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
     if (std::string_view("=!<>:+-*/%|&^@").find(text[at - 1]) != std::string_view::npos) {
       return true;
     }
-    size_t begin = text.rfind('\n', at - 1);
-    begin = begin == std::string_view::npos ? 0 : begin + 1;
     std::string_view head = text.substr(begin, at - begin);
-    if (head.find('.') == std::string_view::npos) return true;
+    if (head.find('.') == std::string_view::npos || own_attribute(head)) return true;
     const bool argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
     int depth = 0;
     size_t piece = 0;
     for (size_t i = 0; i <= head.size(); ++i) {
+      while (i < head.size() && !kSplits[static_cast<unsigned char>(head[i])]) ++i;
       char c = i < head.size() ? head[i] : ',';
       if (c == '(' || c == '[' || c == '{') {
         if (depth++ == 0 && trimmed(head.substr(piece, i - piece)).empty()) {
@@ -145,7 +166,7 @@ void note_hooks(std::string_view text, const NotedPlaces& places, TextNotes& out
 }
 
 // The classes in `isinstance(x, …)`, `type(x) == …` and tables of a file, by the look of a name.
-void note_exchanged(std::string_view text, TextNotes& out) {
+void note_exchanged(std::string_view text, const NotedPlaces& places, TextNotes& out) {
   auto note_words = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (!name_char(text[i]) || (i > 0 && name_char(text[i - 1]))) continue;
@@ -156,21 +177,22 @@ void note_exchanged(std::string_view text, TextNotes& out) {
       }
     }
   };
-  for (std::string_view question : {"isinstance(", "type(", "__class__"}) {
-    for (size_t at = text.find(question); at != std::string_view::npos;
-         at = text.find(question, at + 1)) {
-      // As far as the statement's head goes: a tuple of classes may take several lines.
-      size_t end = std::min(text.find(':', at), text.size());
-      note_words(at, std::min(end, at + 400));
-    }
+  auto note_question = [&](size_t at) {
+    // As far as the statement's head goes: a tuple of classes may take several lines.
+    const std::string_view head = text.substr(at, 400);
+    note_words(at, at + std::min(head.find(':'), head.size()));
+  };
+  for (auto question : {NotedPlaces::kIsinstance, NotedPlaces::kType}) {
+    for (size_t at : places.of(question)) note_question(at);
   }
-  each_of_bytes(text, "\"':", [&](size_t at) {
-    std::string_view word = word_before(text, at);
-    if (!word.empty() && word.front() >= 'A' && word.front() <= 'Z') {
-      out.exchanged.push_back(name_hash(word));
-    }
-    return true;
-  });
+  constexpr std::string_view kClassOf = "__class__";
+  for (size_t at = find_text(text, kClassOf); at != std::string_view::npos;
+       at = find_text(text, kClassOf, at + 1)) {
+    note_question(at);
+  }
+  for (const auto& [begin, at] : places.titles()) {
+    out.exchanged.push_back(name_hash(text.substr(begin, at - begin)));
+  }
 }
 
 }  // namespace
@@ -179,7 +201,7 @@ void note_stores(std::string_view text, const NotedPlaces& places, ReplacedReade
                  TextNotes& out) {
   note_assignments(text, replaced, out);
   note_hooks(text, places, out);
-  if (note_calls(text, places, replaced, out)) note_exchanged(text, out);
+  if (note_calls(text, places, replaced, out)) note_exchanged(text, places, out);
 }
 
 void OutsideStores::add(uint32_t file, const TextNotes& notes) {

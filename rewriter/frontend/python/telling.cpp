@@ -77,7 +77,8 @@ bool of_self(std::string_view text, size_t at) {
 
 // Whether a name without a dot is called that Python itself has a function of. Where a file gives
 // it another meaning it says so by an import or an assignment, which count.
-bool calls_builtin(std::string_view text, size_t at, size_t size) {
+bool calls_builtin(const ScannedText& scanned, size_t at, size_t size) {
+  const std::string_view text = scanned;
   if (!is_builtin(text.substr(at, size))) return false;
   size_t next = at + size;
   while (next < text.size() && blank(text[next])) ++next;
@@ -85,7 +86,7 @@ bool calls_builtin(std::string_view text, size_t at, size_t size) {
   size_t before = at;
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
   if (before > 0 && text[before - 1] == '.') return false;
-  return text.find("import *") == std::string_view::npos;
+  return !scanned.holds("import *");
 }
 
 // Whether a word may name the operation, as far as the file's names are known.
@@ -223,14 +224,17 @@ bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wante
 // Whether an operator stands behind an operand, and not where `opening` opens an expression: before
 // the name of a dictionary.
 bool has_left_operand(std::string_view text, size_t at, std::string_view opening = "(,{:") {
-  if (in_comment(text, at)) return false;
   size_t before = at;
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
-  if (before == 0) return true;
-  size_t line = text.find_last_of("\r\n", before - 1);
-  line = line == std::string_view::npos ? 0 : line + 1;
-  if (text.substr(line, before - line).find('#') != std::string_view::npos) return true;
-  return opening.find(text[before - 1]) == std::string_view::npos;
+  const char last = before == 0 ? '\n' : text[before - 1];
+  if (opening.find(last) != std::string_view::npos) {  // unless that is a comment's
+    size_t line = before;
+    while (line > 0 && text[line - 1] != '\n' && text[line - 1] != '\r' && text[line - 1] != '#') {
+      --line;
+    }
+    if (line == 0 || text[line - 1] != '#') return false;
+  }
+  return !in_comment(text, at);
 }
 
 // Whether a sign of arithmetic stands between two operands: none that is before a number, part of
@@ -375,7 +379,7 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
     size_t size = text.size();
     bool method = !operation.methods.empty();
     out.push_back({std::move(text), condition,
-                   [wanted, size, method, &operation](std::string_view in, size_t at) {
+                   [wanted, size, method, &operation](const ScannedText& in, size_t at) {
                      return in_code(in, at, size) && (method || !of_self(in, at)) &&
                             !calls_builtin(in, at, size) && may_name(in, at, size, operation) &&
                             may_pass(in, at + size, wanted, method);

@@ -9,7 +9,6 @@
 #include "rewriter/frontend/python/replaced.hpp"
 #include "rewriter/frontend/python/scripted.hpp"
 #include "rewriter/frontend/python/stores.hpp"
-#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -36,24 +35,11 @@ constexpr std::string_view kTexts[] = {
     "sys.modules[",
     ".__dict__[",
     "vars(",
+    "type(",
     "script",
     "script_if_tracing",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
-
-const Literals& words() {
-  static const Literals made = [] {
-    Literals out;
-    for (uint32_t word = 0; word < NotedPlaces::kWords; ++word) {
-      const bool whole = word == NotedPlaces::kImport || word == NotedPlaces::kScript ||
-                         word == NotedPlaces::kScriptIfTracing;
-      out.add(kTexts[word], whole);
-    }
-    out.build();
-    return out;
-  }();
-  return made;
-}
 
 void make_unique(std::vector<uint64_t>& names) {
   std::sort(names.begin(), names.end());
@@ -63,7 +49,24 @@ void make_unique(std::vector<uint64_t>& names) {
 
 }  // namespace
 
-NotedPlaces::NotedPlaces(std::string_view text) : places_(words().places(text)) {}
+void NotedPlaces::add_to(Literals& literals) {
+  for (uint32_t word = 0; word < kWords; ++word) {
+    const bool whole = word == kImport || word == kScript || word == kScriptIfTracing;
+    literals.add_noted(kTexts[word], whole ? Literals::Stands::alone : Literals::Stands::anywhere);
+  }
+}
+
+Literals::Places noted_places(std::string_view text) {
+  static const Literals words = [] {
+    Literals out;
+    NotedPlaces::add_to(out);
+    out.build();
+    return out;
+  }();
+  Literals::Places out;
+  words.scan(text, nullptr, &out);
+  return out;
+}
 
 std::string_view NotedPlaces::text_of(Word word) { return kTexts[word]; }
 

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
@@ -36,7 +39,8 @@ struct TextNotes {
   std::vector<Place> modules;       // replaced as a whole
 };
 
-// Where each of the words stands that the notes are read from.
+// Where each of the words stands that the notes are read from. Whoever passes over the text for
+// more finds them on the way: `add_to` before, and the places after.
 class NotedPlaces {
  public:
   enum Word : uint32_t {
@@ -60,22 +64,30 @@ class NotedPlaces {
     kSysModules,
     kDict,
     kVars,
+    kType,
     kScript,  // words
     kScriptIfTracing,
     kWords
   };
-  explicit NotedPlaces(std::string_view text);
+  // The words are the first that these literals note.
+  static void add_to(Literals& literals);
+  // The places outlive this.
+  explicit NotedPlaces(const Literals::Places& places) : places_(places) {}
   static std::string_view text_of(Word word);
-  const std::vector<size_t>& of(Word word) const { return places_[word]; }
+  const std::vector<size_t>& of(Word word) const { return places_.of[word]; }
+  const std::vector<std::pair<size_t, size_t>>& titles() const { return places_.titles; }
 
  private:
-  std::vector<std::vector<size_t>> places_;
+  const Literals::Places& places_;
 };
 
 // `test`: what a test replaces for a while is not noted.
 TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test);
+
+// The places of the words in a text that nobody passes over for more.
+Literals::Places noted_places(std::string_view text);
 inline TextNotes text_notes(std::string_view text, bool test) {
-  return text_notes(text, NotedPlaces(text), test);
+  return text_notes(text, NotedPlaces(noted_places(text)), test);
 }
 
 }  // namespace refit::python
