@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kValueBound = 1024;
 constexpr size_t kNearby = 64;  // values behind one; an operation behind more is another matter
 
-// Each value is looked at once; more than the bound shows nothing.
+// The values behind one, the nearest first, each once; more than the bound shows nothing.
 class Walk {
  public:
   Walk(const Graph& graph, ValueId start)
@@ -30,14 +30,12 @@ class Walk {
     if (id != kNone && seen_.insert(id).second) work_.push_back(id);
   }
   std::optional<ValueId> next() {
-    if (work_.empty()) return std::nullopt;
+    if (next_ == work_.size()) return std::nullopt;
     if (bounded()) {
       reached(Bound::value_kind, graph_.place(start_).begin);
       return std::nullopt;
     }
-    ValueId id = work_.back();
-    work_.pop_back();
-    return id;
+    return work_[next_++];
   }
   bool bounded() const { return seen_.size() > kValueBound; }
 
@@ -45,6 +43,7 @@ class Walk {
   const Graph& graph_;
   ValueId start_;
   std::vector<ValueId> work_;
+  size_t next_ = 0;
   std::unordered_set<ValueId> seen_;
 };
 
