@@ -7,10 +7,13 @@ ASKED = (
 ).split()
 
 
+DROPPED = "turned_where_errors_are_dropped turned_under_another_name left_where_errors_are_dropped".split()
+
+
 def outputs():
     flat, deep = torch.randn(2, 5, 8), torch.randn(2, 3, 5, 8)
     both = [getattr(attention, name)(x) for name in ASKED for x in (flat, deep)]
     tensors = [t for one in both for t in (one if isinstance(one, tuple) else (one,)) if torch.is_tensor(t)]
-    dropped = (attention.turned_where_errors_are_dropped, attention.left_where_errors_are_dropped)
+    dropped = [getattr(attention, name) for name in DROPPED]
     tensors += [function(deep, checks) for function in dropped for checks in ([], [1.0])]
     return [*tensors, attention.unpacked_for_all(deep), attention.trying_something_else(deep, {})]

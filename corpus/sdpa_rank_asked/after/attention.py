@@ -109,6 +109,16 @@ def turned_where_errors_are_dropped(q, checks):
     return mindiesd.ext.attention_forward(q, q, q, head_first=True).transpose(1, 2)
 
 
+quiet = contextlib.suppress
+
+
+def turned_under_another_name(q, checks):
+    with quiet(IndexError):
+        checks[0]
+        q = q.transpose(1, 2)
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True).transpose(1, 2)
+
+
 def left_where_errors_are_dropped(q, checks):
     with contextlib.suppress(IndexError):
         return q + checks[0]

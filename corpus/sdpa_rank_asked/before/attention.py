@@ -109,6 +109,16 @@ def turned_where_errors_are_dropped(q, checks):
     return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
 
 
+quiet = contextlib.suppress
+
+
+def turned_under_another_name(q, checks):
+    with quiet(IndexError):
+        checks[0]
+        q = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
+
+
 def left_where_errors_are_dropped(q, checks):
     with contextlib.suppress(IndexError):
         return q + checks[0]

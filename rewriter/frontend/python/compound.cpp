@@ -1,6 +1,10 @@
 // Loops, try, with and match: what they may change becomes opaque, by name and no further.
+#include <algorithm>
+#include <iterator>
+
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -174,6 +178,23 @@ void FunctionLowering::note_tried(ValueId first, ValueId last) {
   }
 }
 
+namespace {
+
+// Whether the object of a `with` may end an error: one that says so, or any but torch's where the
+// file has such objects under other names or makes its own.
+bool may_swallow(std::string_view header, std::string_view file) {
+  constexpr std::string_view kSuppress = "suppress";
+  if (contains_text(header, kSuppress)) return true;
+  constexpr std::string_view kTorchs[] = {"torch.", "autocast(", "no_grad(", "inference_mode("};
+  if (std::any_of(std::begin(kTorchs), std::end(kTorchs),
+                  [&](std::string_view own) { return contains_text(header, own); })) {
+    return false;
+  }
+  return contains_text(file, kSuppress) || contains_text(file, "def __exit__");
+}
+
+}  // namespace
+
 bool FunctionLowering::with_statement(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
@@ -208,10 +229,10 @@ bool FunctionLowering::with_statement(TSNode node) {
   const auto first = static_cast<ValueId>(g().values.size());
   bool falls = block(field(node, "body"));
   block_number_ = outer_block;
-  // As contextlib's does: an error ends the block early, and what follows is run.
+  // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
   TSNode body = field(node, "body");
   const size_t header = ts_node_start_byte(body) - ts_node_start_byte(node);
-  if (text(node).substr(0, header).find("suppress") != std::string_view::npos) {
+  if (may_swallow(text(node).substr(0, header), unit_.text())) {
     note_tried(first, static_cast<ValueId>(g().values.size()));
     opaque_names(bound_names(body, unit_.text()), "after with", {});
     falls = true;

@@ -54,6 +54,16 @@ bool may_begin_statement(std::string_view text, std::string_view keyword) {
   return false;
 }
 
+bool in_comment(std::string_view text, size_t at) {
+  bool hash = false;
+  while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r') {
+    char c = text[--at];
+    if (c == '"' || c == '\'') return false;
+    hash = hash || c == '#';
+  }
+  return hash;
+}
+
 size_t Lines::next_line(size_t at) const {
   size_t end = text_.find('\n', at);
   return end == std::string_view::npos ? text_.size() : end + 1;

@@ -31,6 +31,9 @@ inline std::string_view first_word(std::string_view text) {
 // Whether a text may have a statement that begins with this keyword.
 bool may_begin_statement(std::string_view text, std::string_view keyword);
 
+// Whether what stands at a place is a comment's: behind a `#` of its line, with no quote before it.
+bool in_comment(std::string_view text, size_t at);
+
 // One thread's: what it last found is kept.
 class Lines {
  public:

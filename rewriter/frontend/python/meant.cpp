@@ -29,12 +29,10 @@ bool any_word(std::string_view text, size_t begin, size_t end, std::string_view 
   return false;
 }
 
-bool in_comment(std::string_view text, size_t at) {
-  const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-  const size_t line = newline == std::string_view::npos ? 0 : newline + 1;
-  const std::string_view before = text.substr(line, at - line);
-  return before.find('#') != std::string_view::npos &&
-         before.find_first_of("\"'") == std::string_view::npos;
+// Whether ` as NAME` follows, which gives what is imported the name that the code reads.
+bool renamed_at(std::string_view text, size_t end) {
+  while (end < text.size() && (space(text[end]) || text[end] == '\\')) ++end;
+  return first_word(text.substr(end)) == "as";
 }
 
 bool dotted_on(std::string_view text, size_t end) {
@@ -187,6 +185,7 @@ bool Meant::may_be_module(std::string_view name, const Operation& operation) con
 }
 
 bool Meant::may_name(size_t at, size_t size, const Operation& operation) const {
+  if (!outline_.module.names.stars.empty()) return true;  // one of them may bind what it reads
   const std::string_view word = text_.substr(at, size);
   const bool method =
       std::any_of(operation.methods.begin(), operation.methods.end(),
@@ -194,7 +193,7 @@ bool Meant::may_name(size_t at, size_t size, const Operation& operation) const {
   size_t dot = at;
   while (dot > 0 && (space(text_[dot - 1]) || text_[dot - 1] == '\\')) --dot;
   if (dot == 0 || text_[dot - 1] != '.') {  // by itself
-    if (imported_inside(word) || !outline_.module.names.stars.empty()) return true;
+    if (imported_inside(word) || renamed_at(text_, at + size)) return true;
     if (!bound(word)) {
       return std::any_of(operation.names.begin(), operation.names.end(),
                          [&](const std::string& n) { return n.starts_with("builtins."); }) ||
@@ -208,11 +207,13 @@ bool Meant::may_name(size_t at, size_t size, const Operation& operation) const {
   while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
   const std::string_view chain = text_.substr(begin, dot - begin);
   if (chain.empty() || chain.front() == '.') return true;
+  size_t outer = begin;  // `torch. nn.GELU`: the chain goes on before a blank
+  while (outer > 0 && (space(text_[outer - 1]) || text_[outer - 1] == '\\')) --outer;
+  if (outer > 0 && text_[outer - 1] == '.') return true;
   const std::string_view head = chain.substr(0, chain.find('.'));
   const OutlinedDefinition* home = around(at);
   const bool own = !bound(head) || (home != nullptr && bound_in(*home, head));
   if (own) return method || may_be_module(head, operation);
-  if (!outline_.module.names.stars.empty()) return true;  // one of them may bind it, too
   const Meaning meaning = of(text_.substr(begin, at + size - begin));
   return !meaning.known || meaning.operation == &operation;
 }

@@ -32,6 +32,7 @@ class Reader {
 
   // At a name of TorchScript's compiler, which ends at `end`.
   void read(size_t begin, size_t end) {
+    if (in_comment(text_, begin)) return;
     if (begin > 0 && text_[begin - 1] == '.') {
       if (word_before(text_, begin - 1) != "jit") return;
     } else if (text_.find("torch.jit") == std::string_view::npos) {

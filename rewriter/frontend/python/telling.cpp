@@ -17,18 +17,6 @@ namespace refit::python {
 
 namespace {
 
-// Whether the place is in a comment, or in a string over several lines: a `#` stands before it in
-// its line and no quote does.
-bool in_comment(std::string_view text, size_t at) {
-  bool hash = false;
-  while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r') {
-    char c = text[--at];
-    if (c == '"' || c == '\'') return false;
-    hash = hash || c == '#';
-  }
-  return hash;
-}
-
 bool is_keyword(std::string_view word) {
   static constexpr std::string_view kKeywords[] = {
       "False",  "None",  "True",    "and",      "as",       "assert", "async", "await",
@@ -247,7 +235,8 @@ bool stands_between_operands(std::string_view text, size_t at) {
   if (before == 'e' || before == 'E') {
     size_t run = at;
     while (run > 0 && (name_char(text[run - 1]) || text[run - 1] == '.')) --run;
-    const bool number = text[run] == '.' || (text[run] >= '0' && text[run] <= '9');
+    const char first = text[run] == '.' ? text[run + 1] : text[run];  // `.5e-3`, not `].scale-x`
+    const bool number = first >= '0' && first <= '9';
     if (number && text[run + 1] != 'x' && text[run + 1] != 'X') return false;
   }
   if (!has_left_operand(text, at, "(,[{:=+-*/%@&|^<>~;")) return false;

@@ -140,4 +140,16 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
   return out;
 }
 
+char quote_around(const PythonUnit& unit, TSNode expression) {
+  for (TSNode at = expression; present(at); at = ts_node_parent(at)) {
+    if (!is(at, "string")) continue;
+    const std::string_view text = text_of(unit.text(), at);
+    const size_t quote = text.find_first_of("\"'");
+    if (quote == std::string_view::npos) return 0;
+    const bool triple = text.substr(quote, 3) == std::string(3, text[quote]);
+    return triple ? '\0' : text[quote];
+  }
+  return 0;
+}
+
 }  // namespace refit::python

@@ -24,6 +24,9 @@ inline bool one_line(std::string_view text, uint32_t from, uint32_t to) {
 bool begins_line(std::string_view text, uint32_t at);
 // Comments inside a range, in order, each without its line ending.
 std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
+// The quote of the string that an expression stands in, `f"{…}"`; 0 where there is no such string,
+// or a triple one, in which a quote may stand.
+char quote_around(const PythonUnit& unit, TSNode expression);
 // The width that the file itself keeps to, within reason.
 size_t line_limit(std::string_view text);
 // A comment for a tool about the statement it stands beside; it goes with the statement.

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from accuracy import FLOATS
-from mindiesd import ext
+from mindiesd import attention_forward, ext
 from mindiesd.utils import ParametersInvalid
 
 
@@ -496,3 +496,15 @@ def test_torchs_function_as_the_back_end_of_a_gpu():
     ):
         query, key, _, mask = operands
         assert not _math.fused_computes(query, key, mask, *options[1:])
+
+
+@pytest.mark.parametrize("number", [0, 0.0, -2.5, 3, True])
+def test_a_number_as_mask_changes_nothing(number):
+    q = torch.randn(2, 5, 3, 16)
+    plain = ext.attention_forward(q, q, q)
+    for _ in range(3):  # as many calls as the replay of a call needs, and one by it
+        assert torch.equal(attention_forward(q, q, q, attn_mask=number), plain)
+        assert torch.equal(ext.attention_forward(q, q, q, attn_mask=number), plain)
+    for number in (float("inf"), float("-inf"), float("nan")):
+        with pytest.raises(ParametersInvalid, match="attn_mask"):
+            ext.attention_forward(q, q, q, attn_mask=number)

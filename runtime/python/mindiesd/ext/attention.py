@@ -1,5 +1,7 @@
 """Attention in its general form: ``attention_forward`` and ``attention_forward_varlen``."""
 
+import math
+
 import torch
 
 from .. import _backends, _ops
@@ -189,7 +191,7 @@ def attention_forward(
             broadcasting. Fewer key heads than query heads are shared by groups of query heads. Value
             may have another width than key.
         attn_mask: broadcastable to [B, N, Sq, Sk] in either layout. Boolean: True keeps. Floating: added
-            to the scores. A ``BlockMask`` hands the call to torch's flex_attention.
+            to the scores, as a number is. A ``BlockMask`` hands the call to torch's flex_attention.
         scale: a float, an int or a 0-dimensional tensor; default D ** -0.5.
         is_causal: query i sees keys 0 to i (``causal_alignment="top_left"``, torch), or the last query
             sees the last key (``"bottom_right"``, flash-attn). With a mask, both apply.
@@ -217,6 +219,8 @@ def attention_forward(
             "parallel_config must be None: mindiesd has no context parallelism, so this call cannot "
             "stand in for one that is split over devices."
         )
+    if isinstance(attn_mask, (int, float)) and math.isfinite(attn_mask):
+        attn_mask = None  # the same number added to every score changes no weight
     if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and _is_block_mask(attn_mask):
         if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
             raise ParametersInvalid(

@@ -1,0 +1,4 @@
+"""What every model of this tree imports."""
+
+import torch.nn.functional as F
+from torch import nn

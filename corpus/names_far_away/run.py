@@ -1,0 +1,15 @@
+import ast
+
+import torch
+from blocks import act, broken, hidden, module
+from shown import shown
+from tables import Table, rotate
+
+
+def outputs():
+    x = torch.randn(2, 3, 4, 8)
+    angles = torch.randn(4, 4)
+    table = Table(torch.cat((angles.cos(),) * 2, -1), torch.cat((angles.sin(),) * 2, -1))
+    told = [torch.tensor(ast.literal_eval(text.removeprefix("tensor(").removesuffix(")")))
+            for text in shown(torch.ones(3))]
+    return [act(x), hidden(x), module()(x), broken(x), rotate(x, [table]), *told]
