@@ -160,7 +160,7 @@ std::optional<SitePlanner::Near> SitePlanner::nearer(const std::optional<Near>& 
     open.push_back(near);
     return so_far;
   }
-  if (c.agreeing < least || 2 * c.agreeing < c.parts) return so_far;
+  if (c.agreeing < least || 2 * c.agreeing <= c.parts) return so_far;  // half is no resemblance
   if (!so_far) return near;
   int before = so_far->comparison.parts - so_far->comparison.agreeing;
   int now = c.parts - c.agreeing;
