@@ -6,8 +6,10 @@ ASKED = (
     "by_a_loop by_and by_permuting of_what_is_computed of_what_is_transposed of_a_cast"
 ).split()
 
-
-DROPPED = "turned_where_errors_are_dropped turned_under_another_name left_where_errors_are_dropped".split()
+DROPPED = (
+    "turned_where_errors_are_dropped turned_under_another_name turned_beside_torchs_own "
+    "left_where_errors_are_dropped"
+).split()
 
 
 def outputs():
@@ -16,4 +18,5 @@ def outputs():
     tensors = [t for one in both for t in (one if isinstance(one, tuple) else (one,)) if torch.is_tensor(t)]
     dropped = [getattr(attention, name) for name in DROPPED]
     tensors += [function(deep, checks) for function in dropped for checks in ([], [1.0])]
-    return [*tensors, attention.unpacked_for_all(deep), attention.trying_something_else(deep, {})]
+    tensors += [attention.unpacked_for_all(deep), attention.turned_under_torchs_own(deep)]
+    return [*tensors, attention.trying_something_else(deep, {})]

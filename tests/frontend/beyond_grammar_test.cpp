@@ -119,5 +119,41 @@ TEST(ArgumentsOfText, AreAskedOfWhatReplacesOnes) {
   EXPECT_FALSE(odd.frontend.verify(*odd.unit, "def f(a):\n  return g(b=1, a)\n").has_value());
 }
 
+class Fields : public testing::TestWithParam<Row> {};
+
+TEST_P(Fields, AsPythonBefore312TakesThem) {
+  const std::string_view text = GetParam().text, wrong = GetParam().wrong;
+  const python::Tree tree(text);
+  const size_t at = python::quote_in_field(tree.root(), text);
+  EXPECT_EQ(
+      wrong.empty() ? std::string_view() : text.substr(std::min(at, text.size()), wrong.size()),
+      wrong);
+  EXPECT_EQ(at == std::string_view::npos, wrong.empty());
+}
+
+const Row kFields[] = {
+    {"plain", "f\"{a['b']}\" + 'c' + f'{d(\"e\")}'\n", ""},
+    {"same", "a = f\"{b[\"c\"]}\"\n", "\"c\"]"},
+    {"behind_a_field", "a = f'{b}{c}' 'd' f'{e(\"f\")}'\n", ""},
+    {"in_a_triple", "a = f'''{b['c']}'''\n", ""},
+    {"nested", "a = f\"{f'{b}'}\"\n", ""},
+    {"nested_outer", "a = f\"{f'{b(\"c\")}'}\"\n", "\"c\")"},
+    {"nested_inner", "a = f\"{f'{b('c')}'}\"\n", "'c')"},
+    {"nested_triple", "a = f'{f\"\"\"{b(\"c\")}\"\"\"}'\n", ""},
+    {"empty", "a = f''\nb = f\"{c('')}\"\n", ""},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, Fields, testing::ValuesIn(kFields), RowName());
+
+TEST(QuoteInAField, IsAskedOfWhatReplacesOne) {
+  const Lowered right("def f(a):\n  return f'{g(a)}'\n");
+  const char* wrong = "def f(a):\n  return f'{g(a, 'b')}'\n";
+  const auto said = right.frontend.verify(*right.unit, wrong);
+  ASSERT_TRUE(said.has_value());
+  EXPECT_NE(said->find("`'b')}"), std::string::npos) << *said;
+  const Lowered newer(wrong);
+  EXPECT_FALSE(
+      newer.frontend.verify(*newer.unit, "def f(a):\n  return f'{g(a, 'c')}'\n").has_value());
+}
+
 }  // namespace
 }  // namespace refit

@@ -93,6 +93,35 @@ TEST(Growth, EntriesOfOneDictionary) {
       0);
 }
 
+TEST(Growth, EntriesOfOneLine) {
+  expect_linear(
+      20000,
+      [](size_t n) {
+        return kHead + kSite + "d = [" +
+               times(n,
+                     [](size_t i) {
+                       const std::string s = std::to_string(i);
+                       return "-" + s + ", a - b, " + s + " ** 2, norm * c, cat + 1, ";
+                     }) +
+               "]\n";
+      },
+      0);
+}
+
+TEST(Growth, BlocksOfOneFunction) {
+  expect_linear(
+      2000,
+      [](size_t n) {
+        return kHead + "def f(q, k, v):\n" +
+               times(n,
+                     [](size_t i) {
+                       return "    with g(" + std::to_string(i) + "):\n        h()\n";
+                     }) +
+               "    return F.scaled_dot_product_attention(q, k, v)\n";
+      },
+      0);
+}
+
 TEST(Growth, StatementsOfOneFunction) {
   expect_linear(
       3000,

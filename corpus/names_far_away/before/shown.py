@@ -5,3 +5,11 @@ import torch
 
 def shown(x):
     return [f"{x * torch.sigmoid(1.702 * x)}", f'{x * torch.sigmoid(1.702 * x)}', f"""{x * torch.sigmoid(1.702 * x)}"""]
+
+
+def nested(x):
+    return f"{f'{x * torch.sigmoid(1.702 * x)}'}"
+
+
+def nested_in_three(x):
+    return f"""{f'{x * torch.sigmoid(1.702 * x)}'}""", f'{f"""{x * torch.sigmoid(1.702 * x)}"""}'

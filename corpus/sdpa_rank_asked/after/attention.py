@@ -103,6 +103,7 @@ def by_suppressing_over_lines(q):
 
 
 def turned_where_errors_are_dropped(q, checks):
+    b, n, h, d = q.shape
     with contextlib.suppress(IndexError):
         checks[0]
         q = q.transpose(1, 2)
@@ -113,10 +114,26 @@ quiet = contextlib.suppress
 
 
 def turned_under_another_name(q, checks):
+    b, n, h, d = q.shape
     with quiet(IndexError):
         checks[0]
         q = q.transpose(1, 2)
     return mindiesd.ext.attention_forward(q, q, q, head_first=True).transpose(1, 2)
+
+
+def turned_beside_torchs_own(q, checks):
+    import torch
+
+    b, n, h, d = q.shape
+    with torch.no_grad(), quiet(IndexError):
+        checks[0]
+        q = q.transpose(1, 2)
+    return mindiesd.ext.attention_forward(q, q, q, head_first=True).transpose(1, 2)
+
+
+def turned_under_torchs_own(q):
+    b, n, h, d = q.shape
+    return mindiesd.attention_forward(q, q, q)
 
 
 def left_where_errors_are_dropped(q, checks):

@@ -103,6 +103,7 @@ def by_suppressing_over_lines(q):
 
 
 def turned_where_errors_are_dropped(q, checks):
+    b, n, h, d = q.shape
     with contextlib.suppress(IndexError):
         checks[0]
         q = q.transpose(1, 2)
@@ -113,8 +114,28 @@ quiet = contextlib.suppress
 
 
 def turned_under_another_name(q, checks):
+    b, n, h, d = q.shape
     with quiet(IndexError):
         checks[0]
+        q = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
+
+
+def turned_beside_torchs_own(q, checks):
+    import torch
+
+    b, n, h, d = q.shape
+    with torch.no_grad(), quiet(IndexError):
+        checks[0]
+        q = q.transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
+
+
+def turned_under_torchs_own(q):
+    import torch
+
+    b, n, h, d = q.shape
+    with torch.no_grad():
         q = q.transpose(1, 2)
     return F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
 

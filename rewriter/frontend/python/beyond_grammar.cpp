@@ -60,4 +60,23 @@ size_t misplaced_argument(TSNode root, std::string_view text) {
   return std::string_view::npos;
 }
 
+size_t quote_in_field(TSNode root, std::string_view text) {
+  struct Open {
+    const NodeData* end;
+    char quote;
+  };
+  std::vector<Open> open;  // strings around the node
+  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
+    while (!open.empty() && at >= open.back().end) open.pop_back();
+    if (!at->named || type_of(TSNode(at)) != "string") continue;
+    const std::string_view string = text_of(text, TSNode(at));
+    for (const Open& around : open) {
+      const size_t quote = around.quote == 0 ? std::string_view::npos : string.find(around.quote);
+      if (quote != std::string_view::npos) return ts_node_start_byte(TSNode(at)) + quote;
+    }
+    open.push_back({at + at->extent, single_quote(string)});
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace refit::python

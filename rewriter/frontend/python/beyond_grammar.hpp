@@ -1,5 +1,6 @@
 // What Python refuses and the grammar takes: a line that is further in than its block, an argument
-// by position behind one by name. Entry points: unexpected_indentation, misplaced_argument.
+// by position behind one by name; and, before 3.12, the quote of a string in one of its fields.
+// Entry points: unexpected_indentation, misplaced_argument, quote_in_field.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +20,9 @@ size_t unexpected_indentation(std::string_view text, size_t from, size_t until);
 // Where the first argument stands that Python takes for no argument: one by position behind one by
 // name or behind `**`, `*` behind `**`, a name given twice. npos where there is none.
 size_t misplaced_argument(TSNode root, std::string_view text);
+
+// Where the first quote stands that ends, before Python 3.12, a string around the field it is in,
+// `f"{a["b"]}"`. npos where there is none.
+size_t quote_in_field(TSNode root, std::string_view text);
 
 }  // namespace refit::python

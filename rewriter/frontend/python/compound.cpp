@@ -178,32 +178,36 @@ void FunctionLowering::note_tried(ValueId first, ValueId last) {
   }
 }
 
-namespace {
-
 // Whether the object of a `with` may end an error: one that says so, or any but torch's where the
 // file has such objects under other names or makes its own.
-bool may_swallow(std::string_view header, std::string_view file) {
+bool FunctionLowering::may_end_errors(TSNode object) {
   constexpr std::string_view kSuppress = "suppress";
-  if (contains_text(header, kSuppress)) return true;
+  const std::string_view written = text(object);
+  if (contains_text(written, kSuppress)) return true;
   constexpr std::string_view kTorchs[] = {"torch.", "autocast(", "no_grad(", "inference_mode("};
-  if (std::any_of(std::begin(kTorchs), std::end(kTorchs),
-                  [&](std::string_view own) { return contains_text(header, own); })) {
+  if (is(object, "call") &&
+      std::any_of(std::begin(kTorchs), std::end(kTorchs),
+                  [&](std::string_view own) { return written.starts_with(own); })) {
     return false;
   }
-  return contains_text(file, kSuppress) || contains_text(file, "def __exit__");
+  if (!shared_.may_end_errors) {
+    shared_.may_end_errors =
+        contains_text(unit_.text(), kSuppress) || contains_text(unit_.text(), "def __exit__");
+  }
+  return *shared_.may_end_errors;
 }
-
-}  // namespace
 
 bool FunctionLowering::with_statement(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
+  bool errors_end = false;
   for (TSNode child : children_of(node)) {
     if (!is(child, "with_clause")) continue;
     for (TSNode item : children_of(child)) {
       TSNode value = is(item, "with_item") ? field(item, "value") : item;
       if (is(value, "as_pattern")) {
         auto parts = children_of(value);
+        errors_end = may_end_errors(parts.front()) || errors_end;
         ValueId context = expression(parts.front());
         use(context);
         for (size_t i = 1; i < parts.size(); ++i) {
@@ -221,6 +225,7 @@ bool FunctionLowering::with_statement(TSNode node) {
           assign(target, g().add(std::move(entered)));
         }
       } else {
+        errors_end = may_end_errors(value) || errors_end;
         use(expression(value));
       }
     }
@@ -230,11 +235,9 @@ bool FunctionLowering::with_statement(TSNode node) {
   bool falls = block(field(node, "body"));
   block_number_ = outer_block;
   // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
-  TSNode body = field(node, "body");
-  const size_t header = ts_node_start_byte(body) - ts_node_start_byte(node);
-  if (may_swallow(text(node).substr(0, header), unit_.text())) {
+  if (errors_end) {
     note_tried(first, static_cast<ValueId>(g().values.size()));
-    opaque_names(bound_names(body, unit_.text()), "after with", {});
+    opaque_names(bound_names(field(node, "body"), unit_.text()), "after with", {});
     falls = true;
   }
   close(id);

@@ -72,6 +72,24 @@ constexpr std::pair<std::string_view, std::string_view> kPatternImports[] = {
 
 namespace {
 
+// What the grammar takes of a new text and Python, or Python before 3.12, does not, where it took
+// the text before.
+std::optional<std::string> refused_by_python(const Unit& before, TSNode root,
+                                             std::string_view after) {
+  constexpr std::pair<size_t (*)(TSNode, std::string_view), std::string_view> kRefused[] = {
+      {misplaced_argument, "an argument that Python refuses"},
+      {quote_in_field, "a quote that before Python 3.12 ends a string around it"}};
+  const std::string_view old = before.source().text();
+  for (const auto& [first, what] : kRefused) {
+    const size_t at = first(root, after);
+    if (at == std::string_view::npos || first(Tree(old).root(), old) != std::string_view::npos) {
+      continue;
+    }
+    return fmt::format("the new text has {}, at `{}`", what, after.substr(at, 60));
+  }
+  return std::nullopt;
+}
+
 // What is wrong with the indentation of a new text, where that of the text before was right.
 std::optional<std::string> badly_indented(const Unit& before, std::string_view after) {
   size_t at = unexpected_indentation(after);
@@ -153,6 +171,10 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->unseen = std::move(choice.unseen);
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
+  if (focus != nullptr && focus->before != nullptr) {
+    auto refused = refused_by_python(*focus->before, unit->tree.root(), unit->text());
+    if (refused) return failure(std::move(*refused));
+  }
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_};
   find_own_libraries(unit->names.names, unit->module, context);
@@ -513,14 +535,7 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
     size_t from = at > 30 ? at - 30 : 0;
     return fmt::format("the new text does not parse near `{}`", after.substr(from, 60));
   }
-  size_t argument = misplaced_argument(tree.root(), after);
-  if (argument != std::string_view::npos) {
-    std::string_view old = before.source().text();
-    if (misplaced_argument(Tree(old).root(), old) == std::string_view::npos) {
-      return fmt::format("the new text has an argument that Python refuses at `{}`",
-                         after.substr(argument, 60));
-    }
-  }
+  if (auto refused = refused_by_python(before, tree.root(), after)) return refused;
   return badly_indented(before, after);
 }
 

@@ -55,8 +55,11 @@ bool may_begin_statement(std::string_view text, std::string_view keyword) {
 }
 
 bool in_comment(std::string_view text, size_t at) {
+  constexpr size_t kFar = 1024;  // a comment is shorter; of a line of data each word is asked about
+  const size_t far = at > kFar ? at - kFar : 0;
   bool hash = false;
   while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r') {
+    if (at <= far && far > 0) return false;
     char c = text[--at];
     if (c == '"' || c == '\'') return false;
     hash = hash || c == '#';

@@ -28,10 +28,21 @@ inline std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+// The quote that ends a string, whose text this is with its prefix; 0 for a triple one, in which a
+// quote may stand.
+inline char single_quote(std::string_view string) {
+  const size_t at = string.find_first_of("\"'");
+  if (at == std::string_view::npos) return 0;
+  const char quote = string[at];
+  const bool triple = string.size() > at + 5 && string[at + 1] == quote && string[at + 2] == quote;
+  return triple ? '\0' : quote;
+}
+
 // Whether a text may have a statement that begins with this keyword.
 bool may_begin_statement(std::string_view text, std::string_view keyword);
 
-// Whether what stands at a place is a comment's: behind a `#` of its line, with no quote before it.
+// Whether what stands at a place is surely a comment's: behind a `#` of its line, with no quote
+// before it, and not far behind the line's beginning.
 bool in_comment(std::string_view text, size_t at);
 
 // One thread's: what it last found is kept.

@@ -27,6 +27,7 @@ struct UnitLowering {
   std::deque<Pending> pending;
   std::map<std::string, TSNode, std::less<>> top_level;  // functions of the module, by name
   std::map<uint32_t, TSNode> definitions;                // functions of the unit, by number
+  std::optional<bool> may_end_errors{};  // an object of a `with` that is not torch's, once asked
   // What names of the module mean, once they were asked for.
   struct Symbol {
     std::optional<std::string> meaning;
@@ -55,6 +56,7 @@ class FunctionLowering {
   void leave_round();
   bool try_statement(TSNode node);
   bool with_statement(TSNode node);
+  bool may_end_errors(TSNode object);
   void note_tried(graph::ValueId first, graph::ValueId last);
   void match_statement(TSNode node);
   void import(TSNode node);

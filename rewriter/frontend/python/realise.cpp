@@ -580,17 +580,13 @@ Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
                                    const Catalogue& catalogue, const std::string& callee_text,
                                    const EditSet& inner) {
   const auto syntax = unit.functions[change.function].graph[change.root].syntax;
-  const char quote = syntax == kNone ? 0 : quote_around(unit, unit.nodes[syntax]);
-  if (quote == 0) return Realiser(unit, change, catalogue, callee_text, inner).run();
-  // Before Python 3.12 the quote of an f-string ends it wherever it stands.
+  const Quoted quoted = syntax == kNone ? Quoted{} : quoted_around(unit, unit.nodes[syntax]);
+  if (quoted.quotes.empty()) return Realiser(unit, change, catalogue, callee_text, inner).run();
   Change own = change;
   for (NewArgument& argument : own.arguments) {
-    if (!argument.copies.empty() || argument.text.find(quote) == std::string::npos) continue;
-    const char other = quote == '"' ? '\'' : '"';
-    if (argument.text.find_first_of(std::string{other, '\\', '\n'}) != std::string::npos) {
+    if (!take_quotes(quoted, argument)) {
       return failure("it stands in an f-string whose quote the new call needs; compute it first");
     }
-    std::replace(argument.text.begin(), argument.text.end(), quote, other);
   }
   return Realiser(unit, own, catalogue, callee_text, inner).run();
 }

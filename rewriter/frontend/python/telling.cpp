@@ -216,6 +216,8 @@ bool has_left_operand(std::string_view text, size_t at, std::string_view opening
   while (before > 0 && (space(text[before - 1]) || text[before - 1] == '\\')) --before;
   const char last = before == 0 ? '\n' : text[before - 1];
   if (opening.find(last) != std::string_view::npos) {  // unless that is a comment's
+    const std::string_view between = text.substr(before, at - before);
+    if (between.find_first_of("\r\n") == std::string_view::npos) return false;
     size_t line = before;
     while (line > 0 && text[line - 1] != '\n' && text[line - 1] != '\r' && text[line - 1] != '#') {
       --line;
@@ -314,8 +316,8 @@ std::optional<std::vector<Telling>> operator_tellings(const Operation& operation
       std::string condition = right ? to_string(*right) : std::string("any");
       out.push_back(
           {std::move(text), std::move(condition), [right](std::string_view in, size_t at) {
-             return has_left_operand(in, at) &&
-                    (!right || may_equal(number_at(in, at + 2), *right));
+             return (!right || may_equal(number_at(in, at + 2), *right)) &&
+                    has_left_operand(in, at);
            }});
     } else {
       out.push_back({std::move(text)});

@@ -140,16 +140,39 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
   return out;
 }
 
-char quote_around(const PythonUnit& unit, TSNode expression) {
+Quoted quoted_around(const PythonUnit& unit, TSNode expression) {
+  Quoted out;
   for (TSNode at = expression; present(at); at = ts_node_parent(at)) {
     if (!is(at, "string")) continue;
-    const std::string_view text = text_of(unit.text(), at);
-    const size_t quote = text.find_first_of("\"'");
-    if (quote == std::string_view::npos) return 0;
-    const bool triple = text.substr(quote, 3) == std::string(3, text[quote]);
-    return triple ? '\0' : text[quote];
+    if (out.range.size() == 0) out.range = range_of(at);
+    const char quote = single_quote(text_of(unit.text(), at));
+    if (quote != 0 && out.quotes.find(quote) == std::string::npos) out.quotes += quote;
   }
-  return 0;
+  return out;
+}
+
+bool take_quotes(const Quoted& quoted, NewArgument& argument) {
+  std::string kinds;           // of quotes that are not copied from there
+  std::vector<size_t> places;  // where they stand
+  auto copy = argument.copies.begin();
+  for (size_t at = 0; at < argument.text.size(); ++at) {
+    if (copy != argument.copies.end() && copy->at == at) {
+      const ByteRange from = (copy++)->from;
+      if (quoted.range.contains(from) && from.size() > 0) {
+        at += from.size() - 1;
+        continue;
+      }
+    }
+    const char c = argument.text[at];
+    if (c == '\n' || c == '\\') return false;
+    if (c != '"' && c != '\'') continue;
+    if (kinds.find(c) == std::string::npos) kinds += c;
+    places.push_back(at);
+  }
+  if (kinds.find_first_of(quoted.quotes) == std::string::npos) return true;
+  if (kinds.size() > 1 || quoted.quotes.size() > 1) return false;
+  for (size_t at : places) argument.text[at] = kinds.front() == '"' ? '\'' : '"';
+  return true;
 }
 
 }  // namespace refit::python

@@ -24,9 +24,16 @@ inline bool one_line(std::string_view text, uint32_t from, uint32_t to) {
 bool begins_line(std::string_view text, uint32_t at);
 // Comments inside a range, in order, each without its line ending.
 std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
-// The quote of the string that an expression stands in, `f"{…}"`; 0 where there is no such string,
-// or a triple one, in which a quote may stand.
-char quote_around(const PythonUnit& unit, TSNode expression);
+// The strings that an expression stands in, `f"{f'{…}'}"`.
+struct Quoted {
+  std::string quotes;  // which end one of them: a triple string's may stand in it
+  ByteRange range;     // of the innermost; empty where there is none
+};
+Quoted quoted_around(const PythonUnit& unit, TSNode expression);
+// Gives an argument the quotes that the strings around it leave: before Python 3.12 theirs end them
+// wherever they stand, as a line's end does. What is copied from the innermost one is right as it
+// is. False where there are none to take.
+bool take_quotes(const Quoted& quoted, NewArgument& argument);
 // The width that the file itself keeps to, within reason.
 size_t line_limit(std::string_view text);
 // A comment for a tool about the statement it stands beside; it goes with the statement.
