@@ -120,6 +120,13 @@ const Row kImports[] = {
      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q), torch, np, os\n",
      "import os\n\nimport mindiesd\nimport numpy as np\nimport torch\n\n\n"
      "def f(q):\n    return mindiesd.attention_forward(q, q, q, head_first=True), torch, np, os\n"},
+    {"below_pythons_own",
+     "from typing import Any\nimport os.path, re\nimport torch\nimport torch.nn.functional as "
+     "F\n\n\n"
+     "def f(q):\n    return F.scaled_dot_product_attention(q, q, q), torch, Any, os, re\n",
+     "from typing import Any\nimport os.path, re\nimport mindiesd\nimport torch\n\n\n"
+     "def f(q):\n    return mindiesd.attention_forward(q, q, q, head_first=True), torch, Any, os, "
+     "re\n"},
     {"present_already",
      "import mindiesd\nimport torch.nn.functional as F\n\n\n"
      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q), mindiesd.RMSNorm\n",

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/frontend.hpp"
+#include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 
@@ -203,8 +204,7 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
     groups.back().statements.push_back(s);
     last_row = unit.source().position(ts_node_end_byte(s)).line;
     std::string_view package = imported_package(text_of(unit.text(), s));
-    bool pythons = package == "math" || package == "operator" || package == "builtins";
-    if (!pythons && catalogue.describes(package)) {
+    if (!is_python_module(package) && catalogue.describes(package)) {
       groups.back().third_party = true;  // what the catalogue describes and Python does not bring
     }
   }
@@ -241,12 +241,15 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
       (void)edits.add({{at, at}, line});
       continue;
     }
-    // Plain imports in order first, then from-imports, as isort keeps them.
+    // Plain imports in order first, then from-imports, as isort keeps them; below what comes with
+    // Python where that stands in the same group.
     TSNode before{};
-    bool sorted_plain = false;
+    bool sorted_plain = false, pythons = true;
     if (alone != nullptr && &m == &*wanted.begin()) line = nl + line;
     for (TSNode s : group->statements) {
       if (alone != nullptr) break;
+      pythons = pythons && is_python_module(imported_package(text_of(unit.text(), s)));
+      if (pythons) continue;
       if (is(s, "import_statement")) {
         sorted_plain = true;
         TSNode name = fields_of(s, "name").front();
