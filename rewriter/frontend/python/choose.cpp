@@ -3,10 +3,10 @@
 #include "rewriter/frontend/python/choose.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_set>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/own_stores.hpp"
 #include "rewriter/frontend/python/visible.hpp"
 
 namespace refit::python {
@@ -102,79 +102,11 @@ class Chooser {
 
   const Mentioned& mentioned() const { return visible_.mentioned(); }
 
-  // The attributes of its object that a method stores: what a class's objects hold is read off
-  // such stores.
-  const std::vector<std::string_view>& stored(size_t i) {
-    if (stored_.empty()) stored_.resize(outline_.definitions.size());
-    if (stored_[i]) return *stored_[i];
-    std::vector<std::string_view>& out = stored_[i].emplace();
-    std::string_view body = text(i);
-    constexpr std::string_view kSelf = "self.";
-    for (size_t at = body.find(kSelf); at != std::string_view::npos; at = body.find(kSelf, at)) {
-      size_t begin = at;
-      at += kSelf.size();
-      size_t name = at;
-      while (at < body.size() && (name_char(body[at]) || body[at] == '.')) ++at;
-      size_t next = body.find_first_not_of(" \t", at);
-      if (next == std::string_view::npos) break;
-      std::string_view rest = body.substr(next);
-      bool assigned = rest.starts_with("=") && !rest.starts_with("==");
-      bool augmented = rest.find('=') <= 3 &&
-                       std::string_view("+-*/@%&|^<>").find(rest[0]) != std::string_view::npos;
-      size_t line = body.find_last_not_of(" \t(", begin == 0 ? 0 : begin - 1);
-      bool first = line == std::string_view::npos || body[line] == '\n';
-      if (!assigned && !augmented && !(first && (rest[0] == ':' || rest[0] == ','))) continue;
-      std::string_view chain = body.substr(name, at - name);
-      out.push_back(chain.substr(0, chain.find('.')));
-    }
-    return out;
-  }
-
-  // Whether a method may store an attribute in other words than `self.x = …`: by its name, or as a
-  // target among others.
-  bool stores_otherwise(size_t i) const {
-    constexpr std::string_view kByName[] = {"setattr",  "register_",   "add_module",
-                                            "__dict__", "_parameters", "_modules",
-                                            "_buffers", "vars(",       "__setattr__"};
-    std::string_view body = text(i);
-    for (std::string_view way : kByName) {
-      if (body.find(way) != std::string_view::npos) return true;
-    }
-    constexpr std::string_view kSelf = "self";
-    for (size_t at = body.find(kSelf); at != std::string_view::npos;
-         at = body.find(kSelf, at + kSelf.size())) {
-      size_t end = at + kSelf.size();
-      if ((at > 0 && (name_char(body[at - 1]) || body[at - 1] == '.')) || end >= body.size()) {
-        continue;
-      }
-      if (body[end] == ' ' || body[end] == '\\' || body[end] == '\t') {  // `self . x`
-        size_t dot = body.find_first_not_of(" \t\\\r\n", end);
-        if (dot != std::string_view::npos && body[dot] == '.') return true;
-      }
-      if (body[end] != '.') continue;
-      if (!name_char(body[end + 1])) return true;  // a line that goes on behind the dot
-      size_t line = body.rfind('\n', at), stop = std::min(body.find('\n', at), body.size());
-      line = line == std::string_view::npos ? 0 : line + 1;
-      const std::string_view before = body.substr(line, at - line);
-      // `for self.x in`, `with a as self.x`, `del b, self.x`
-      std::string_view last = trimmed(before);
-      while (last.ends_with("(")) last = trimmed(last.substr(0, last.size() - 1));
-      const std::string_view head = first_word(trimmed(before));
-      if (head == "for" || head == "del" || last.ends_with(" for") || last.ends_with(" as")) {
-        return true;
-      }
-      // `(self.x), y = …`, `[self.x, y] = …`: an `=` later in the line.
-      while (end < stop && (name_char(body[end]) || body[end] == '.')) ++end;
-      const std::string_view rest = body.substr(end, stop - end);
-      const size_t next = rest.find_first_not_of(" \t");
-      const bool closes =
-          next == std::string_view::npos || std::string_view(",)]").find(rest[next]) != rest.npos;
-      if (!closes) continue;
-      const bool only = before.find('=') == std::string_view::npos;
-      const bool later = next == std::string_view::npos || rest.find('=') != std::string_view::npos;
-      if ((only && later) || rest.find(" = ") != std::string_view::npos) return true;
-    }
-    return false;
+  // Whether a method may store an attribute of its object that is among these.
+  bool stores_one(size_t i, const std::unordered_set<std::string_view>& members) const {
+    const OwnStores stores = own_stores(text_, outline_, outline_.definitions[i]);
+    return stores.any || std::any_of(stores.names.begin(), stores.names.end(),
+                                     [&](std::string_view name) { return members.contains(name); });
   }
 
   // The names that follow a dot in a definition's own text.
@@ -208,74 +140,70 @@ class Chooser {
     }
   }
 
-  // What is kept: what is wanted or was changed, what that calls, and of a class with a kept
+  // What is kept: what is wanted or was changed, what that calls, and of a class with a followed
   // method or that an annotation names, of those that it inherits from and of those that inherit
-  // from it, its own statements and the methods that store an attribute that something kept reads.
-  // Everything else is unseen.
+  // from it, its own statements and the methods that store an attribute that something followed
+  // reads. Followed is what is wanted and what that calls: of the rest nothing is read but what it
+  // binds and stores. Everything else is unseen.
   std::vector<Unseen> unseen(const std::vector<bool>& wanted) {
     const auto& definitions = outline_.definitions;
     std::vector<std::vector<size_t>> methods(definitions.size());
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].owner != SIZE_MAX) methods[definitions[i].owner].push_back(i);
     }
-    std::vector<bool> kept(definitions.size(), false), named(2 * mentioned().names(), false);
+    std::vector<bool> kept(definitions.size(), false), followed(definitions.size(), false),
+        named(2 * mentioned().names(), false);
     std::vector<size_t> work, classes;
     std::unordered_set<std::string_view> members;
-    auto keep = [&](size_t i) {
+    auto keep_class = [&](size_t i) {
       if (kept[i]) return;
       kept[i] = true;
+      classes.push_back(i);
       work.push_back(i);
-      if (definitions[i].is_class) {
-        classes.push_back(i);
-      } else {
-        add_members(i, members);
-      }
+    };
+    auto follow = [&](size_t i) {
+      if (definitions[i].is_class) return keep_class(i);
+      if (followed[i]) return;
+      kept[i] = followed[i] = true;
+      work.push_back(i);
+      add_members(i, members);
     };
     for (size_t i = 0; i < definitions.size(); ++i) {
       if (definitions[i].is_class) {
         // `act = nn.GELU()` in the body of a class that is otherwise of no interest
         if (!focus_.changed.empty() && !visible_.changed(i)) continue;
-        if (visible_.outside_wanted({definitions[i].body, definitions[i].end})) keep(i);
-        continue;
+        if (visible_.outside_wanted({definitions[i].body, definitions[i].end})) keep_class(i);
+      } else if (wanted[i]) {
+        follow(i);
+      } else if (visible_.changed(i) || reaches_out(text(i))) {
+        kept[i] = true;
       }
-      if (wanted[i] || reaches_out(text(i)) || visible_.changed(i)) keep(i);
     }
     while (!work.empty()) {
-      while (!work.empty()) {
-        size_t i = work.back();
-        work.pop_back();
-        const OutlinedDefinition& d = definitions[i];
-        if (d.owner != SIZE_MAX) keep(d.owner);
-        if (d.is_class) {
-          for (size_t kin : kin_of(i)) keep(kin);
-        } else {
-          for (const Mentioned::Name& n : visible_.names(i)) {
-            if (n.annotates) {
-              for (size_t type : mentioned().definitions(n.name)) {
-                if (definitions[type].is_class) keep(type);
-              }
-            }
-            const size_t name = 2 * size_t{n.name} + (n.own ? 1 : 0);
-            if (named[name]) continue;
-            named[name] = true;
-            visible_.each_meant(n.name, n.own, keep);
-          }
-          each_of_a_class(i, keep);
-        }
+      size_t i = work.back();
+      work.pop_back();
+      const OutlinedDefinition& d = definitions[i];
+      if (d.owner != SIZE_MAX) keep_class(d.owner);
+      if (d.is_class) {
+        for (size_t kin : kin_of(i)) keep_class(kin);
+        continue;
       }
-      for (size_t type : classes) {
-        for (size_t m : methods[type]) {
-          if (kept[m] || definitions[m].is_class) continue;
-          if (stores_otherwise(m)) {
-            keep(m);
-            continue;
-          }
-          const auto& attributes = stored(m);
-          if (std::any_of(attributes.begin(), attributes.end(),
-                          [&](std::string_view name) { return members.contains(name); })) {
-            keep(m);
+      for (const Mentioned::Name& n : visible_.names(i)) {
+        if (n.annotates) {
+          for (size_t type : mentioned().definitions(n.name)) {
+            if (definitions[type].is_class) keep_class(type);
           }
         }
+        const size_t name = 2 * size_t{n.name} + (n.own ? 1 : 0);
+        if (named[name]) continue;
+        named[name] = true;
+        visible_.each_meant(n.name, n.own, follow);
+      }
+      each_of_a_class(i, follow);
+    }
+    for (size_t type : classes) {
+      for (size_t m : methods[type]) {
+        if (!kept[m] && !definitions[m].is_class && stores_one(m, members)) kept[m] = true;
       }
     }
     std::vector<Unseen> out;
@@ -332,7 +260,6 @@ class Chooser {
   const Outline& outline_;
   const Focus& focus_;
   Visible visible_;
-  std::vector<std::optional<std::vector<std::string_view>>> stored_;
   std::vector<std::vector<size_t>> kin_;
 };
 
