@@ -48,3 +48,21 @@ def other_max(q, k, v, cu, lengths, max):
 
 def keyed(q, k, v, cu, lengths, note):
     return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths, key=note), 8)
+
+
+def measured(q, k, v, cu, lengths):
+    return mindiesd.attention_forward_varlen(
+        q, k, v, cu, cu
+    )
+
+
+def listed(q, k, v, cu, lengths):
+    return mindiesd.attention_forward_varlen(q, k, v, cu, cu)
+
+
+def other_int(q, k, v, cu, lengths, int):
+    return flash_attn_varlen_func(q, k, v, cu, cu, int(lengths.max()), int(lengths.max()))
+
+
+def popped(q, k, v, cu, lengths):
+    return flash_attn_varlen_func(q, k, v, cu, cu, lengths.pop().item(), 8)

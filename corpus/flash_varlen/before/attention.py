@@ -41,3 +41,21 @@ def other_max(q, k, v, cu, lengths, max):
 
 def keyed(q, k, v, cu, lengths, note):
     return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths, key=note), 8)
+
+
+def measured(q, k, v, cu, lengths):
+    return flash_attn_varlen_func(
+        q, k, v, cu, cu, (cu[1:] - cu[:-1]).max().item(), int(lengths.max())
+    )
+
+
+def listed(q, k, v, cu, lengths):
+    return flash_attn_varlen_func(q, k, v, cu, cu, max(lengths.tolist()), max(lengths).item())
+
+
+def other_int(q, k, v, cu, lengths, int):
+    return flash_attn_varlen_func(q, k, v, cu, cu, int(lengths.max()), int(lengths.max()))
+
+
+def popped(q, k, v, cu, lengths):
+    return flash_attn_varlen_func(q, k, v, cu, cu, lengths.pop().item(), 8)
