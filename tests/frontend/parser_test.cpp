@@ -77,6 +77,12 @@ const Row kRows[] = {
                              "c\n" + std::string(40, ' ') + "d\ne\n"},
     {"comments_between",
      "def f(\n    a,  # b\n    # c\n):\n    # d\n    e  # f\n\n# g\n    h\n# i\n"},
+    {"lines_and_blanks",
+     "if a:\n\tb\n\f\n\tc\n  \n\nd = (\n1,\n 2\n)\nif e:\n    f\n\n    'g'\n    rb\n  \\\n\nh\n"},
+    {"ends_of_several_blocks",
+     "def f():\n  if a:\n    for b in c:\n      d\n    e\n\n\nclass G:\n  h = 1\n\n  i\nj\n"},
+    {"numbers",
+     "a = [0, 12, 08, 0x1F, 1_000, 1.5, 7j, 3L, 1., .5, 1e9]\nb[1:2, 3:] = 4;5\nc = 6\n7\n8#9\n"},
     {"words_of_other_scripts", "переменная = 'é' + '漢字'  # 🙂\n"},
     {"the_byte_of_a_fold", "a = '\x01\x02\x03\x04\x05'\nb = 2\n"},
 };

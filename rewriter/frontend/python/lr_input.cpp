@@ -75,6 +75,11 @@ void Table::read_lexer() {
     const bool names = taken(state, "z ") == name && taken(state, "_Z9_ ") == name;
     if (names) plain.name = name;
     plain.comment = taken(state, "#\r# a(\n");
+    const TSSymbol integer = taken(state, "0 ");
+    const bool integers = taken(state, "7)") == integer && taken(state, "08 ") == integer &&
+                          taken(state, "900]") == integer && taken(state, "12,") == integer &&
+                          taken(state, "12:") == integer && taken(state, "12\n") == integer;
+    if (integers) plain.integer = integer;
     for (const char mark : kMarks) {
       const TSSymbol symbol = taken(state, std::string{mark, ' '});
       const bool same = taken(state, std::string{mark, 'a'}) == symbol &&
@@ -102,6 +107,10 @@ void Table::read_lexer() {
     sought_[state].in_string = valid[kStringContent] || valid[kEscape];
     sought_[state].content = valid[kStringContent] && !valid[kIndent];
     sought_[state].string_start = valid[kStringStart];
+    sought_[state].newline = valid[kNewline];
+    sought_[state].indent = valid[kIndent];
+    sought_[state].dedent = valid[kDedent];
+    sought_[state].brackets = valid[kCloseParen] || valid[kCloseBracket] || valid[kCloseBrace];
     sought_[state].bracketed = (valid[kCloseParen] || valid[kCloseBracket] || valid[kCloseBrace]) &&
                                !valid[kNewline] && !valid[kIndent] && !valid[kDedent];
   }
@@ -147,13 +156,15 @@ bool Tokens::reserved(TSStateId state, TSSymbol symbol) const {
   return false;
 }
 
-bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, Token& token) {
+bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, bool over_lines,
+                   Token& token) {
   const Table::Sought& sought = table_.sought(mode.external_lex_state);
   if (sought.in_string) return false;
   const Table::Plain& known = table_.plain(mode.lex_state);
+  const bool lines = over_lines || sought.bracketed;
   const char* at = from;
   while (at != lexer_.stop &&
-         (char_of(*at) == Char::blank || (sought.bracketed && char_of(*at) == Char::line_end))) {
+         (char_of(*at) == Char::blank || (lines && char_of(*at) == Char::line_end))) {
     ++at;
   }
   if (at == lexer_.stop) return false;
@@ -177,6 +188,12 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, T
     // Brackets and commas end where they begin; the others do before these.
     const bool longer = *at == '.' || *at == ':' || *at == '=';
     if (longer && *end != ' ' && *end != '\n' && char_of(*end) != Char::letter) return false;
+  } else if (kind == Char::digit) {
+    while (end != lexer_.stop && char_of(*end) == Char::digit) ++end;
+    if (known.integer == 0 || end == lexer_.stop) return false;
+    const bool over = *end == ' ' || *end == '\n' || (char_of(*end) == Char::mark && *end != '.');
+    if (!over) return false;
+    token.symbol = known.integer;
   } else {
     return false;
   }
@@ -184,6 +201,32 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, T
   token.end = static_cast<uint32_t>(end - text_.data());
   if (kind == Char::letter) note_keyword(state, token);
   return true;
+}
+
+Tokens::LineEnd Tokens::line_end(const Table::Sought& sought, uint32_t scanner_state,
+                                 const char* from) const {
+  if (sought.in_string || always_set_) return LineEnd::ask;
+  const std::string& state = scanner_states_[scanner_state];
+  if (!state.empty() && (state[0] != 0 || state[1] != 0)) return LineEnd::ask;  // in a string
+  const size_t indented = state.size() > 2 ? static_cast<uint8_t>(state.back()) : 0;
+  const char* line = nullptr;
+  const char* at = from;
+  for (; at != lexer_.stop && (*at == ' ' || *at == '\n'); ++at) {
+    if (*at == '\n') line = at + 1;
+  }
+  // Another sort of blank, a comment, a line that goes on, a string, a fold, the end of the text.
+  if (at == lexer_.stop || line == nullptr || static_cast<uint8_t>(*at) <= ' ' || *at == '#' ||
+      *at == '\\' || quote(*at) || static_cast<uint8_t>(*at) >= 0x80) {
+    return LineEnd::ask;
+  }
+  const auto here = static_cast<size_t>(at - line);
+  if (here > indented
+          ? sought.indent
+          : here < indented && (sought.dedent || (!sought.newline && !sought.brackets))) {
+    return LineEnd::ask;
+  }
+  if (sought.newline) return LineEnd::newline;
+  return sought.string_start && string_prefix(*at) ? LineEnd::ask : LineEnd::nothing;
 }
 
 bool Tokens::comment(const TSLexerMode& mode, const char* from, Token& token) const {
@@ -241,9 +284,20 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
   const char* from = text_.data() + position;
   token.scanner = scanner_state;
   token.keyword = token.external = false;
-  if (plain(mode, state, from, token)) return true;
-  if (mode.external_lex_state != 0) {
-    const Table::Sought& sought = table_.sought(mode.external_lex_state);
+  if (plain(mode, state, from, false, token)) return true;
+  const Table::Sought& sought = table_.sought(mode.external_lex_state);
+  const LineEnd said =
+      mode.external_lex_state == 0 ? LineEnd::nothing : line_end(sought, scanner_state, from);
+  if (said == LineEnd::newline) {
+    const TSSymbol symbol = language_.external_scanner.symbol_map[kNewline];
+    if (table_.next(state, symbol) != state) {
+      token.symbol = symbol;
+      token.begin = token.end = position;
+      token.external = true;
+      return true;
+    }
+  }
+  if (said == LineEnd::ask) {
     lexer_.start(sought.content ? string_text(scanner_state, from) : from);
     lexer_.token_begin = from;
     if (scanner_now_ != scanner_state || always_set_) {
@@ -274,6 +328,8 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
     }
   }
   if (comment(mode, from, token)) return true;
+  // What stands first in a line, where its beginning means nothing to the scanner.
+  if (mode.external_lex_state != 0 && plain(mode, state, from, true, token)) return true;
   lexer_.start(from);
   if (!language_.lex_fn(&lexer_, mode.lex_state)) return false;
   lexer_.finish();

@@ -121,6 +121,7 @@ class Table {
   struct Plain {
     TSSymbol name = 0;
     TSSymbol comment = 0;               // behind blanks and line ends, up to the next
+    TSSymbol integer = 0;               // of digits alone, before what belongs to no number
     std::array<TSSymbol, 128> marks{};  // by character
   };
   const Plain& plain(uint32_t lex_state) const { return plain_[lex_state]; }
@@ -135,6 +136,8 @@ class Table {
     bool content = false;    // the text of one, in a text without mistakes
     bool string_start = false;
     bool bracketed = false;  // no end of a line means anything
+    // The same by what it is: the scanner's answers to the end of a line, and brackets around it.
+    bool newline = false, indent = false, dedent = false, brackets = false;
   };
   const Sought& sought(uint32_t external_state) const { return sought_[external_state]; }
 
@@ -184,8 +187,14 @@ class Tokens {
   }
 
  private:
-  // The same for what is told from a few characters; false where that takes the grammar's own.
-  bool plain(const TSLexerMode& mode, TSStateId state, const char* from, Token& token);
+  // The same for what is told from a few characters; false where that takes the grammar's own. With
+  // `over_lines` line ends before it are blanks.
+  bool plain(const TSLexerMode& mode, TSStateId state, const char* from, bool over_lines,
+             Token& token);
+  // What the grammar's scanner says where a line ends, blank ones follow and then code: that the
+  // statement ends, or nothing. Where it would say anything else, it is to be asked.
+  enum class LineEnd : uint8_t { ask, nothing, newline };
+  LineEnd line_end(const Table::Sought& sought, uint32_t scanner_state, const char* from) const;
   // A comment that comes first behind blanks and line ends.
   bool comment(const TSLexerMode& mode, const char* from, Token& token) const;
   // Whether a word is a keyword, and where it must or can be one in a state, takes it for that.

@@ -46,9 +46,9 @@ struct Reading {
 
 // What one parse leaves to the next: where it kept things.
 struct Buffers {
-  std::vector<StackNode> stack;
-  std::vector<RuleTree> trees;
-  std::vector<uint32_t> children;
+  Pile<StackNode> stack;
+  Pile<RuleTree> trees;
+  Pile<uint32_t> children;
 };
 
 class Parser {
@@ -110,6 +110,14 @@ class Parser {
       return true;
     }
     while (true) {
+      if (readings_.size() == 1 && found.count == 1) {
+        const TSParseAction& action = found.first->action;
+        if (action.type == TSParseActionTypeReduce && reduce_alone(readings_[r], action)) {
+          state = stack_[readings_[r].top].state;
+          found = table_.actions(state, token.symbol);
+          continue;
+        }
+      }
       bool reduced = false;
       size_t latest = SIZE_MAX;
       // One action alone needs no reading of its own.
@@ -198,21 +206,23 @@ class Parser {
   }
 
   uint32_t add_tree(const RuleTree& tree) {
+    const auto number = static_cast<uint32_t>(trees_.size());
     trees_.push_back(tree);
-    return static_cast<uint32_t>(trees_.size() - 1);
+    return number;
   }
 
   void push(Reading& reading, uint32_t tree, TSStateId state, uint32_t position) {
+    const auto top = static_cast<uint32_t>(stack_.size());
     stack_.push_back({{reading.top, tree},
                       position,
                       stack_[reading.top].precedence + trees_[tree].precedence,
                       state});
-    reading.top = static_cast<uint32_t>(stack_.size() - 1);
+    reading.top = top;
   }
 
   void shift(Reading& reading, TSStateId state, const Token& token, bool extra) {
     const uint32_t leaf =
-        add_tree({token.begin, token.end, 0, 0, 0, token.symbol, UINT16_MAX, extra});
+        add_tree({token.begin, token.end, 0, 0, extra, 0, token.symbol, UINT16_MAX});
     push(reading, leaf, state, token.end);
     if (token.external) reading.scanner = token.scanner;
   }
@@ -224,7 +234,7 @@ class Parser {
     RuleTree made{};
     made.begin = made.end = position;
     made.first = static_cast<uint32_t>(children_.size());
-    made.count = static_cast<uint32_t>(reversed.size());
+    made.count = reversed.size() & RuleTree::kMostChildren;
     made.symbol = action.reduce.symbol;
     made.production = action.reduce.production_id;
     for (uint32_t child : std::views::reverse(reversed)) {
@@ -260,34 +270,35 @@ class Parser {
   bool reduce_alone(Reading& reading, const TSParseAction& action) {
     const uint32_t count = action.reduce.child_count;
     const size_t first = children_.size();
-    children_.resize(first + count);
-    int32_t precedence = 0;
+    uint32_t* const children = children_.extend(count);
+    RuleTree made{};
     uint32_t at = reading.top;
-    for (uint32_t* child = children_.data() + first + count; child-- != children_.data() + first;) {
+    for (uint32_t child = count; child-- > 0;) {
       const StackNode& node = stack_[at];
       const RuleTree& tree = trees_[node.first.tree];
       if (node.more != 0 || tree.extra) {
-        children_.resize(first);
+        children_.cut(first);
         return node.more == 0 && reduce_over_extras(reading, action);
       }
-      *child = node.first.tree;
-      precedence += tree.precedence;
+      children[child] = node.first.tree;
+      made.precedence += tree.precedence;
+      made.begin = tree.begin;  // of the first in the end
       at = node.first.below;
     }
-    RuleTree made{};
-    made.begin = made.end = stack_[at].position;
-    if (count != 0) {
-      made.begin = trees_[children_[first]].begin;
-      made.end = trees_[children_.back()].end;
+    const StackNode& below = stack_[at];
+    if (count == 0) {
+      made.begin = made.end = below.position;
+    } else {
+      made.end = trees_[children[count - 1]].end;
     }
     made.first = static_cast<uint32_t>(first);
-    made.count = count;
-    made.precedence = precedence;
+    made.count = count & RuleTree::kMostChildren;
+    made.precedence += action.reduce.dynamic_precedence;
     made.symbol = action.reduce.symbol;
     made.production = action.reduce.production_id;
-    trailing_.clear();
+    const TSStateId next = table_.at(below.state, made.symbol);
     go_down(reading, at);
-    push_reduced(reading, made, action, trailing_);
+    push(reading, add_tree(made), next, made.end);
     return true;
   }
 
@@ -316,7 +327,7 @@ class Parser {
       highest_linked_ = 0;
       more_.clear();
     }
-    stack_.resize(std::max(at, highest_linked_) + 1);
+    stack_.cut(std::max(at, highest_linked_) + size_t{1});
     reading.top = at;
   }
 
@@ -496,7 +507,7 @@ class Parser {
 
   // The text is at its end: of all trees for it, the preferred one.
   bool accept(size_t r, const Token& token) {
-    const uint32_t end = add_tree({token.begin, token.end, 0, 0, 0, 0, UINT16_MAX, false});
+    const uint32_t end = add_tree({token.begin, token.end, 0, 0, false, 0, 0, UINT16_MAX});
     std::vector<Path> done;
     if (!ways_down(readings_[r].top, kToBottom, done)) return false;
     for (Path& path : done) {
@@ -518,17 +529,17 @@ class Parser {
       if (trees_[all[i]].extra) continue;
       root = trees_[all[i]];
       all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-      all.insert(all.begin() + static_cast<std::ptrdiff_t>(i), children_.begin() + root.first,
-                 children_.begin() + root.first + root.count);
+      const uint32_t* const own = children_.data() + root.first;
+      all.insert(all.begin() + static_cast<std::ptrdiff_t>(i), own, own + root.count);
       break;
     }
     root.first = static_cast<uint32_t>(children_.size());
-    root.count = static_cast<uint32_t>(all.size());
+    root.count = all.size() & RuleTree::kMostChildren;
     root.begin = trees_[all.front()].begin;
     root.end = trees_[all.back()].end;
     root.precedence = 0;
     for (uint32_t tree : all) root.precedence += trees_[tree].precedence;
-    children_.insert(children_.end(), all.begin(), all.end());
+    std::copy(all.begin(), all.end(), children_.extend(all.size()));
     return root;
   }
 
@@ -538,9 +549,9 @@ class Parser {
   const Table& table_;
   std::string_view text_;
   Tokens tokens_;
-  std::vector<StackNode>& stack_;
-  std::vector<RuleTree>& trees_;
-  std::vector<uint32_t>& children_;
+  Pile<StackNode>& stack_;
+  Pile<RuleTree>& trees_;
+  Pile<uint32_t>& children_;
   std::vector<Reading> readings_;
   std::map<std::pair<uint32_t, uint32_t>, Link> more_;  // by place and number, from 1 on
   uint32_t lowest_fork_ = kNothing;                     // place that has more than one way
