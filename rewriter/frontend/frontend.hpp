@@ -59,6 +59,7 @@ class Unit {
   std::vector<ByteRange> syntax_errors;
   std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
+  std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
   std::string module;               // qualified name of the file's module
   bool reexports = false;           // imports of this file are part of its interface
 

@@ -298,6 +298,17 @@ void Run::count(FileState& state, const Unit& unit) {
                     [](const Function& f) { return !f.name.empty() && !f.graph.values.empty(); }));
 }
 
+// What a rule looks for may stand in the functions of other files that calls were replaced by.
+void Run::enable_for(const std::set<std::string>& borrowed, std::string_view text,
+                     FileState& state) const {
+  if (borrowed.empty()) return;
+  std::string all(text);
+  for (const std::string& function : borrowed) all += "\n" + function;
+  const std::vector<bool> enabled =
+      requirements_.file(requirements_.seen(all, nullptr, nullptr), all, true);
+  for (size_t r = 0; r < enabled.size(); ++r) state.enabled[r] = state.enabled[r] || enabled[r];
+}
+
 void Run::plan(size_t i, const std::string& bytes) {
   FileState& state = states_[i];
   const std::string& name = input_.files[i].relative;
@@ -312,6 +323,7 @@ void Run::plan(size_t i, const std::string& bytes) {
         name, unit->source().position(first.begin).line,
         more == 0 ? "" : fmt::format(", and so at {} more places", more)));
   }
+  if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
   UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
   if (name == options_.explain) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);

@@ -139,6 +139,8 @@ class Run {
   // A file that does not parse is left whole, its sites said.
   static void refuse_exported(const Unit& unit, UnitPlan& plan);
   void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
+  void enable_for(const std::set<std::string>& borrowed, std::string_view text,
+                  FileState& state) const;
 
   void realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
                std::vector<PlannedSite*>& sites, const std::string& bytes);

@@ -257,13 +257,41 @@ TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
   return {};
 }
 
+std::optional<std::vector<std::string>> plain_parameters(TSNode definition, std::string_view text) {
+  std::vector<std::string> out;
+  for (TSNode name : children_of(field(definition, "parameters"))) {
+    if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
+    if (!is(name, "identifier")) return std::nullopt;
+    out.emplace_back(text_of(text, name));
+  }
+  return out;
+}
+
+std::optional<std::map<std::string, ValueId, std::less<>>> FunctionLowering::bound_by_name(
+    const std::vector<std::string>& parameters, const std::vector<Argument>& arguments) {
+  std::map<std::string, ValueId, std::less<>> out;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    ValueId value = kNone;
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      if (arguments[a].stars != 0) return std::nullopt;
+      if (arguments[a].keyword.empty() ? a == i : arguments[a].keyword == parameters[i]) {
+        value = arguments[a].value;
+      }
+    }
+    if (value == kNone) return std::nullopt;
+    out[parameters[i]] = value;
+  }
+  if (out.size() != arguments.size()) return std::nullopt;
+  return out;
+}
+
 std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
                                                      const std::vector<Argument>& arguments,
                                                      TSNode node) {
   ValueId object = kNone;  // whose method it is
   auto method = unit_.methods.find(index_);
   TSNode definition = definition_of(callee, &object);
-  if (!present(definition)) return std::nullopt;
+  if (!present(definition)) return see_through_other(callee, arguments, node);
   if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
     reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
             ts_node_start_byte(node));
@@ -273,28 +301,13 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   uint32_t place = ts_node_start_byte(definition);
   if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
-  std::map<std::string, ValueId, std::less<>> bound;
-  std::vector<TSNode> parameters = children_of(field(definition, "parameters"));
-  if (object != kNone) {
-    if (parameters.empty() || !is(parameters[0], "identifier")) return std::nullopt;
-    bound[std::string(text(parameters[0]))] = object;
-    parameters.erase(parameters.begin());
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    TSNode name = parameters[i];
-    if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
-    if (!is(name, "identifier")) return std::nullopt;  // no defaults, no stars
-    ValueId value = kNone;
-    for (size_t a = 0; a < arguments.size(); ++a) {
-      if (arguments[a].stars != 0) return std::nullopt;
-      if (arguments[a].keyword.empty() ? a == i : arguments[a].keyword == text(name)) {
-        value = arguments[a].value;
-      }
-    }
-    if (value == kNone) return std::nullopt;
-    bound[std::string(text(name))] = value;
-  }
-  if (bound.size() != arguments.size() + (object == kNone ? 0 : 1)) return std::nullopt;
+  auto parameters = plain_parameters(definition, unit_.text());
+  if (!parameters || (object != kNone && parameters->empty())) return std::nullopt;
+  const std::string own = object == kNone ? "" : parameters->front();
+  if (object != kNone) parameters->erase(parameters->begin());
+  auto bound = bound_by_name(*parameters, arguments);
+  if (!bound) return std::nullopt;
+  if (object != kNone) (*bound)[own] = object;
 
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
@@ -308,7 +321,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   scope_ = std::make_shared<Scope>();
   scope_->function = index_;
   overlays_.clear();
-  overlays_.push_back(std::move(bound));
+  overlays_.push_back(std::move(*bound));
   overlays_.emplace_back();
   outer_.clear();
   ValueId result = kNone;

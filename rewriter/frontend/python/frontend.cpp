@@ -23,7 +23,8 @@ PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Projec
     : project_(root, files, module_roots),
       catalogue_(catalogue),
       isomorphisms_(isomorphisms),
-      others_(project_, catalogue) {}
+      others_(project_, catalogue),
+      functions_(project_, catalogue, isomorphisms) {}
 
 namespace {
 
@@ -176,7 +177,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
     if (refused) return failure(std::move(*refused));
   }
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
-  const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_};
+  const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_, &functions_};
   find_own_libraries(unit->names.names, unit->module, context);
   add_globals(unit->tree.root(), unit->text(), unit->names);
   add_bound_by_text(unit->text(), unit->names);

@@ -5,6 +5,7 @@
 #include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/meant.hpp"
 #include "rewriter/frontend/python/other_classes.hpp"
+#include "rewriter/frontend/python/other_functions.hpp"
 
 namespace refit::python {
 
@@ -69,6 +70,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   const Catalogue& catalogue_;
   const Isomorphisms* isomorphisms_;
   mutable OtherClasses others_;
+  mutable OtherFunctions functions_;
 };
 
 // Internal to the folder -------------------------------------------------------------------------

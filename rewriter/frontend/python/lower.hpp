@@ -14,6 +14,7 @@
 namespace refit::python {
 
 class OtherClasses;
+class OtherFunctions;
 
 struct LoweringContext {
   Project& project;
@@ -21,6 +22,7 @@ struct LoweringContext {
   const Isomorphisms* isomorphisms = nullptr;  // null while the isomorphisms themselves load
   bool pattern = false;                        // identifiers with the hole prefix are holes
   OtherClasses* others = nullptr;              // null for patterns
+  OtherFunctions* functions = nullptr;         // null for patterns
 };
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";

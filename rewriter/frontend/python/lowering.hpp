@@ -21,6 +21,9 @@ struct Pending {  // a function to lower after the one that defines it
   std::shared_ptr<Scope> enclosing;
 };
 
+// The names of a function's parameters; nullopt where one has a default or a star.
+std::optional<std::vector<std::string>> plain_parameters(TSNode definition, std::string_view text);
+
 struct UnitLowering {
   PythonUnit& unit;
   const LoweringContext& context;
@@ -164,6 +167,11 @@ class FunctionLowering {
   TSNode definition_of(graph::ValueId callee, graph::ValueId* object) const;
   bool reads_only(graph::ValueId callee);
   // The value that a call of a short pure function of this file gives, seen through.
+  // What each parameter is given; nullopt where one is given nothing, or there are other arguments.
+  static std::optional<std::map<std::string, ValueId, std::less<>>> bound_by_name(
+      const std::vector<std::string>& parameters, const std::vector<Argument>& arguments);
+  std::optional<ValueId> see_through_other(ValueId callee, const std::vector<Argument>& arguments,
+                                           TSNode node);
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,
                                      TSNode node);
   bool see_statements(TSNode body, ValueId* result);

@@ -1,0 +1,37 @@
+"""Blocks whose norms are scaled and shifted by functions of another file."""
+
+import torch.nn as nn
+from dit import patch, rescaled
+from dit.helpers import cached, checked, in_place, modulate, noted, of_the_module, with_a_default
+from dit.helpers import replaced as patched
+
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, elementwise_affine=False, eps=1e-6)
+
+    def forward(self, x, shift, scale):
+        return modulate(self.norm(x), shift, scale)
+
+    def by_name(self, x, shift, scale):
+        normed = self.norm(x)
+        return modulate(scale=scale, x=normed, shift=shift)
+
+    def scaled(self, x, scale):
+        return rescaled(self.norm(x), scale)
+
+    def kept(self, x, shift, scale):
+        out = with_a_default(self.norm(x), shift, scale)
+        out = out + of_the_module(self.norm(x), shift, scale)
+        out = out + checked(self.norm(x), shift, scale)
+        out = out + patched(self.norm(x), shift, scale)
+        out = out + noted(self.norm(x), shift, scale)
+        return out + in_place(self.norm(x), shift, scale)
+
+    def read_twice(self, x, shift, scale):
+        normed = self.norm(x)
+        return modulate(normed, shift, scale) + normed
+
+    def remembered(self, x, shift, scale):
+        return cached(self.norm(x), shift, scale)
