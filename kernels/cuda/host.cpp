@@ -3,6 +3,7 @@
 #include "kernels/cuda/host.h"
 
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/launch.h"
 
@@ -49,6 +50,35 @@ const Device* current_device() {
   Device& device = devices[id % kMaxDevices];
   if (device.multiprocessors == 0 && !read_device(id, &device)) return nullptr;
   return &device;
+}
+
+bool allow_shared(const void* kernel, std::size_t bytes, bool most) {
+  struct Allowed {
+    const void* kernel;
+    int device;
+    std::size_t bytes;
+  };
+  thread_local std::vector<Allowed> allowed;
+  int id = 0;
+  if (cudaGetDevice(&id) != cudaSuccess) return false;
+  Allowed* known = nullptr;
+  for (Allowed& one : allowed) {
+    if (one.kernel == kernel && one.device == id) known = &one;
+  }
+  if (known != nullptr && known->bytes >= bytes) return true;
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(bytes));
+  if (error == cudaSuccess && most) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  }
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  if (known == nullptr) known = &allowed.emplace_back(Allowed{kernel, id, 0});
+  known->bytes = bytes;
+  return true;
 }
 
 std::int32_t activate(std::int32_t device) {

@@ -80,6 +80,16 @@ struct Rows {
     }
     --rank;
   }
+  // Neighbours that every operand steps through alike become one.
+  void merge() {
+    for (int d = rank - 1; d > 0; --d) {
+      bool same = true;
+      for (const auto& of : strides) same = same && of[d - 1] == of[d] * sizes[d];
+      if (!same) continue;
+      sizes[d] *= sizes[d - 1];
+      remove(d - 1);
+    }
+  }
   void swap(int a, int b) {
     std::swap(sizes[a], sizes[b]);
     for (auto& of : strides) std::swap(of[a], of[b]);
@@ -104,15 +114,7 @@ Rows<kOperands> merge_rows(const RowSpace& space,
     }
     ++rows.rank;
   }
-  for (int d = rows.rank - 1; d > 0; --d) {
-    bool same = true;
-    for (const auto& strides : rows.strides) {
-      same = same && strides[d - 1] == strides[d] * rows.sizes[d];
-    }
-    if (!same) continue;
-    rows.sizes[d] *= rows.sizes[d - 1];
-    rows.remove(d - 1);
-  }
+  rows.merge();
   if (rows.rank == 0) {
     rows.rank = 1;
     rows.sizes[0] = 1;
@@ -209,6 +211,11 @@ struct Device {
 
 // Null where the device cannot be asked; last_error() then has the text.
 const Device* current_device();
+
+// Lets a kernel have that much dynamic shared memory on the current device, of which each kernel
+// has to be asked once, thread by thread; false: the device has less. `most`: the multiprocessor is
+// to have all of it as shared memory, rather than for its cache.
+bool allow_shared(const void* kernel, std::size_t bytes, bool most = false);
 
 LaunchStatus failed(cudaError_t error);
 

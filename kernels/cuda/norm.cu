@@ -1,6 +1,7 @@
 // RMSNorm, LayerNorm and the fused block x + gate * y, norm, scale, shift. Entry points:
-// fused_norm, rms_norm. The vectorised kernel is in norm.cuh; here are the choice of its instance
-// and the plain kernel for everything that cannot be read in vectors.
+// fused_norm, rms_norm. The vectorised kernel is in norm.cuh; here are the choice of its instance,
+// or of how many rows go together (norm_plan.h, norm_block.cuh), and the plain kernel for
+// everything that cannot be read in vectors.
 
 #include "kernels/cuda/norm.cuh"
 
@@ -9,6 +10,7 @@
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/norm_block.cuh"
+#include "kernels/cuda/norm_plan.h"
 #include "kernels/cuda/norm_rows.cuh"
 #include "kernels/cuda/norm_short.cuh"
 
@@ -198,144 +200,6 @@ bool vectorised(const Task& task) {
   return true;
 }
 
-// How norm_rows_kernel goes through the rows; no turns: it does not.
-struct RowsPlan {
-  NormRowsChoice choice{};
-  int threads = 0;  // of a row
-  int groups = 0;   // of a block, each of which has rows of its own
-  int turns = 0;
-  int side_by_side = 1;   // rows of a group: above 1 it is norm_short_kernel
-  bool one_wave = false;  // `turns` are those of turns_of_one_wave
-
-  std::int64_t block_rows() const {
-    return std::int64_t{groups} * side_by_side * choice.rows * turns;
-  }
-};
-
-// With weights or modulators of float32 norm_kernel is the faster one from so many vectors on,
-// whose blocks do not fetch them first.
-bool wide_needs_no_plan(bool centered, bool branches, std::int64_t vectors, std::int64_t rows) {
-  const std::int64_t total = vectors * rows;
-  if (branches) return total >= 4000000;
-  return vectors > 64 && total >= (centered ? 16000000 : 4000000);
-}
-
-// The rows that each row of a block goes through where the blocks are as many as the device has
-// room for at once, so that what rows share is read least often. `room`: a multiprocessor's
-// threads, by the registers that one takes.
-int turns_of_one_wave(std::int64_t rows, std::int64_t threads, std::int64_t groups, int room,
-                      const Device& device) {
-  const std::int64_t blocks = room / (threads * groups) * device.multiprocessors;
-  return static_cast<int>(ceil_div(rows, std::max<std::int64_t>(blocks * groups, 1)));
-}
-
-// The others: a thread holds those of two vectors.
-RowsPlan wide_plan(bool centered, std::int64_t vectors, std::int64_t rows, const Device& device) {
-  RowsPlan plan;
-  plan.turns = 2;
-  plan.choice = {centered, 0, 2, 1, true};
-  if (vectors <= 32) {
-    plan.choice.lanes = plan.threads = vectors <= 16 ? 16 : 32;
-    plan.choice.vectors = 1;
-    plan.choice.rows = 2;
-  } else if (vectors <= 64) {
-    plan.choice.lanes = plan.threads = 32;
-  } else if (vectors <= 1024) {
-    plan.threads = static_cast<int>(ceil_div(vectors, 64)) * 32;
-    plan.choice.threads = plan.threads <= 256 ? 256 : 512;
-    plan.turns = 6;
-  } else {
-    return {};
-  }
-  plan.groups = std::max(256 / plan.threads, 1);
-  if (vectors > 64 && vectors * rows < 3000000) {
-    const int turns = turns_of_one_wave(rows, plan.threads, plan.groups, 800, device);
-    plan.one_wave = turns > 3 && turns <= 12;
-    plan.turns = plan.one_wave ? turns : 3;
-  }
-  return plan;
-}
-
-// Where it is the faster one, as measured on an H200. `wide`: what rows share has type float32.
-RowsPlan rows_plan(const Task& task, bool wide, std::int64_t vectors,
-                   const Rows<kNormOperands>& rows, const Device& device) {
-  if (bytes_of(task.operands[kInput].type) != 2 || rows.rank > 2) return {};
-  const int inner = rows.rank - 1;
-  if (rows.strides[kScale][inner] != 0 || rows.strides[kShift][inner] != 0) return {};
-  const std::int64_t count = rows.count(), total = count * vectors;
-  if (total < 200000) return {};
-  const bool few = total < 600000, many = total > 4000000;
-  const auto lanes = [&](int threads, int each, int at_once, int turns) {
-    return RowsPlan{{task.centered, threads, each, at_once}, threads, 256 / threads, turns};
-  };
-  const auto warps = [&](int each, int turns) {
-    const int threads = static_cast<int>(vectors) / each;
-    return RowsPlan{{task.centered, 0, each, 1}, threads, 256 / threads, turns};
-  };
-  RowsPlan plan;
-  if (wide) {
-    plan = wide_plan(task.centered, vectors, count, device);
-  } else if (vectors == 9 || vectors == 10) {
-    plan = {
-        {task.centered, 32, 1, kShortTurns}, 32, kNormRowsWarps, 1, 32 / static_cast<int>(vectors)};
-  } else if (task.centered) {
-    if (vectors <= 8) {
-      plan = lanes(8, 1, 2, 1);
-    } else if (vectors == 12) {
-      plan = lanes(4, 3, 1, 2);
-    } else if (vectors <= 16) {
-      plan = lanes(16, 1, 2, vectors == 16 ? 1 : 2);
-    } else if (vectors == 20) {
-      plan = lanes(4, 5, 1, 2);
-    } else if (vectors == 32) {
-      plan = lanes(32, 1, 2, total < 8000000 ? 1 : 2);
-    } else if (vectors == 64 && few) {
-      plan = lanes(32, 2, 1, 1);
-    } else if (vectors > 80 && vectors <= 96) {
-      plan = lanes(32, 3, 1, 2);
-    } else if (vectors > 128 && vectors <= 160) {
-      plan = lanes(32, 5, 1, 2);
-      plan.groups = 4;
-    } else if (vectors == 192 || (vectors == 384 && !many)) {
-      plan = warps(3, 3);
-    }
-  } else if (vectors <= 8) {
-    plan = lanes(8, 1, 2, 1);
-  } else if (vectors == 12) {
-    plan = lanes(4, 3, 1, total < 1000000 ? 1 : 2);
-  } else if (vectors == 20) {
-    plan = lanes(4, 5, 1, 2);
-  } else if (vectors < 16) {
-    plan = lanes(16, 1, 4, 2);
-  } else if (vectors == 16) {
-    plan = lanes(4, 4, 1, 1);
-  } else if (vectors < 32) {
-    plan = lanes(32, 1, 4, 2);
-  } else if (vectors == 32) {
-    plan = lanes(8, 4, 1, 1);
-  } else if (vectors > 48 && vectors <= 64) {
-    plan = lanes(32, 2, 1, few ? 1 : 2);
-  } else if (vectors > 80 && vectors <= 96) {
-    plan = lanes(32, 3, 1, few ? 1 : 2);
-  } else if (vectors > 112 && vectors <= 128) {
-    plan = lanes(32, 4, 1, 1);
-  } else if (vectors > 128 && vectors <= 160) {
-    plan = lanes(32, 5, 1, 2);
-    plan.groups = 4;
-  } else if (vectors == 192 || vectors == 384) {
-    plan = warps(3, 2);
-  } else if (vectors == 512 || (vectors == 1024 && total < 8000000)) {
-    plan = warps(4, 2);
-  }
-  if (plan.turns == 0) return {};
-  // Enough blocks, and not many that are nearly empty; the grid's second dimension has 16 bits.
-  const std::int64_t own = rows.sizes[inner], outer = count / own;
-  const bool fills = plan.one_wave || ceil_div(own, plan.block_rows()) * outer >=
-                                          std::int64_t{3} * device.multiprocessors;
-  if (!fills || (outer > 1 && (own < 8 * plan.block_rows() || outer > 65535))) return {};
-  return plan;
-}
-
 // Of norm_rows_kernel and those like it.
 NormRowsParameters rows_parameters(const Task& task, int turns, std::int64_t vectors,
                                    const Rows<kNormOperands>& rows,
@@ -404,7 +268,6 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
     if (rows.strides[o][inner] != 0) return false;
   }
   // As measured on an H200; the other widths' blocks are faster a row at a time.
-  const int turns = wide ? 4 : 2;
   std::int64_t threads = vectors / kBlockVectors;
   if (wide) {
     threads = ceil_div(vectors, std::int64_t{32} * kWideBlockVectors) * 32;
@@ -412,10 +275,25 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   } else if (vectors % kBlockVectors != 0 || (threads != 64 && threads != 128 && threads != 256)) {
     return false;
   }
-  const unsigned groups = static_cast<unsigned>(std::max<std::int64_t>(256 / threads, 1));
   const std::int64_t own = rows.sizes[inner], outer = rows.count() / own;
+  int turns = wide ? 4 : 2;
+  unsigned groups = static_cast<unsigned>(std::max<std::int64_t>(256 / threads, 1));
+  const auto blocks = [&] { return ceil_div(own, std::int64_t{groups} * turns) * outer; };
+  NormBlockChoice choice{wide, false, static_cast<int>(threads * groups)};
+  const bool enough = blocks() >= std::int64_t{3} * device.multiprocessors;
+  choice.shared =
+      wide && threads <= kSharedThreads && (threads <= 256 || threads == kSharedThreads || !enough);
+  const std::size_t bytes = choice.shared ? norm_block_bytes<__half, float>(vectors) : 0;
+  if (choice.shared) {
+    groups = static_cast<unsigned>(kSharedThreads / threads);
+    choice.threads = static_cast<int>(threads * groups);
+    const std::int64_t at_once = blocks_at_once(choice.threads, 800, device);
+    turns = fullest({3, 4, 2}, rows.count(), groups, at_once);
+    if (2 * blocks() < at_once) return false;
+  } else if (!enough) {
+    return false;
+  }
   const std::int64_t block_rows = std::int64_t{groups} * turns;
-  if (ceil_div(own, block_rows) * outer < std::int64_t{3} * device.multiprocessors) return false;
   if (outer > 1 && (own < 8 * block_rows || outer > 65535)) return false;
   NormBlockParameters p;
   p.rows = rows_parameters(task, turns, vectors, rows, offsets, like);
@@ -433,13 +311,13 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   p.branch_outer = step(kBranch, inner - 1);
   p.sum_outer = step(kSum, inner - 1);
   p.gate_outer = step(kGate, inner - 1);
-  const int block_threads = static_cast<int>(threads * groups);
   const NormBlockKernel kernel = type == DataType::kBFloat16
-                                     ? norm_block_kernel_for<__nv_bfloat16>(wide, block_threads)
-                                     : norm_block_kernel_for<__half>(wide, block_threads);
+                                     ? norm_block_kernel_for<__nv_bfloat16>(choice)
+                                     : norm_block_kernel_for<__half>(choice);
+  if (choice.shared && !allow_shared(reinterpret_cast<const void*>(kernel), bytes)) return false;
   const dim3 grid(static_cast<unsigned>(ceil_div(own, block_rows)), static_cast<unsigned>(outer));
   *status =
-      launch(kernel, grid, dim3(static_cast<unsigned>(threads), groups), 0, device, stream, p);
+      launch(kernel, grid, dim3(static_cast<unsigned>(threads), groups), bytes, device, stream, p);
   return true;
 }
 
@@ -464,15 +342,20 @@ LaunchStatus run(Task& task, void* stream) {
   const auto shaped = [&](std::initializer_list<int> choices, int threads) {
     return row_shape(vectors, row_count, *device, choices, threads, most);
   };
+  // RMSNorm has larger blocks where its rows are few or very many.
+  const std::int64_t total = vectors * row_count;
+  const bool small_blocks = bytes_of(type) == 2 && total >= 200000 && total < 16000000;
+  const int block_threads = small_blocks ? 256 : 512;
   const bool thirds = ceil_div(vectors, 96) * 96 * 16 <= vectors * 17;  // few idle threads
-  const RowShape shape = choice.general                     ? shaped({4, 1}, 256)
-                         : direct && branches               ? shaped({thirds ? 3 : 2, 1}, 256)
-                         : direct && task.centered          ? shaped({5, 4, 3, 2, 1}, 256)
-                         : direct                           ? shaped({4, 5, 3, 2, 1}, 256)
-                         : branches                         ? shaped({3, 2, 4, 1}, 256)
-                         : task.centered                    ? shaped({4, 5, 3, 2, 8, 1}, 256)
-                         : vectors > 1536 && vectors < 2048 ? shaped({8, 4}, 256)
-                                                            : shaped({4, 3, 8, 2, 1}, 512);
+  const RowShape shape = choice.general            ? shaped({4, 1}, 256)
+                         : direct && branches      ? shaped({thirds ? 3 : 2, 1}, 256)
+                         : direct && task.centered ? shaped({5, 4, 3, 2, 1}, 256)
+                         : direct                  ? shaped({4, 5, 3, 2, 1}, 256)
+                         : branches                ? shaped({3, 2, 4, 1}, 256)
+                         : task.centered           ? shaped({4, 5, 3, 2, 8, 1}, 256)
+                         : vectors > 1536 && vectors < 2048
+                             ? shaped({8, 4}, 256)
+                             : shaped({4, 3, 8, 2, 1}, block_threads);
   choice.vectors = shape.per_thread;
   const NormKernel kernel = kernel_of(type, choice);
   if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
@@ -502,7 +385,13 @@ LaunchStatus run(Task& task, void* stream) {
   const auto body = [&](const Rows<kNormOperands>& rows,
                         const std::array<std::int64_t, kNormOperands>& offsets) {
     if ((one_type || wide) && !direct && !branches) {
-      const RowsPlan plan = rows_plan(plain_task, wide, vectors, rows, *device);
+      const bool scaled_alike =
+          rows.strides[kScale][rows.rank - 1] == 0 && rows.strides[kShift][rows.rank - 1] == 0;
+      const std::int64_t own = rows.sizes[rows.rank - 1];
+      const RowsPlan plan =
+          bytes_of(type) == 2 && rows.rank <= 2 && scaled_alike
+              ? rows_plan(task.centered, wide, vectors, own, rows.count() / own, *device)
+              : RowsPlan{};
       if (plan.turns > 0) {
         return run_rows(plain_task, plan, vectors, rows, offsets, p, *device, stream);
       }

@@ -1,7 +1,7 @@
 // The block x + gate * branch, LayerNorm, scale and shift over many like rows of half precision:
 // each thread goes through several rows with the gate and the modulators of its columns in
-// registers, and the next row on its way. Instances: norm_*.cu through norm_block_kernel_for; the
-// choice: norm.cu.
+// registers, or, those of float32, in shared memory, and the next row on its way. Instances:
+// norm_*.cu through norm_block_kernel_for; the choice: norm.cu.
 //
 // Traffic per element: input and branch once, sum and output once.
 
@@ -20,22 +20,32 @@ struct NormBlockParameters {
   std::int64_t branch_row, branch_outer, sum_row, sum_outer, gate_outer;
 };
 
+// Of a block whose gate, scale and shift, of type M, lie in shared memory: vectors of 16 bytes, in
+// parts, so that neighbouring threads read neighbouring ones.
+template <typename T, typename M>
+constexpr std::size_t norm_block_bytes(std::int64_t vectors) {
+  return 3 * sizeof(M) / sizeof(T) * 16 * static_cast<std::size_t>(vectors);
+}
+
 // blockDim.x threads, whole warps, share a row, kVectors vectors of it in each. M: the type of
-// gate, scale and shift. A block has kThreads threads at most.
-template <typename T, typename M, int kVectors, int kThreads>
+// gate, scale and shift, which with kShared are in the block's norm_block_bytes of shared memory,
+// else in registers. A block has kThreads threads at most.
+template <typename T, typename M, int kVectors, int kThreads, bool kShared>
 __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
     norm_block_kernel(const __grid_constant__ NormBlockParameters all) {
   static_assert(sizeof(T) == 2);
   constexpr int kCount = 8;
+  constexpr int kParts = static_cast<int>(sizeof(M) / sizeof(T));
   constexpr int kWarps = kRowWarps<M>;
-  constexpr int kPlaces = kNormRowsWarps / 2 * 2 * kWarps;
+  constexpr int kPlaces = kThreads / 64 * 2 * kWarps;
   __shared__ alignas(16) float memory[4][kPlaces];
+  extern __shared__ uint4 modulators[];
   const NormRowsParameters& p = all.rows;
   for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); i < 4 * kPlaces;
        i += static_cast<int>(blockDim.x * blockDim.y)) {
     memory[0][i] = 0.0F;
   }
-  __syncthreads();
+  if constexpr (!kShared) __syncthreads();  // else below
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const auto inside = [&](int v) { return v * threads + thread < p.vectors; };
@@ -65,22 +75,47 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
   };
   load();
 
-  Held<T, M> gates[kVectors], scales[kVectors], shifts[kVectors];
-  {
-    const char* gate = static_cast<const char*>(all.gate) + blockIdx.y * all.gate_outer;
-    const char* scale = static_cast<const char*>(p.scale) + blockIdx.y * p.scale_outer;
-    const char* shift = static_cast<const char*>(p.shift) + blockIdx.y * p.shift_outer;
+  Held<T, M> held[3][kShared ? 1 : kVectors];  // gate, scale, shift
+  const auto fetch = [&](int v, int vector, bool there) {
+    held[0][v].fill(1.0F);
+    held[1][v].fill(p.one_plus ? 0.0F : 1.0F);
+    held[2][v].fill(0.0F);
+    const void* const from[] = {all.gate, p.scale, p.shift};
+    const std::int64_t outer[] = {all.gate_outer, p.scale_outer, p.shift_outer};
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const int vector = v * threads + thread;
-      gates[v].fill(1.0F);
-      scales[v].fill(p.one_plus ? 0.0F : 1.0F);
-      shifts[v].fill(0.0F);
-      if (all.gate != nullptr && inside(v)) gates[v].load(gate, vector);
-      if (p.scale != nullptr && inside(v)) scales[v].load(scale, vector);
-      if (p.shift != nullptr && inside(v)) shifts[v].load(shift, vector);
+    for (int o = 0; o < 3; ++o) {
+      const char* row = static_cast<const char*>(from[o]) + blockIdx.y * outer[o];
+      if (from[o] != nullptr && there) held[o][v].load(row, vector);
     }
+  };
+  if constexpr (kShared) {
+    const int block_threads = threads * static_cast<int>(blockDim.y);
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.y) * threads + thread; i < p.vectors;
+         i += block_threads) {
+      fetch(0, i, true);
+#pragma unroll
+      for (int part = 0; part < 3 * kParts; ++part) {
+        store_raw(modulators + part * p.vectors + i, held[part / kParts][0].raw[part % kParts]);
+      }
+    }
+    __syncthreads();
+  } else {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) fetch(v, v * threads + thread, inside(v));
   }
+  const auto modulator = [&](int which, int v, float* values) {
+    if constexpr (kShared) {
+      const int vector = inside(v) ? v * threads + thread : 0;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        unpack<M>(load_operand<16>(modulators + (which * kParts + part) * p.vectors + vector),
+                  values + part * (kCount / kParts));
+      }
+    } else {
+      held[which][v].get_again(values);
+    }
+  };
   const float one = p.one_plus ? 1.0F : 0.0F;
 
 #pragma unroll 1
@@ -92,7 +127,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       float y[kCount], g[kCount];
       unpack<T>(next[v], x[v]);
       unpack<T>(other[v], y);
-      gates[v].get_again(g);
+      modulator(0, v, g);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
     }
@@ -150,8 +185,8 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float m[kCount], a[kCount];
-      scales[v].get_again(m);
-      shifts[v].get_again(a);
+      modulator(1, v, m);
+      modulator(2, v, a);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         x[v][i] = fmaf(fmaf(x[v][i], factor, offset), m[i] + one, a[i]);
@@ -166,17 +201,25 @@ using NormBlockKernel = void (*)(NormBlockParameters);
 
 constexpr int kBlockVectors = 3;      // of a row in a thread
 constexpr int kWideBlockVectors = 2;  // with modulators of float32
+constexpr int kSharedThreads = 384;   // of a block, at most, whose modulators lie in shared memory
 
-// `wide`: with modulators of float32; `threads`: of a block.
+struct NormBlockChoice {
+  bool wide;    // modulators of float32
+  bool shared;  // which lie in shared memory
+  int threads;  // of a block
+};
+
 template <typename T>
-NormBlockKernel norm_block_kernel_for(bool wide, int threads);
+NormBlockKernel norm_block_kernel_for(const NormBlockChoice& choice);
 
-#define MINDIESD_NORM_BLOCK_INSTANCES(T)                                         \
-  template <>                                                                    \
-  NormBlockKernel norm_block_kernel_for<T>(bool wide, int threads) {             \
-    if (!wide) return norm_block_kernel<T, T, kBlockVectors, kNormRowsThreads>;  \
-    return threads <= 320 ? norm_block_kernel<T, float, kWideBlockVectors, 320>  \
-                          : norm_block_kernel<T, float, kWideBlockVectors, 512>; \
+#define MINDIESD_NORM_BLOCK_INSTANCES(T)                                                      \
+  template <>                                                                                 \
+  NormBlockKernel norm_block_kernel_for<T>(const NormBlockChoice& choice) {                   \
+    constexpr int kWide = kWideBlockVectors;                                                  \
+    return !choice.wide            ? norm_block_kernel<T, T, kBlockVectors, 256, false>       \
+           : choice.shared         ? norm_block_kernel<T, float, kWide, kSharedThreads, true> \
+           : choice.threads <= 320 ? norm_block_kernel<T, float, kWide, 320, false>           \
+                                   : norm_block_kernel<T, float, kWide, 512, false>;          \
   }
 
 }  // namespace mindiesd::kernels::cuda

@@ -1,6 +1,6 @@
 // Norms of many like rows of half precision: each thread goes through several rows with the weights
 // or modulators of its columns, which have the rows' type or float32, in registers. Instances:
-// norm_*.cu through norm_rows_kernel_for; the choice among them: norm.cu.
+// norm_*.cu through norm_rows_kernel_for; the choice among them: norm_plan.h.
 //
 // Short rows and LayerNorm are bound by their instructions, of which finding the row, fetching and
 // unpacking what all rows share are half. Traffic per element as in norm.cuh.
@@ -69,7 +69,7 @@ constexpr int norm_rows_blocks(int vectors, int rows, bool centered, bool wide) 
   if (wide) return vectors == 1 ? 4 : 3;
   if (vectors == 1 && rows <= 2) return centered ? 5 : 6;
   if (held <= 2 || (vectors == 1 && rows == 4)) return 4;
-  return held <= 4 ? 3 : 2;
+  return held <= (centered ? 3 : 4) ? 3 : 2;
 }
 
 // The most warps of a row: beside modulators of float32 a thread has fewer vectors of it.
@@ -320,6 +320,7 @@ NormRowsKernel norm_rows_kernel_for(const NormRowsChoice& choice);
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 3, 1)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 4, 1)                        \
       MINDIESD_NORM_ROWS_CASE(T, false, 32, 5, 1)                        \
+      MINDIESD_NORM_ROWS_CASE(T, false, 0, 2, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, false, 0, 3, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, false, 0, 4, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 4, 3, 1)                          \
@@ -330,7 +331,9 @@ NormRowsKernel norm_rows_kernel_for(const NormRowsChoice& choice);
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 2, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 3, 1)                         \
       MINDIESD_NORM_ROWS_CASE(T, true, 32, 5, 1)                         \
+      MINDIESD_NORM_ROWS_CASE(T, true, 0, 2, 1)                          \
       MINDIESD_NORM_ROWS_CASE(T, true, 0, 3, 1)                          \
+      MINDIESD_NORM_ROWS_CASE(T, true, 0, 4, 1)                          \
       MINDIESD_NORM_ROWS_WIDE(T, 16, 1, 2, 256)                          \
       MINDIESD_NORM_ROWS_WIDE(T, 32, 1, 2, 256)                          \
       MINDIESD_NORM_ROWS_WIDE(T, 32, 2, 1, 256)                          \

@@ -1,5 +1,5 @@
 // Norms of many short rows of half precision whose vectors are no power of two (widths 72 and 80).
-// Instances: norm_*.cu through norm_short_kernel_for; the choice: norm.cu.
+// Instances: norm_*.cu through norm_short_kernel_for; the choice: norm_plan.h.
 //
 // A warp has as many whole rows side by side as fit its lanes, a vector in each: 27 or 30 lanes
 // work, and what they read and write is dense, where norm_rows.cuh would leave 7 or 6 of 16 idle.
@@ -17,12 +17,14 @@ struct alignas(4 * kCount) RowMoments {
   float of[kCount];
 };
 
-// kVectors vectors are a row; a lane has one of each of kTurns rows. blockDim is (32, 8);
+constexpr int kShortWarps = 2;  // of a block
+
+// kVectors vectors are a row; a lane has one of each of kTurns rows. blockDim is (32, kShortWarps);
 // NormRowsParameters::turns and vectors do not count.
 template <typename T, int kVectors, int kTurns, bool kCentered>
-__global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
-                                                    : kCentered ? 4
-                                                                : 5)
+__global__ void __launch_bounds__(32 * kShortWarps, kTurns > 4  ? 12
+                                                    : kCentered ? 16
+                                                                : 20)
     norm_short_kernel(const __grid_constant__ NormRowsParameters p) {
   static_assert(sizeof(T) == 2);
   constexpr int kCount = 8;
@@ -31,15 +33,15 @@ __global__ void __launch_bounds__(kNormRowsThreads, kTurns > 4  ? 3
   constexpr int kRows = kAtOnce * kTurns;
   static_assert(kRows <= 32);
   using Moments = RowMoments<kSums>;
-  __shared__ Moments parts_of[kNormRowsWarps][kRows * kVectors];
-  __shared__ Moments rows_of[kNormRowsWarps][kRows];
+  __shared__ Moments parts_of[kShortWarps][kRows * kVectors];
+  __shared__ Moments rows_of[kShortWarps][kRows];
   Moments* const parts = parts_of[threadIdx.y];
   Moments* const rows = rows_of[threadIdx.y];
   const int lane = static_cast<int>(threadIdx.x);
   const int lane_row = lane / kVectors;
   const int column = lane % kVectors;
   const bool active = lane_row < kAtOnce;
-  const std::uint32_t first = (blockIdx.x * kNormRowsWarps + threadIdx.y) * kRows + lane_row;
+  const std::uint32_t first = (blockIdx.x * kShortWarps + threadIdx.y) * kRows + lane_row;
   const auto inside = [&](int t) { return active && first + t * kAtOnce < p.rows; };
   wait_for_previous_kernel();
   allow_next_kernel();

@@ -215,6 +215,20 @@ RotaryItem item_of(const Split& split, const RotaryRows& rows, const Offsets& of
   return item;
 }
 
+RowMap<1> input_map_of(const RotaryRows& rows) {
+  Rows<1> input;
+  input.rank = rows.rank;
+  std::copy_n(rows.sizes, rows.rank, input.sizes);
+  std::copy_n(rows.strides[kRotaryInput], rows.rank, input.strides[0]);
+  input.merge();
+  return map_of(input);
+}
+
+bool tables_alike(const RotaryRows& rows) {
+  const std::int64_t* cos = rows.strides[kRotaryCos];
+  return std::equal(cos, cos + rows.rank, rows.strides[kRotarySin]);
+}
+
 // How many of a block's `rows` are each operand's, so that the blocks end with both at once; false
 // where there are no such numbers. Up to a fifth of the rows may idle.
 bool share_rows(const std::int64_t (&tasks)[2], std::int64_t rows, std::uint32_t (&own)[2]) {
@@ -224,6 +238,18 @@ bool share_rows(const std::int64_t (&tasks)[2], std::int64_t rows, std::uint32_t
   if (5 * times * both < 4 * rows) return false;
   for (int i = 0; i < 2; ++i) own[i] = static_cast<std::uint32_t>(tasks[i] / common * times);
   return true;
+}
+
+// Rows of a block whose rows have `threads` lanes and a norm: about 128 threads, whole warps and,
+// where two operands share a block, no row idle; else 256 threads, of whose rows some may idle.
+unsigned norm_block_rows(const std::int64_t (&tasks)[2], unsigned threads) {
+  const unsigned least = std::max(1U, 128 / threads), most = std::max(1U, 256 / threads);
+  if (tasks[0] == 0 || tasks[1] == 0) return least;
+  const std::int64_t both = (tasks[0] + tasks[1]) / std::gcd(tasks[0], tasks[1]);
+  for (unsigned rows = least; rows <= most; ++rows) {
+    if (rows % both == 0 && rows * threads % 32 == 0) return rows;
+  }
+  return most;
 }
 
 // Rows that turn by themselves, each after its own norm if there is one.
@@ -256,7 +282,12 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   p.dense = !power_of_two(threads);
   p.own_rows[0] = p.own_rows[1] = 0;
   p.warp_rows = form.packed ? 32 / static_cast<std::uint32_t>(units) : 0;
-  const dim3 block = norm ? dim3(threads, kRotaryThreads / threads) : dim3(kRotaryThreads);
+  std::int64_t tasks[2] = {};
+  for (int i = 0; i < problem.count; ++i) {
+    tasks[i] = rows[i].count() * ceil_div(splits[i].inner, thread_rows);
+  }
+  const unsigned block_rows = p.dense ? kRotaryThreads / threads : norm_block_rows(tasks, threads);
+  const dim3 block = norm ? dim3(threads, block_rows) : dim3(kRotaryThreads);
   // A row has threads of its own, lanes of its own, or a part of one sequence of threads.
   const bool by_unit = !norm && !form.packed;
   const std::int64_t per_task = by_unit ? units : norm ? threads : 1;
@@ -268,14 +299,14 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
     return launch(kernel, grid, block, 0, device, stream, p);
   };
 
-  std::int64_t tasks[2] = {};
   for (int i = 0; i < problem.count; ++i) {
-    tasks[i] = rows[i].count() * ceil_div(splits[i].inner, thread_rows);
     fits = fits && tasks[i] * per_task <= (std::int64_t{1} << 30);
   }
   if (fits) {
     for (int i = 0; i < problem.count; ++i) {
       p.items[i] = item_of(splits[i], rows[i], {}, thread_rows);
+      p.input_maps[i] = input_map_of(rows[i]);
+      p.tables_alike[i] = tables_alike(rows[i]);
     }
     // A part of each block for either operand, so that it reads the tables once for both.
     if (norm && !p.dense && share_rows(tasks, block.y, p.own_rows)) {
@@ -288,6 +319,8 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
     const std::int64_t groups = ceil_div(splits[i].inner, thread_rows);
     const auto body = [&](const RotaryRows& piece, const Offsets& offsets) {
       p.items[0] = item_of(splits[i], piece, offsets, thread_rows);
+      p.input_maps[0] = input_map_of(piece);
+      p.tables_alike[0] = tables_alike(piece);
       return start(piece.count() * groups, 1);
     };
     const LaunchStatus status =

@@ -53,6 +53,11 @@ struct RotaryParameters {
   // Where a block has rows of both items, which read the same tables, how many of each; else 0.
   std::uint32_t own_rows[2];
   std::uint32_t warp_rows;  // rotary_packed_kernel: of a warp at once
+  // After a norm. Samples that share their tables make two dimensions of the outer rows: the input,
+  // whose rows lie evenly apart, needs one, and both tables one place. Behind all else: kernels
+  // without a norm were 1 to 2 % slower where these stood between what they read.
+  RowMap<1> input_maps[2];
+  bool tables_alike[2];
 };
 
 // Whether each element of a pair has coefficients of its own: what the kernels are compiled for.
@@ -209,12 +214,24 @@ struct alignas(4 * kRows) RowSums {
   float of[kRows];
 };
 
-// Sums over the blockDim.x threads that share threadIdx.y, any number of them up to 32, for every
-// one. A barrier for the whole block, of which the result says whether all of its sums are finite.
-// `memory`: of each thread.
+// Sums over the blockDim.x threads that share threadIdx.y, for every one of them: in shared memory
+// over any number up to 32, or over whole warps. One barrier, of the whole block: barriers of
+// single rows would reserve all 16 of a block (row_barrier), and blocks are small. The result says
+// whether all of the block's sums are finite. `memory`: of each thread.
 template <int kRows>
-__device__ __forceinline__ bool sum_over_threads(float (&values)[kRows], RowSums<kRows>* memory) {
-  RowSums<kRows>* row = memory + threadIdx.y * blockDim.x;
+__device__ __forceinline__ bool sum_over_threads(float (&values)[kRows], RowSums<kRows>* memory,
+                                                 bool warps) {
+  const unsigned parts = warps ? blockDim.x / 32 : blockDim.x;
+  RowSums<kRows>* row = memory + threadIdx.y * parts;
+  if (warps) {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        values[r] += __shfl_xor_sync(0xffffffffU, values[r], offset);
+      }
+    }
+  }
   RowSums<kRows> part;
   bool fit = true;
 #pragma unroll
@@ -222,12 +239,12 @@ __device__ __forceinline__ bool sum_over_threads(float (&values)[kRows], RowSums
     part.of[r] = values[r];
     fit = fit && fabsf(values[r]) <= 0x1p122F;  // the 32nd part of the largest number
   }
-  row[threadIdx.x] = part;
+  if (!warps || threadIdx.x % 32 == 0) row[warps ? threadIdx.x / 32 : threadIdx.x] = part;
   const bool all_fit = __syncthreads_and(fit) != 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) values[r] = 0.0F;
 #pragma unroll 4
-  for (unsigned i = 0; i < blockDim.x; ++i) {
+  for (unsigned i = 0; i < parts; ++i) {
     part = row[i];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) values[r] += part.of[r];
@@ -272,7 +289,8 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
   const int half = static_cast<int>(p.units.value) * U::kPairs;
 
   U units[kRows];
-  const std::int64_t first = item.map.offset(outer, kRotaryInput);
+  const std::int64_t first =
+      kNorm ? p.input_maps[which].offset(outer, 0) : item.map.offset(outer, kRotaryInput);
   const T* input = static_cast<const T*>(item.input) + first;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -282,9 +300,11 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
   }
   Coefficients<U::kPairs, kApart> table;
   if (active) {
+    const std::int64_t cos_row = item.map.offset(outer, kRotaryCos);
+    const std::int64_t sin_row =
+        kNorm && p.tables_alike[which] ? cos_row : item.map.offset(outer, kRotarySin);
     load_coefficients<T, U::kPairs, kApart, kNeighbours>(
-        item.cos, item.sin, p.table, p.table_type, item.map.offset(outer, kRotaryCos),
-        item.map.offset(outer, kRotarySin), unit * U::kPairs, half, table);
+        item.cos, item.sin, p.table, p.table_type, cos_row, sin_row, unit * U::kPairs, half, table);
   }
 
   float factor[kRows];
@@ -300,12 +320,19 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
     const auto sum_squares = [&] {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) factor[r] = units[r].squares();
-      if (p.dense) return sum_over_threads(factor, memory);
-      reduce_row<Sum>(factor, memory[0].of);
+      if (p.dense || blockDim.x > 32) {
+        return sum_over_threads(factor, memory, blockDim.x > 32);
+      }
+      for (int offset = static_cast<int>(blockDim.x) / 2; offset > 0; offset /= 2) {
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          factor[r] += __shfl_xor_sync(0xffffffffU, factor[r], offset);
+        }
+      }
       bool fit = true;
 #pragma unroll
       for (int r = 0; r < kRows; ++r) fit = fit && is_finite(factor[r]);
-      return blockDim.x < 32 ? __all_sync(0xffffffffU, fit) != 0 : fit;
+      return __all_sync(0xffffffffU, fit) != 0;
     };
     const auto roots = [&](unsigned down) {
 #pragma unroll
@@ -324,11 +351,7 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
         down |= 1U << r;
         units[r].bring_down();
       }
-      if (p.dense) {
-        __syncthreads();
-      } else if (blockDim.x > 32) {
-        row_barrier();
-      }
+      if (p.dense || blockDim.x > 32) __syncthreads();
       sum_squares();
       roots(down);
     }

@@ -3,7 +3,6 @@
 #include "kernels/cuda/rotary_staged.cuh"
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/rotary_host.h"
@@ -19,30 +18,6 @@ bool even(const RotaryRows& rows, RotaryOperand which, std::int64_t* step) {
   }
   *step = strides[rows.rank - 1];
   return true;
-}
-
-// Lets a kernel have the shared memory of its stages: once for each kernel, thread and device.
-bool allow_stages(RotaryStagedKernel kernel) {
-  constexpr int kKernels = 12;  // two types, three widths, two orders
-  thread_local std::array<std::array<RotaryStagedKernel, kKernels>, kMaxDevices> allowed = {};
-  int id = 0;
-  if (cudaGetDevice(&id) != cudaSuccess) return false;
-  for (RotaryStagedKernel& known : allowed[static_cast<std::size_t>(id % kMaxDevices)]) {
-    if (known == kernel) return true;
-    if (known != nullptr) continue;
-    const auto* function = reinterpret_cast<const void*>(kernel);
-    const cudaError_t room = cudaFuncSetAttribute(
-        function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kStagedBytes));
-    const cudaError_t carve = cudaFuncSetAttribute(
-        function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-    if (room != cudaSuccess || carve != cudaSuccess) {
-      cudaGetLastError();
-      return false;
-    }
-    known = kernel;
-    return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -126,7 +101,10 @@ bool run_staged(const RotaryQk& problem, const Device& device, void* stream, Lau
       form.type == DataType::kBFloat16
           ? rotary_staged_kernel_for<__nv_bfloat16>(row_vectors, neighbours)
           : rotary_staged_kernel_for<__half>(row_vectors, neighbours);
-  if (kernel == nullptr || !allow_stages(kernel)) return false;
+  if (kernel == nullptr ||
+      !allow_shared(reinterpret_cast<const void*>(kernel), kStagedBytes, true)) {
+    return false;
+  }
   p.map = map_of(tokens);
   p.cos = splits[0].operands[kRotaryCos].data;
   p.sin = splits[0].operands[kRotarySin].data;

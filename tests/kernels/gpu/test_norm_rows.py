@@ -10,8 +10,8 @@ launchers = pytest.importorskip("launchers", reason="no library of launchers", e
 
 # Every choice of kernels/cuda/norm.cu, full rows and ragged ones, and widths that it leaves to the others.
 WIDTHS = (
-    40, 64, 72, 80, 96, 104, 128, 136, 160, 256, 392, 512, 712, 768, 904, 1024, 1152, 1280, 1536, 3072,
-    4096, 5120, 8192,
+    40, 64, 72, 80, 96, 104, 128, 136, 160, 256, 392, 512, 712, 768, 904, 1024, 1152, 1280, 1536, 2048,
+    3072, 4096, 5120, 8192,
 )  # fmt: skip
 
 
@@ -56,6 +56,22 @@ def test_layer_norm(width, dtype):
         result, product + bias.double(), product.abs() + bias.double().abs(),
         extra * weight.double().abs(),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("width", (768, 1024, 1152, 1536, 2048, 3072, 4096, 5120))
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("times", (2, 3, 6))
+def test_rows_of_several_waves(width, dtype, times):
+    """Blocks that run at once, in two waves and in more have shapes of their own."""
+    rows = times * rows_for(width) + 5
+    x = moved(rows, width, dtype)
+    weight, bias = normal(width, dtype=dtype), normal(width, dtype=dtype)
+    check(
+        launchers.rms_norm(x, poisoned(x), weight), normalised(x, "rms", 1e-6) * weight.double()
+    )  # fmt: skip
+    y = normalised(x, "layer", 1e-5) * weight.double()
+    size, extra = y.abs() + bias.double().abs(), rounding_of_mean(x, 1e-5) * weight.double().abs()
+    check(launchers.fused_norm(x, poisoned(x), weight=weight, bias=bias), y + bias.double(), size, extra)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -163,6 +179,13 @@ def check_block(x, form):
 def test_gated_block_with_float32(width, dtype, form):
     rows = rows_for(width) + 500
     check_block(moved(2 * rows + 6, width, dtype).view(2, rows + 3, width)[:, :rows], form)
+
+
+@pytest.mark.parametrize("rows", (301, 701, 1001))
+@pytest.mark.parametrize("width", (1536, 3072, 5120, 6144))
+def test_gated_block_of_few_rows_with_float32(width, rows):
+    """Where they are few, more widths have their modulators in shared memory."""
+    check_block(moved(rows, width, torch.bfloat16)[None], "gate")
 
 
 @pytest.mark.parametrize("width", (1024, 1536, 3072, 4096, 5120, 6144, 8192, 10248, 12288, 13824, 16384))
