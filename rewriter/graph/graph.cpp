@@ -3,6 +3,7 @@
 #include "rewriter/graph/graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -54,7 +55,6 @@ void Graph::derive() const {
   ranks_read_.clear();
   rank_asked_.reset();
   live_.assign(values.size(), false);
-  users_.assign(values.size(), {});
   statement_use_.assign(values.size(), false);
   definers_.clear();
   for (DefinitionId d = 0; d < definitions.size(); ++d) {
@@ -84,13 +84,22 @@ void Graph::derive() const {
     work.pop_back();
     for (ValueId operand : values[id].operands) reach(operand);
   }
-  for (ValueId id = 0; id < values.size(); ++id) {
-    for (ValueId operand : values[id].operands) {
-      if (operand == kNone) continue;
-      auto& list = users_[operand];
-      if (list.empty() || list.back() != id) list.push_back(id);
+  // Each user once: counted, then put where those of its operand end so far.
+  std::vector<ValueId> last(values.size(), kNone);
+  auto each_use = [&](auto use) {
+    std::fill(last.begin(), last.end(), kNone);
+    for (ValueId id = 0; id < values.size(); ++id) {
+      for (ValueId operand : values[id].operands) {
+        if (operand == kNone || std::exchange(last[operand], id) == id) continue;
+        use(operand, id);
+      }
     }
-  }
+  };
+  users_begin_.assign(values.size() + 2, 0);
+  each_use([&](ValueId operand, ValueId) { ++users_begin_[operand + 2]; });
+  std::partial_sum(users_begin_.begin(), users_begin_.end(), users_begin_.begin());
+  users_.resize(users_begin_.back());
+  each_use([&](ValueId operand, ValueId id) { users_[users_begin_[operand + 1]++] = id; });
 }
 
 std::vector<DefinitionId> Graph::definitions_of(ValueId id) const {
@@ -123,9 +132,9 @@ const std::vector<bool>& Graph::live() const {
   return live_;
 }
 
-const std::vector<ValueId>& Graph::users(ValueId id) const {
+std::span<const ValueId> Graph::users(ValueId id) const {
   derive();
-  return users_[id];
+  return std::span(users_).subspan(users_begin_[id], users_begin_[id + 1] - users_begin_[id]);
 }
 
 bool Graph::used_by_statement(ValueId id) const {

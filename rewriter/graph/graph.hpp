@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -153,7 +154,7 @@ class Graph {
   // Values that some statement or sink needs. Computed when asked for, then kept.
   const std::vector<bool>& live() const;
   // Values that have `id` among their operands, read or not: what is written runs.
-  const std::vector<ValueId>& users(ValueId id) const;
+  std::span<const ValueId> users(ValueId id) const;
   // Whether a statement consumes the value directly (returns it, tests it, stores it, …).
   bool used_by_statement(ValueId id) const;
   void forget_derived() { users_ready_ = false; }
@@ -202,7 +203,8 @@ class Graph {
   void derive() const;
   mutable bool users_ready_ = false;
   mutable std::vector<bool> live_;
-  mutable std::vector<std::vector<ValueId>> users_;
+  mutable std::vector<ValueId> users_;         // of all values, and
+  mutable std::vector<uint32_t> users_begin_;  // where those of each begin
   mutable std::vector<bool> statement_use_;
   mutable std::vector<Rank> ranks_, ranks_read_;
   mutable std::optional<std::set<ValueId>> rank_asked_;

@@ -2,6 +2,10 @@
 // pattern, whose depth its author chose; the number of steps is bounded.
 #include "rewriter/graph/unify.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/text/bounds.hpp"
 
@@ -21,6 +25,16 @@ class Unifier {
  public:
   Unifier(const Graph& pattern, const Graph& subject) : pattern_(pattern), subject_(subject) {}
 
+  bool bounded() const { return steps_ > kStepBound; }
+
+  bool matches(ValueId root, ValueId at, Bindings& b) {
+    const Moment before = now(b);
+    if (unify(root, at, b)) return true;
+    back_to(before, b);
+    return false;
+  }
+
+ private:
   bool unify(ValueId p, ValueId s, Bindings& b) {
     if (p == kNone || s == kNone) return p == s;
     if (++steps_ > kStepBound) {
@@ -30,14 +44,19 @@ class Unifier {
     const Value& pv = pattern_[p];
     if (pv.kind == Kind::hole) {
       if (pv.text == "_") return true;
-      auto [at, fresh] = b.holes.emplace(pv.text, s);
-      if (fresh || subject_.same(at->second, s)) return true;
+      auto at = b.holes.find(pv.text);
+      if (at == b.holes.end()) {
+        holes_.push_back(b.holes.emplace(pv.text, s).first);
+        return true;
+      }
+      if (subject_.same(at->second, s)) return true;
       if (!subject_.same(before_stores(at->second), before_stores(s))) return false;
       b.stored_between = true;
       return true;
     }
-    auto named = seen_.find(p);
-    if (named != seen_.end() && named->second != s && !subject_.same(named->second, s))
+    auto named =
+        std::find_if(seen_.rbegin(), seen_.rend(), [p](const auto& met) { return met.first == p; });
+    if (named != seen_.rend() && named->second != s && !subject_.same(named->second, s))
       return false;
     const Value& sv = subject_[s];
     // A list of operands may be written as a tuple.
@@ -84,25 +103,41 @@ class Unifier {
     return operands(p, s, false, b);
   }
 
-  bool bounded() const { return steps_ > kStepBound; }
+  // What was bound until a moment, to go back to.
+  struct Moment {
+    size_t holes, interior, seen;
+    bool stored_between;
+  };
+  Moment now(const Bindings& b) const {
+    return {holes_.size(), interior_.size(), seen_.size(), b.stored_between};
+  }
+  void back_to(const Moment& moment, Bindings& b) {
+    for (; holes_.size() > moment.holes; holes_.pop_back()) b.holes.erase(holes_.back());
+    for (; interior_.size() > moment.interior; interior_.pop_back()) {
+      b.interior.erase(interior_.back());
+    }
+    seen_.resize(moment.seen);
+    b.stored_between = moment.stored_between;
+  }
+  bool met(ValueId p, ValueId s, Bindings& b) {
+    auto [at, fresh] = b.interior.insert(s);
+    if (fresh) interior_.push_back(at);
+    seen_.emplace_back(p, s);
+    return true;
+  }
 
- private:
   bool operands(ValueId p, ValueId s, bool swapped, Bindings& b) {
-    Bindings saved = b;
-    auto seen = seen_;
+    const Moment before = now(b);
     const Value& pv = pattern_[p];
     const Value& sv = subject_[s];
     for (size_t i = 0; i < pv.operands.size(); ++i) {
       size_t j = swapped && i < 2 ? 1 - i : i;
       if (!unify(pv.operands[i], sv.operands[j], b)) {
-        b = std::move(saved);
-        seen_ = std::move(seen);
+        back_to(before, b);
         return false;
       }
     }
-    b.interior.insert(s);
-    seen_[p] = s;
-    return true;
+    return met(p, s, b);
   }
 
   ValueId before_stores(ValueId id) const {
@@ -139,15 +174,9 @@ class Unifier {
 
   bool operation(ValueId p, ValueId s, Bindings& b) {
     const Value& pv = pattern_[p];
-    Bindings saved = b;
-    auto seen = seen_;
-    if (with_defaults(p, s, b)) {
-      b.interior.insert(s);
-      seen_[p] = s;
-      return true;
-    }
-    b = std::move(saved);
-    seen_ = std::move(seen);
+    const Moment before = now(b);
+    if (with_defaults(p, s, b)) return met(p, s, b);
+    back_to(before, b);
     if (!pv.op->commutative || pv.operands.size() < 2) return false;
     const Value& sv = subject_[s];
     if (sv.operands.size() != pv.operands.size()) return false;
@@ -156,7 +185,11 @@ class Unifier {
 
   const Graph& pattern_;
   const Graph& subject_;
-  std::map<ValueId, ValueId> seen_;  // shared pattern values meet one subject value
+  // Shared pattern values meet one subject value; of several entries the last counts.
+  std::vector<std::pair<ValueId, ValueId>> seen_;
+  // What was added to the bindings, in that order.
+  std::vector<decltype(Bindings::holes)::iterator> holes_;
+  std::vector<decltype(Bindings::interior)::iterator> interior_;
   int steps_ = 0;
 };
 
@@ -165,10 +198,8 @@ class Unifier {
 bool match_value(const Graph& pattern, ValueId root, const Graph& subject, ValueId at,
                  Bindings& bindings, bool* bounded) {
   Unifier unifier(pattern, subject);
-  Bindings trial = bindings;
-  bool ok = unifier.unify(root, at, trial);
+  const bool ok = unifier.matches(root, at, bindings);
   if (bounded != nullptr && unifier.bounded()) *bounded = true;
-  if (ok) bindings = std::move(trial);
   return ok;
 }
 

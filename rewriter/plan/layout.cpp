@@ -376,7 +376,8 @@ class Absorber {
       return no(name +
                 (calls_.contains(id) ? " is used as it is" : " is also used by another statement"));
     }
-    std::vector<ValueId> readers = g_.users(id);
+    const auto users = g_.users(id);
+    std::vector<ValueId> readers(users.begin(), users.end());
     for (ValueId user : readers) {
       if (unwritten(g_, user) || gone_.contains(user) || store_target(user, readers)) continue;
       if (ValueId call = changes(user); call != kNone) {

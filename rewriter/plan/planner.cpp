@@ -379,10 +379,12 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
       // From the last value back, so that of two that meet it the one around the other speaks.
       for (auto id = static_cast<ValueId>(g_.values.size()); id-- > 0;) {
         if (!live[id] || g_[id].inlined || explained.contains(id)) continue;
-        std::set<ValueId> interior{id};
-        bool met = anchor.operation.empty() ? meets(anchor, id, explained, interior)
-                                            : fed(anchor, id, rewritten);
-        if (!met) continue;
+        std::set<ValueId> interior;
+        const bool by_shape = anchor.operation.empty();
+        if (!(by_shape ? meets(anchor, id, explained, interior) : fed(anchor, id, rewritten))) {
+          continue;
+        }
+        if (!by_shape) interior = {id};
         PlannedSite site = new_site(rule, id);
         if (site.range.size() == 0) continue;
         explained.insert(interior.begin(), interior.end());

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/project/byte_scan.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/stack.hpp"
@@ -89,7 +90,7 @@ void ClassFacts::read(Class& c) {
       if (self_attribute(part, source_)) {
         c.stores[std::string(text_at(field(part, "attribute")))].push_back(TSNode{});
       } else if (!is(part, "attribute") && !is(part, "subscript") && !is(part, "call")) {
-        for (TSNode inner : children_of(part)) parts.push_back(inner);
+        push_children(part, parts);
       }
     }
   };
@@ -126,7 +127,7 @@ void ClassFacts::read(Class& c) {
       continue;
     }
     if (type == "call") note_store_by_name(c, node);
-    for (TSNode child : children_of(node)) work.push_back(child);
+    push_children(node, work);
   }
 }
 
@@ -453,7 +454,7 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
       TSNode node = work.back();
       work.pop_back();
       if (is(node, "assignment") && text_at(field(node, "left")) == name) return false;
-      for (TSNode child : children_of(node)) work.push_back(child);
+      push_children(node, work);
     }
     for (TSNode parameter : children_of(field(at, "parameters"))) {
       TSNode own = field(parameter, "name");

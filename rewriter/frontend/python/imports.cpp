@@ -12,6 +12,7 @@
 #include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
+#include "rewriter/frontend/python/tree_walk.hpp"
 
 namespace refit::python {
 
@@ -52,7 +53,7 @@ void collect(TSNode root, std::string_view text, Reads& out) {
       continue;
     }
     if (type == "string_content") out.strings.push_back(text_of(text, node));
-    for (TSNode child : children_of(node)) work.push_back(child);
+    push_children(node, work);
   }
 }
 
@@ -78,7 +79,7 @@ std::vector<TSNode> imports_of(TSNode root) {
                name.ends_with("_definition") || name.ends_with("_clause") ||
                (name.ends_with("_statement") && type != "expression_statement" &&
                 type != "return_statement")) {
-      for (TSNode child : children_of(node)) work.push_back(child);
+      push_children(node, work);
     }
   }
   return out;

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "rewriter/frontend/python/tree_walk.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -71,44 +73,47 @@ class Shadowed {
  public:
   Shadowed(TSNode function, std::string_view source,
            const std::function<bool(std::string_view name)>& bound)
-      : bound_(bound) {
-    for (TSNode at = ts_node_parent(function); present(at); at = ts_node_parent(at)) {
-      nested_ = nested_ || is(at, "function_definition") || is(at, "lambda");
-    }
-    add_names(field(function, "parameters"), source);
-    std::vector<TSNode> work{field(function, "body")};
-    while (!work.empty()) {
-      TSNode node = work.back();
-      work.pop_back();
-      if (is(node, "assignment") || is(node, "for_in_clause")) {
-        add_names(field(node, "left"), source);
-      }
-      for (TSNode child : children_of(node)) work.push_back(child);
-    }
-  }
-  bool may_be(std::string_view name) const {
+      : function_(function), source_(source), bound_(bound) {}
+  bool may_be(std::string_view name) {
+    if (!read_) read();
     return nested_ || names_.contains(name) || bound_(name);
   }
 
  private:
-  void add_names(TSNode root, std::string_view source) {
+  void read() {
+    read_ = true;
+    for (TSNode at = ts_node_parent(function_); present(at); at = ts_node_parent(at)) {
+      nested_ = nested_ || is(at, "function_definition") || is(at, "lambda");
+    }
+    add_names(field(function_, "parameters"));
+    std::vector<TSNode> work{field(function_, "body")};
+    while (!work.empty()) {
+      TSNode node = work.back();
+      work.pop_back();
+      if (is(node, "assignment") || is(node, "for_in_clause")) add_names(field(node, "left"));
+      push_children(node, work);
+    }
+  }
+  void add_names(TSNode root) {
     std::vector<TSNode> work{root};
     while (!work.empty()) {
       TSNode node = work.back();
       work.pop_back();
       if (!present(node)) continue;
-      if (is(node, "identifier")) names_.insert(text_of(source, node));
-      for (TSNode child : children_of(node)) work.push_back(child);
+      if (is(node, "identifier")) names_.insert(text_of(source_, node));
+      push_children(node, work);
     }
   }
 
+  TSNode function_;
+  std::string_view source_;
   const std::function<bool(std::string_view name)>& bound_;
-  bool nested_ = false;
+  bool read_ = false, nested_ = false;
   std::unordered_set<std::string_view> names_;
 };
 
 bool harmless_call(TSNode call, std::string_view source, const Catalogue& catalogue,
-                   const Shadowed& shadowed) {
+                   Shadowed& shadowed) {
   TSNode callee = field(call, "function");
   TSNode list = field(call, "arguments");
   if (is(callee, "identifier")) {
@@ -142,7 +147,7 @@ bool own_names(TSNode target) {
 bool only_reads(TSNode function, std::string_view source, const Catalogue& catalogue,
                 const std::function<bool(std::string_view name)>& bound) {
   if (text_of(source, function).starts_with("async")) return false;
-  const Shadowed shadowed(function, source, bound);
+  Shadowed shadowed(function, source, bound);
   bool returns = false;  // a body that was left out has none
   std::vector<TSNode> work{field(function, "body")};
   while (!work.empty()) {
@@ -161,7 +166,7 @@ bool only_reads(TSNode function, std::string_view source, const Catalogue& catal
       }
       continue;
     }
-    for (TSNode child : children_of(node)) work.push_back(child);
+    push_children(node, work);
   }
   return returns;
 }

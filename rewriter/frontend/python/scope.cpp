@@ -2,8 +2,9 @@
 #include "rewriter/frontend/python/scope.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 
+#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
@@ -40,35 +41,39 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
 
 // Expressions, which bind no name but by a walrus.
 bool binds_nothing(NodeKind type) {
-  static constexpr NodeKind kTypes[] = {"call",
-                                        "attribute",
-                                        "subscript",
-                                        "binary_operator",
-                                        "identifier",
-                                        "string",
-                                        "integer",
-                                        "float",
-                                        "argument_list",
-                                        "boolean_operator",
-                                        "comparison_operator",
-                                        "unary_operator",
-                                        "not_operator",
-                                        "dictionary",
-                                        "list_comprehension",
-                                        "conditional_expression",
-                                        "set",
-                                        "await",
-                                        "none",
-                                        "true",
-                                        "false",
-                                        "parameters",
-                                        "type",
-                                        "decorator",
-                                        "pass_statement",
-                                        "string_content",
-                                        "comment",
-                                        "concatenated_string"};
-  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+  static constexpr auto kTypes = [] {
+    std::array types = std::to_array<NodeKind>({"call",
+                                                "attribute",
+                                                "subscript",
+                                                "binary_operator",
+                                                "identifier",
+                                                "string",
+                                                "integer",
+                                                "float",
+                                                "argument_list",
+                                                "boolean_operator",
+                                                "comparison_operator",
+                                                "unary_operator",
+                                                "not_operator",
+                                                "dictionary",
+                                                "list_comprehension",
+                                                "conditional_expression",
+                                                "set",
+                                                "await",
+                                                "none",
+                                                "true",
+                                                "false",
+                                                "parameters",
+                                                "type",
+                                                "decorator",
+                                                "pass_statement",
+                                                "string_content",
+                                                "comment",
+                                                "concatenated_string"});
+    std::ranges::sort(types);
+    return types;
+  }();
+  return std::ranges::binary_search(kTypes, type);
 }
 
 void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
@@ -78,6 +83,7 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
     TSNode node = work.back();
     work.pop_back();
     const NodeKind type = type_of(node);
+    if (!walrus && binds_nothing(type)) continue;
     if (type == "function_definition" || type == "class_definition") {
       out.emplace(text_of(source, field(node, "name")));
       continue;
@@ -106,10 +112,8 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
       for (TSNode child : children_of(node)) scope->globals.emplace(text_of(source, child));
     } else if (type == "nonlocal_statement" && scope != nullptr) {
       for (TSNode child : children_of(node)) scope->nonlocals.emplace(text_of(source, child));
-    } else if (!walrus && binds_nothing(type)) {
-      continue;
     }
-    for (TSNode child : children_of(node)) work.push_back(child);
+    push_children(node, work);
   }
 }
 

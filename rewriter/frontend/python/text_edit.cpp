@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "rewriter/frontend/python/tree_walk.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -135,7 +137,7 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
       }
       continue;
     }
-    for (TSNode child : children_of(node)) work.push_back(child);
+    push_children(node, work);
   }
   return out;
 }
