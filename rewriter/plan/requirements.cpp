@@ -132,10 +132,13 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     }
     triggers.push_back(std::move(draft));
   }
-  auto number = [&](const Draft& draft, Sought sought) {
+  std::set<uint32_t> of_functions;
+  auto number = [&](const Draft& draft, Sought sought, bool functions = false) {
     for (const auto& any_of : draft) {
       for (const std::string& text : any_of) {
-        if (!text.empty()) literal(text, sought);
+        if (text.empty()) continue;
+        const uint32_t id = literal(text, sought);
+        if (functions) of_functions.insert(id);
       }
     }
   };
@@ -143,11 +146,11 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     return rules.rules[r].callees.empty() ? Sought::later : Sought::words;
   };
   for (const auto& alternatives : drafts) {
-    for (const Draft& draft : alternatives) number(draft, Sought::words);
+    for (const Draft& draft : alternatives) number(draft, Sought::words, true);
   }
   for (size_t r = 0; r < triggers.size(); ++r) number(triggers[r], of_triggers(r));
   number({named}, Sought::later);
-  number({called}, Sought::words);
+  number({called}, Sought::words, true);
   number({runtime}, Sought::words);
   number({callees}, Sought::ends);
   number(trains, Sought::plain);
@@ -167,6 +170,9 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   tree_words_.assign(asked.begin(), asked.end());
   for (const std::string& word : tree_words_) {
     tree_word_ids_.push_back(literals_.add(word, false));
+  }
+  for (uint32_t id = 0; id < literals_.size(); ++id) {
+    if (!of_functions.contains(id)) literals_.leave_out_of_parts(id);
   }
   literals_.build();
   asked_later_ = literals_.none();

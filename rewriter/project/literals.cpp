@@ -83,6 +83,7 @@ struct Literals::Tables {
 
   void place(const Literal& literal, uint32_t id);
   void place_anywhere(const std::vector<std::pair<uint32_t, uint32_t>>& entries);
+  void build(const std::vector<Literal>& literals);
 };
 
 LiteralBits& LiteralBits::operator|=(const LiteralBits& other) {
@@ -197,16 +198,12 @@ void Literals::Tables::place_anywhere(const std::vector<std::pair<uint32_t, uint
   for (uint32_t b = 0; b < kBuckets; ++b) bucket_begin[b + 1] += bucket_begin[b];
 }
 
-void Literals::build() {
-  auto tables = std::make_shared<Tables>();
-  for (uint32_t id = 0; id < literals_.size(); ++id) {
-    if (literals_[id].scanned) tables->place(literals_[id], id);
-  }
-  tables->by_first.build();
-  tables->by_last.build();
+void Literals::Tables::build(const std::vector<Literal>& literals) {
+  by_first.build();
+  by_last.build();
   std::vector<std::pair<uint32_t, uint32_t>> entries;  // bucket, literal
-  for (uint32_t id : tables->bucket) {
-    const std::string& text = literals_[id].text;
+  for (uint32_t id : bucket) {
+    const std::string& text = literals[id].text;
     uint32_t known = 0;
     std::memcpy(&known, text.data(), std::min<size_t>(text.size(), 3));
     if (text.size() > 2) {
@@ -219,8 +216,22 @@ void Literals::build() {
   }
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  if (!entries.empty()) tables->place_anywhere(entries);
-  tables_ = std::move(tables);
+  if (!entries.empty()) place_anywhere(entries);
+}
+
+void Literals::build() {
+  auto all = std::make_shared<Tables>(), parts = std::make_shared<Tables>();
+  for (uint32_t id = 0; id < literals_.size(); ++id) {
+    const Literal& literal = literals_[id];
+    if (!literal.scanned) continue;
+    all->place(literal, id);
+    const bool bare = !literal.negation && literal.noted == kNotNoted;
+    if (literal.of_parts && (bare || literal.text.size() == 1)) parts->place(literal, id);
+  }
+  all->build(literals_);
+  parts->build(literals_);
+  tables_ = std::move(all);
+  parts_ = std::move(parts);
 }
 
 // A sign stands before its operand and not behind one; what cannot be told here may be a sign.
@@ -268,10 +279,11 @@ bool Literals::stands_bare(std::string_view text, size_t at, const Literal& lite
 }
 
 template <typename Look>
-void Literals::each_sign(std::string_view text, std::string_view bytes, Look look) const {
+void Literals::each_sign(const Tables& tables, std::string_view text, std::string_view bytes,
+                         Look look) {
   if (bytes.empty()) return;
   each_of_bytes(text, bytes, [&](size_t place) {
-    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(text[place])]) {
+    for (auto [id, offset] : tables.by_byte[static_cast<unsigned char>(text[place])]) {
       if (place >= offset) look(id, place - offset);
     }
     return true;
@@ -279,9 +291,8 @@ void Literals::each_sign(std::string_view text, std::string_view bytes, Look loo
 }
 
 template <typename Look>
-void Literals::each(std::string_view text, std::string_view bytes, Look look, WordSet* words,
-                    Places* noted) const {
-  const Tables& tables = *tables_;
+void Literals::each(const Tables& tables, std::string_view text, std::string_view bytes, Look look,
+                    WordSet* words, Places* noted) const {
   if (tables.words || words != nullptr || noted != nullptr) {
     const bool ends = !tables.by_last.empty();
     each_word(text, [&](size_t begin, size_t end) {
@@ -303,7 +314,7 @@ void Literals::each(std::string_view text, std::string_view bytes, Look look, Wo
       });
     });
   }
-  each_sign(text, bytes, look);
+  each_sign(tables, text, bytes, look);
   for (uint32_t id : tables.single) {
     for (size_t at = text.find(literals_[id].text); at != std::string_view::npos;
          at = text.find(literals_[id].text, at + 1)) {
@@ -350,7 +361,7 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     if (literal.check != nullptr && common_sign(literal.text)) return;
     if (stands_at(scanned, at, literal)) seen.set(id);
   };
-  each(text, tables_->bytes, look, words, noted);
+  each(*tables_, text, tables_->bytes, look, words, noted);
   return seen;
 }
 
@@ -364,7 +375,7 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
       out.push_back({begin + static_cast<uint32_t>(at), id});
     }
   };
-  each(part, tables_->longer, look);
+  each(*parts_, part, parts_->longer, look);
   std::sort(out.begin(), out.end(),
             [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
   return out;
@@ -372,8 +383,8 @@ std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32
 
 LiteralBits Literals::untold() const {
   LiteralBits out = none();
-  for (char sign : tables_->signs) {
-    for (auto [id, offset] : tables_->by_byte[static_cast<unsigned char>(sign)]) {
+  for (char sign : parts_->signs) {
+    for (auto [id, offset] : parts_->by_byte[static_cast<unsigned char>(sign)]) {
       if (literals_[id].text.size() == 1) out.set(id);
     }
   }
@@ -389,7 +400,7 @@ void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
     if (literal.text.size() != 1 || seen.test(id)) return;
     if (stands_at(scanned, at, literal)) seen.set(id);
   };
-  each_sign(part, tables_->signs, look);
+  each_sign(*parts_, part, parts_->signs, look);
   auto place = std::lower_bound(places.begin(), places.end(), begin,
                                 [](Place p, uint32_t at) { return p.at < at; });
   for (; place != places.end() && place->at < end; ++place) {

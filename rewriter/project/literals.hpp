@@ -95,6 +95,8 @@ class Literals {
   uint32_t add_unscanned(std::string_view name);
   // The number of a literal that no scan looks for: `contains` says whether it stands anywhere.
   uint32_t add_later(std::string_view literal);
+  // One that nobody asks of parts of a text (bare_places, add_seen).
+  void leave_out_of_parts(uint32_t id) { literals_[id].of_parts = false; }
   // Call once, after the last add and before the first scan.
   void build();
 
@@ -128,6 +130,7 @@ class Literals {
     bool scanned = true, negation = false;
     Check check = nullptr;
     uint32_t noted = kNotNoted;  // its place among those
+    bool of_parts = true;
   };
   static constexpr uint32_t kNotNoted = UINT32_MAX;
   struct Tables;
@@ -138,15 +141,17 @@ class Literals {
                   Literal made);
   // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
   template <typename Look>
-  void each(std::string_view text, std::string_view bytes, Look look, WordSet* words = nullptr,
-            Places* noted = nullptr) const;
+  void each(const Tables& tables, std::string_view text, std::string_view bytes, Look look,
+            WordSet* words = nullptr, Places* noted = nullptr) const;
   template <typename Look>
-  void each_sign(std::string_view text, std::string_view bytes, Look look) const;
+  static void each_sign(const Tables& tables, std::string_view text, std::string_view bytes,
+                        Look look);
 
   std::vector<Literal> literals_;
   uint32_t noted_ = 0;  // how many of them
   std::map<std::tuple<std::string, std::string, Stands>, uint32_t> numbers_;
-  std::shared_ptr<const Tables> tables_;  // what build makes
+  std::shared_ptr<const Tables> tables_,
+      parts_;  // what build makes: of all, of what parts are asked
 };
 
 }  // namespace refit

@@ -21,13 +21,15 @@ class WordSet {
     const uint64_t at = place(hash, size);
     bits_[at / 64] |= uint64_t{1} << (at % 64);
   }
+  bool may_hold(uint64_t hash, size_t size) const {
+    const uint64_t at = place(hash, size);
+    return (bits_[at / 64] >> (at % 64) & 1) != 0;
+  }
   // Of a word, or a text of whole words; false where there is no room at all.
   bool may_hold(std::string_view text) const {
     bool all = !bits_.empty();
     each_word(text, [&](size_t begin, size_t end) {
-      if (!all) return;
-      const uint64_t at = place(word_hash(first_bytes(text, begin, end)), end - begin);
-      all = (bits_[at / 64] >> (at % 64) & 1) != 0;
+      all = all && may_hold(word_hash(first_bytes(text, begin, end)), end - begin);
     });
     return all;
   }

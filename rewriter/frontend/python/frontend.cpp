@@ -126,11 +126,13 @@ std::optional<std::string> badly_indented(const Focus& focus, std::string_view a
 }  // namespace
 
 Resolving PythonFrontend::resolving(const std::string& module) {
-  return {[this](const std::string& name) {
+  auto other = [this](const std::optional<std::string>& meant) {
+    const Operation* known = meant ? catalogue_.find(*meant) : nullptr;
+    return known != nullptr && !project_.differs(*meant, *known).empty();
+  };
+  return {[this, other](const std::string& name) {
             auto meant = project_.resolve(name);
-            const Operation* known = meant ? catalogue_.find(*meant) : nullptr;
-            const bool other = known != nullptr && !project_.differs(*meant, *known).empty();
-            return other ? std::nullopt : meant;  // the tree's own function of that name
+            return other(meant) ? std::nullopt : meant;  // the tree's own function of that name
           },
           [this, module](std::string_view name, bool imported) {
             return !project_.replaced(module, name, imported).empty();
@@ -138,7 +140,8 @@ Resolving PythonFrontend::resolving(const std::string& module) {
           [this](const std::string& name) {
             const Operation* known = catalogue_.find(name);
             return known != nullptr ? known : project_.casting(name, catalogue_);
-          }};
+          },
+          [this, other](const std::string& name) { return other(project_.resolve(name)); }};
 }
 
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,

@@ -138,6 +138,7 @@ bool MadeAttributes::means_one(std::string_view dotted,
   if (is_one(dotted, classes) && meant_.imported_inside(first)) return true;
   const Meant::Meaning meaning = meant_.of(dotted);
   if (meaning.known) return is_among(meaning.operation, classes);
+  if (meaning.own) return false;  // as class_facts.hpp sees it
   return is_one(dotted, classes) ||
          std::any_of(found->second.begin(), found->second.end(),
                      [&](const Binding& b) { return is_one(b.qualified, classes); });

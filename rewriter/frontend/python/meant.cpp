@@ -136,13 +136,14 @@ Meant::Meaning Meant::of(std::string_view dotted) const {
     meaning = b.qualified;
   }
   if (!meaning || resolving_.replaced(first, imported)) return {};
+  const std::string whole = *meaning + std::string(dotted.substr(first.size()));
   meaning = resolving_.name(*meaning);
   for (size_t at = first.size(); meaning && at < dotted.size();) {
     const size_t end = std::min(dotted.find('.', at + 1), dotted.size());
     meaning = resolving_.name(*meaning + std::string(dotted.substr(at, end - at)));
     at = end;
   }
-  if (!meaning) return {};
+  if (!meaning) return told_[dotted] = {false, nullptr, resolving_.own(whole)};
   return told_[dotted] = {true, resolving_.operation(*meaning)};
 }
 

@@ -25,6 +25,9 @@ struct Resolving {
   std::function<bool(std::string_view name, bool imported)> replaced;
   // What the catalogue knows by a name, a class that computes as one of them included.
   std::function<const Operation*(const std::string& name)> operation;
+  // Whether it stands for a function or class of the tree itself by a name that the catalogue
+  // knows.
+  std::function<bool(const std::string& qualified)> own;
 };
 
 class Meant {
@@ -40,6 +43,7 @@ class Meant {
   struct Meaning {
     bool known = false;
     const Operation* operation = nullptr;  // of that name, if there is one
+    bool own = false;                      // not known, but the tree's own by a known name
   };
   Meaning of(std::string_view dotted) const;
   Meaning qualified(const std::string& name) const;

@@ -1,33 +1,18 @@
-// See mentioned.hpp. A filter on three bytes and the length of a word passes over nearly all words.
+// See mentioned.hpp. A filter on the first bytes and the length of a word passes over nearly all
+// words.
 #include "rewriter/frontend/python/mentioned.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/made.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
 namespace {
 
-constexpr size_t kFilter = 4096;
-
-size_t filter_of(std::string_view word) {
-  auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(word[at])); };
-  const size_t mixed =
-      byte(0) + 31 * byte(word.size() / 2) + 1021 * byte(word.size() - 1) + 173 * word.size();
-  return mixed % kFilter;
-}
-
-const std::array<bool, 256>& name_bytes() {
-  static const std::array<bool, 256> table = [] {
-    std::array<bool, 256> out{};
-    for (size_t c = 0; c < out.size(); ++c) out[c] = name_char(static_cast<char>(c));
-    return out;
-  }();
-  return table;
-}
+constexpr size_t kFilterRoom = size_t{1} << 16;  // in bytes of text, see WordSet
 
 }  // namespace
 
@@ -55,10 +40,9 @@ Mentioned::Mentioned(std::string_view text, const Outline& outline) {
   if (!outline.module.names.stars.empty()) {  // each may bring one of its own
     for (std::string_view name : kStarred) add_alias(name.substr(1), name);
   }
-  filter_.assign(kFilter / 64, 0);
+  filter_ = WordSet(kFilterRoom);
   for (const auto& [name, word] : words_) {
-    const size_t bit = filter_of(name);
-    filter_[bit / 64] |= uint64_t{1} << (bit % 64);
+    filter_.add(word_hash(first_bytes(name, 0, name.size())), name.size());
   }
   uint32_t at = 0;
   for (ByteRange remark : outline.remarks) {
@@ -78,32 +62,23 @@ void Mentioned::add_alias(std::string_view local, std::string_view meaning) {
 }
 
 void Mentioned::look(std::string_view text, uint32_t begin, uint32_t end) {
-  const auto& in_name = name_bytes();
-  auto is_name = [&](uint32_t at) { return in_name[static_cast<unsigned char>(text[at])]; };
-  for (uint32_t at = begin; at < end;) {
-    if (!is_name(at)) {
-      ++at;
-      continue;
-    }
-    const uint32_t first = at;
-    while (++at < end && is_name(at)) {
-    }
-    const std::string_view word = text.substr(first, at - first);
-    const size_t bit = filter_of(word);
-    if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) continue;
-    auto known = words_.find(word);
-    if (known == words_.end()) continue;
+  const std::string_view part = text.substr(begin, end - begin);
+  each_word(part, [&](size_t from, size_t to) {
+    if (!filter_.may_hold(word_hash(first_bytes(part, from, to)), to - from)) return;
+    auto known = words_.find(part.substr(from, to - from));
+    if (known == words_.end()) return;
+    const uint32_t first = begin + static_cast<uint32_t>(from);
     Place place{first, known->second};
     // After a dot it can be a method of the same object, and nothing else that stands here.
     place.member = first > 0 && text[first - 1] == '.';
     place.own = place.member && first >= 5 && text.substr(first - 5, 4) == "self";
-    if (place.member && !place.own) continue;
+    if (place.member && !place.own) return;
     uint32_t before = first;
     while (before > 0 && blank(text[before - 1])) --before;
     place.annotates =
         before > 0 && std::string_view(":\"'").find(text[before - 1]) != std::string_view::npos;
     places_.push_back(place);
-  }
+  });
 }
 
 Mentioned::Part Mentioned::in(uint32_t begin, uint32_t end) const {

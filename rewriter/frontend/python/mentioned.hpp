@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/project/word_set.hpp"
 
 namespace refit::python {
 
@@ -53,7 +54,7 @@ class Mentioned {
   std::vector<std::vector<size_t>> by_name_;
   std::vector<std::vector<std::string_view>> meanings_;
   std::vector<Place> places_;
-  std::vector<uint64_t> filter_;  // of words, by a hash of their first bytes and length
+  WordSet filter_;  // those of words_
 };
 
 }  // namespace refit::python
