@@ -67,5 +67,40 @@ TEST(Work, FilesAreReadOnceAndFewAgain) {
   fs::remove_all(folder);
 }
 
+// A layer whose class the tree defines itself is none of the catalogue's, and so no function that
+// calls it is looked into.
+TEST(Work, CallsOfTheTreesOwnLayersAreNotLookedInto) {
+  const std::string rules_folder = REFIT_RULES_DIR;
+  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
+  ASSERT_TRUE(rules) << rules.error().message;
+  EngineOptions options;
+  options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+  for (const bool own : {false, true}) {
+    const fs::path folder = fs::temp_directory_path() / ("refit_own_" + std::to_string(getpid()));
+    fs::create_directories(folder / "torch" / "nn");
+    Input input{folder.string(), {}, {""}};
+    auto add = [&](const std::string& name, const std::string& text) {
+      std::ofstream(folder / name) << text;
+      input.files.push_back({(folder / name).string(), name});
+    };
+    add("model.py",
+        "from torch import nn\n\n\n"
+        "class Block(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
+        "        self.norm = nn.LayerNorm(dim)\n\n"
+        "    def forward(self, x):\n        return self.norm(x)\n");
+    if (own) {
+      add("torch/__init__.py", "");
+      add("torch/nn/__init__.py",
+          "class Module:\n    pass\n\n\n"
+          "class LayerNorm(Module):\n    def forward(self, x):\n        return x + 1\n");
+    }
+    const auto result = run(*rules, input, options, nullptr);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->findings.size(), own ? 0u : 1u);
+    EXPECT_EQ(result->files_parsed, own ? 0u : 1u);
+    fs::remove_all(folder);
+  }
+}
+
 }  // namespace
 }  // namespace refit
