@@ -9,4 +9,6 @@ def outputs():
     return [
         block(x, shift, scale), block.by_name(x, shift, scale), block.scaled(x, scale),
         block.kept(x, *wide), block.read_twice(x, shift, scale), block.remembered(x, *wide),
+        *block.many(x, *wide), block.in_order(x, [scale, shift]), block.of_the_walrus(x, shift, scale),
+        block.unread(x, wide[0], scale), block.unread_here(x, wide[0], scale),
     ]

@@ -372,7 +372,8 @@ bool SitePlanner::without_effect(ValueId id, ValueId root) const {
     const Value& v = g_[at];
     // What a name stands for was evaluated before.
     if (v.statement != g_[root].statement) continue;
-    if (v.kind == Kind::call || (v.kind == Kind::op && !v.op->pure)) return false;
+    const bool calls = v.kind == Kind::call && !g_.readers.contains(at);
+    if (calls || (v.kind == Kind::op && !v.op->pure)) return false;
     if (v.kind == Kind::opaque && v.text != "string" && v.text != "dictionary" &&
         v.range.size() != 0) {
       return false;

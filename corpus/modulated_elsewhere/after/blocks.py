@@ -2,8 +2,18 @@
 
 import mindiesd.ext
 import torch.nn as nn
-from dit import patch
-from dit.helpers import cached, checked, in_place, modulate, noted, of_the_module, with_a_default
+from dit import patch, starred, switched
+from dit.helpers import (
+    cached,
+    checked,
+    generated,
+    in_place,
+    modulate,
+    noted,
+    of_the_module,
+    widened,
+    with_a_default,
+)
 from dit.helpers import replaced as patched
 
 
@@ -13,20 +23,10 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(dim, elementwise_affine=False, eps=1e-6)
 
     def forward(self, x, shift, scale):
-        return mindiesd.ext.layernorm_scale_shift(
-            self.norm,
-            x,
-            scale.unsqueeze(1),
-            shift.unsqueeze(1),
-        )
+        return mindiesd.ext.layernorm_scale_shift(self.norm, x, scale.unsqueeze(1), shift.unsqueeze(1))
 
     def by_name(self, x, shift, scale):
-        return mindiesd.ext.layernorm_scale_shift(
-            self.norm,
-            x,
-            scale.unsqueeze(1),
-            shift.unsqueeze(1),
-        )
+        return mindiesd.ext.layernorm_scale_shift(self.norm, x, scale.unsqueeze(1), shift.unsqueeze(1))
 
     def scaled(self, x, scale):
         return mindiesd.ext.layernorm_scale_shift(self.norm, x, scale[:, None])
@@ -45,3 +45,28 @@ class Block(nn.Module):
 
     def remembered(self, x, shift, scale):
         return cached(mindiesd.fast_layernorm(self.norm, x), shift, scale)
+
+    def many(self, x, shift, scale):
+        out = starred.modulate(mindiesd.fast_layernorm(self.norm, x), shift, scale)
+        switched.switch()
+        return [out, switched.modulate(mindiesd.fast_layernorm(self.norm, x), shift, scale), *generated(mindiesd.fast_layernorm(self.norm, x), shift, scale)]
+
+    def in_order(self, x, both):
+        return modulate(mindiesd.fast_layernorm(self.norm, x), both.pop(), both.pop())
+
+    def of_the_walrus(self, x, shift, scale):
+        return modulate(mindiesd.fast_layernorm(self.norm, x), (twice := 2 * shift), scale + twice)
+
+    def unread(self, x, shift, scale):
+        normed = mindiesd.fast_layernorm(self.norm, x)
+        wide = widened(normed, scale)
+        return normed * (1 + wide) + shift
+
+    def unread_here(self, x, shift, scale):
+        normed = mindiesd.fast_layernorm(self.norm, x)
+        wide = widened_here(normed, scale)
+        return normed * (1 + wide) + shift
+
+
+def widened_here(x, scale):
+    return scale.unsqueeze(1)

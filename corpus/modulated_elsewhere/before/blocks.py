@@ -1,8 +1,18 @@
 """Blocks whose norms are scaled and shifted by functions of another file."""
 
 import torch.nn as nn
-from dit import patch, rescaled
-from dit.helpers import cached, checked, in_place, modulate, noted, of_the_module, with_a_default
+from dit import patch, rescaled, starred, switched
+from dit.helpers import (
+    cached,
+    checked,
+    generated,
+    in_place,
+    modulate,
+    noted,
+    of_the_module,
+    widened,
+    with_a_default,
+)
 from dit.helpers import replaced as patched
 
 
@@ -35,3 +45,28 @@ class Block(nn.Module):
 
     def remembered(self, x, shift, scale):
         return cached(self.norm(x), shift, scale)
+
+    def many(self, x, shift, scale):
+        out = starred.modulate(self.norm(x), shift, scale)
+        switched.switch()
+        return [out, switched.modulate(self.norm(x), shift, scale), *generated(self.norm(x), shift, scale)]
+
+    def in_order(self, x, both):
+        return modulate(self.norm(x), both.pop(), both.pop())
+
+    def of_the_walrus(self, x, shift, scale):
+        return modulate(self.norm(x), (twice := 2 * shift), scale + twice)
+
+    def unread(self, x, shift, scale):
+        normed = self.norm(x)
+        wide = widened(normed, scale)
+        return normed * (1 + wide) + shift
+
+    def unread_here(self, x, shift, scale):
+        normed = self.norm(x)
+        wide = widened_here(normed, scale)
+        return normed * (1 + wide) + shift
+
+
+def widened_here(x, scale):
+    return scale.unsqueeze(1)

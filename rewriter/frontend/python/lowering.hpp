@@ -166,6 +166,9 @@ class FunctionLowering {
   const std::string* own_attribute(ValueId id) const;
   TSNode definition_of(graph::ValueId callee, graph::ValueId* object) const;
   bool reads_only(graph::ValueId callee);
+  bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
+  bool in_any_order(const std::vector<Argument>& arguments) const;
+  bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;
   // The value that a call of a short pure function of this file gives, seen through.
   // What each parameter is given; nullopt where one is given nothing, or there are other arguments.
   static std::optional<std::map<std::string, ValueId, std::less<>>> bound_by_name(

@@ -3,7 +3,9 @@
 #include "rewriter/frontend/python/other_functions.hpp"
 
 #include <algorithm>
+#include <iterator>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/outline.hpp"
@@ -45,6 +47,63 @@ bool only_computes(const graph::Graph& g) {
          });
 }
 
+// Whether a file binds a name by its one definition alone: it is called elsewhere, or said in a
+// string or a comment, and nothing in the file binds names otherwise than by their own.
+bool only_defined(std::string_view text, std::string_view name) {
+  constexpr std::string_view kOtherwise[] = {"import *", "__code__", "__dict__", "__globals__",
+                                             "sys.modules"};
+  if (may_begin_statement(text, "global") ||
+      std::any_of(std::begin(kOtherwise), std::end(kOtherwise),
+                  [&](std::string_view way) { return contains_text(text, way); })) {
+    return false;
+  }
+  constexpr std::string_view kByText[] = {"globals", "locals", "vars", "exec", "eval"};
+  for (std::string_view function : kByText) {  // `model.eval()` is another
+    for (size_t at = text.find(function); at != std::string_view::npos;
+         at = text.find(function, at + 1)) {
+      const char before = at > 0 ? text[at - 1] : ' ';
+      const size_t end = at + function.size();
+      if (before != '.' && !name_char(before) && end < text.size() && !name_char(text[end])) {
+        return false;
+      }
+    }
+  }
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if ((at > 0 && (name_char(text[at - 1]) || text[at - 1] == '.')) ||
+        (end < text.size() && name_char(text[end]))) {
+      continue;
+    }
+    const char before = at > 0 ? text[at - 1] : ' ', after = end < text.size() ? text[end] : ' ';
+    const bool quoted = (before == '"' || before == '\'') && after == before;
+    if (after != '(' && after != '[' && !quoted && !in_comment(text, at)) return false;
+  }
+  return true;
+}
+
+// The values that a result is made of, ascending; empty where it does not read every parameter.
+std::vector<ValueId> made_of(const graph::Graph& g, ValueId result,
+                             const std::vector<std::string>& parameters) {
+  std::vector<bool> read(g.values.size(), false);
+  std::vector<ValueId> work{result};
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || read[id]) continue;
+    read[id] = true;
+    work.insert(work.end(), g[id].operands.begin(), g[id].operands.end());
+  }
+  std::vector<ValueId> out;
+  size_t given = 0;
+  for (ValueId id = 0; id < read.size(); ++id) {
+    if (!read[id]) continue;
+    if (id > result) return {};
+    out.push_back(id);
+    given += g[id].kind == Kind::parameter ? 1 : 0;
+  }
+  return given == parameters.size() ? out : std::vector<ValueId>{};
+}
+
 }  // namespace
 
 std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) const {
@@ -53,7 +112,10 @@ std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) co
   const std::string module = qualified.substr(0, dot), name = qualified.substr(dot + 1);
   bool package = false;
   auto source = project_.source_of(module, &package);
-  if (!source || !project_.replaced(module, name, false).empty()) return nullptr;
+  if (!source || !only_defined(source->text(), name) ||
+      !project_.replaced(module, name, false).empty()) {
+    return nullptr;
+  }
   const auto outlined = outline(source->text(), module, package);
   if (!outlined) return nullptr;
   const auto bound = outlined->module.names.bindings.find(name);
@@ -76,7 +138,8 @@ std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) co
   unit.names = index_module(unit.tree.root(), unit.text(), unit.module, false);
   auto statements = statements_of(unit.tree.root());
   if (statements.size() != 1 || !is(statements[0], "function_definition") ||
-      unit.text().starts_with("async") || ts_node_has_error(unit.tree.root())) {
+      unit.text().starts_with("async") || contains_text(unit.text(), "yield") ||
+      ts_node_has_error(unit.tree.root())) {
     return nullptr;
   }
   auto parameters = plain_parameters(statements[0], unit.text());
@@ -88,8 +151,8 @@ std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) co
   out->text = unit.text();
   out->parameters = std::move(*parameters);
   out->graph = std::move(unit.functions[1].graph);
-  out->result = out->graph.results[0];
-  return out;
+  out->values = made_of(out->graph, out->graph.results[0], out->parameters);
+  return out->values.empty() ? nullptr : std::move(out);
 }
 
 const Computing* OtherFunctions::computing(const std::string& qualified) {
@@ -115,24 +178,21 @@ std::optional<ValueId> FunctionLowering::see_through_other(ValueId callee,
   const auto bound = bound_by_name(computing->parameters, arguments);
   if (!bound) return std::nullopt;
   const graph::Graph& from = computing->graph;
-  std::vector<ValueId> copies(from.values.size(), kNone);
-  for (ValueId id = 0; id <= computing->result; ++id) {
+  std::map<ValueId, ValueId> copies{{kNone, kNone}};
+  for (ValueId id : computing->values) {
     Value v = from[id];
-    if (v.kind == Kind::opaque || v.kind == Kind::attribute) continue;  // read by nobody
     if (v.kind == Kind::parameter) {
       copies[id] = bound->at(v.text);
       continue;
     }
-    for (ValueId& operand : v.operands) {
-      if (operand != kNone) operand = copies[operand];
-    }
+    for (ValueId& operand : v.operands) operand = copies.at(operand);
     v.inlined = true;
     v.range = {};
     v.syntax = kNone;
     v.statement = current_;
     copies[id] = g().add(std::move(v));
   }
-  const ValueId result = copies[computing->result];
+  const ValueId result = copies.at(computing->values.back());
   g()[result].range = range_of(node);
   g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
   unit_.nodes.push_back(node);

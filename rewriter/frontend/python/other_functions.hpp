@@ -21,7 +21,7 @@ struct Computing {
   std::string text;  // the function's
   std::vector<std::string> parameters;
   graph::Graph graph;
-  graph::ValueId result = graph::kNone;
+  std::vector<graph::ValueId> values;  // what the result, the last of them, is made of, ascending
 };
 
 class OtherFunctions {
@@ -30,8 +30,8 @@ class OtherFunctions {
       : project_(project), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
 
   // Of a function by its qualified name; null where it is not the only thing of that name at the
-  // top of its module, is decorated, has defaults, reads anything but its parameters, or does more
-  // than compute one value.
+  // top of its module, is decorated, has defaults, reads anything but its parameters or not all of
+  // them, or does more than compute one value; and where its file may bind the name again.
   const Computing* computing(const std::string& qualified);
 
  private:

@@ -581,7 +581,7 @@ Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
                                    const EditSet& inner) {
   const auto syntax = unit.functions[change.function].graph[change.root].syntax;
   const Quoted quoted = syntax == kNone ? Quoted{} : quoted_around(unit, unit.nodes[syntax]);
-  if (quoted.quotes.empty()) return Realiser(unit, change, catalogue, callee_text, inner).run();
+  if (quoted.range.size() == 0) return Realiser(unit, change, catalogue, callee_text, inner).run();
   Change own = change;
   for (NewArgument& argument : own.arguments) {
     if (!take_quotes(quoted, argument)) {

@@ -166,7 +166,9 @@ bool take_quotes(const Quoted& quoted, NewArgument& argument) {
       }
     }
     const char c = argument.text[at];
-    if (c == '\n' || c == '\\') return false;
+    if (c == '\\' || (c == '\n' && !quoted.quotes.empty())) return false;
+    const std::string_view rest = std::string_view(argument.text).substr(at);
+    if (rest.starts_with("\"\"\"") || rest.starts_with("'''")) return false;
     if (c != '"' && c != '\'') continue;
     if (kinds.find(c) == std::string::npos) kinds += c;
     places.push_back(at);

@@ -48,3 +48,12 @@ def noted(x, shift, scale):
 def in_place(x, shift, scale):
     x *= 1 + scale
     return x + shift
+
+
+def generated(x, shift, scale):
+    return x * (1 + scale) + shift
+    yield
+
+
+def widened(x, scale):
+    return scale.unsqueeze(1)
