@@ -14,3 +14,7 @@ def nested(x):
 
 def nested_in_three(x):
     return f"""{f'{mindiesd.ext.gelu(x, approximate="fast")}'}""", f'{f"""{mindiesd.ext.gelu(x, approximate="fast")}"""}'
+
+
+def traced(x):
+    return f"{x * torch.sigmoid(1.702 * x) = !r}"

@@ -13,3 +13,7 @@ def nested(x):
 
 def nested_in_three(x):
     return f"""{f'{x * torch.sigmoid(1.702 * x)}'}""", f'{f"""{x * torch.sigmoid(1.702 * x)}"""}'
+
+
+def traced(x):
+    return f"{x * torch.sigmoid(1.702 * x) = !r}"

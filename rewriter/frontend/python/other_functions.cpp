@@ -176,7 +176,7 @@ std::optional<ValueId> FunctionLowering::see_through_other(ValueId callee,
   const Computing* computing = context_.functions->computing(g()[callee].text);
   if (computing == nullptr) return std::nullopt;
   const auto bound = bound_by_name(computing->parameters, arguments);
-  if (!bound) return std::nullopt;
+  if (!bound || !in_any_order(arguments)) return std::nullopt;
   const graph::Graph& from = computing->graph;
   std::map<ValueId, ValueId> copies{{kNone, kNone}};
   for (ValueId id : computing->values) {

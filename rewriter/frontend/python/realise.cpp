@@ -582,6 +582,9 @@ Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
   const auto syntax = unit.functions[change.function].graph[change.root].syntax;
   const Quoted quoted = syntax == kNone ? Quoted{} : quoted_around(unit, unit.nodes[syntax]);
   if (quoted.range.size() == 0) return Realiser(unit, change, catalogue, callee_text, inner).run();
+  if (quoted.shown) {
+    return failure("it stands in `{…=}`, which gives its text, too; write the text out");
+  }
   Change own = change;
   for (NewArgument& argument : own.arguments) {
     if (!take_quotes(quoted, argument)) {

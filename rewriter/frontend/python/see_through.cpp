@@ -170,8 +170,8 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   ValueId object = kNone;  // whose method it is
   auto method = unit_.methods.find(index_);
   TSNode definition = definition_of(callee, &object);
-  if (!in_any_order(arguments)) return std::nullopt;
   if (!present(definition)) return see_through_other(callee, arguments, node);
+  if (!in_any_order(arguments)) return std::nullopt;
   if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
     reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
             ts_node_start_byte(node));

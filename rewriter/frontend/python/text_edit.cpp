@@ -145,6 +145,12 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
 Quoted quoted_around(const PythonUnit& unit, TSNode expression) {
   Quoted out;
   for (TSNode at = expression; present(at); at = ts_node_parent(at)) {
+    if (is(at, "interpolation")) {
+      const uint32_t end = ts_node_end_byte(field(at, "expression"));
+      const std::string_view behind = unit.text().substr(end, ts_node_end_byte(at) - end);
+      const size_t sign = behind.find_first_not_of(" \t\r\n");
+      out.shown = out.shown || (sign != std::string_view::npos && behind[sign] == '=');
+    }
     if (!is(at, "string")) continue;
     if (out.range.size() == 0) out.range = range_of(at);
     const char quote = single_quote(text_of(unit.text(), at));

@@ -28,6 +28,7 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
 struct Quoted {
   std::string quotes;  // which end one of them: a triple string's may stand in it
   ByteRange range;     // of the innermost; empty where there is none
+  bool shown = false;  // `f"{…=}"`: the text of the expression is part of the string
 };
 Quoted quoted_around(const PythonUnit& unit, TSNode expression);
 // Gives an argument the quotes that the strings around it leave: before Python 3.12 theirs end them
