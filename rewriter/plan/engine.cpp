@@ -13,7 +13,7 @@
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
-#include "rewriter/project/prefilter.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit {
 
@@ -107,7 +107,6 @@ void Run::follow_aliases() {
     for (const std::string& module : modules) {
       for (std::string& text : mentions_of(module)) mentions.push_back(std::move(text));
     }
-    Prefilter prefilter({{alternatives, mentions}});
     std::vector<char> handing_on(states_.size(), 0);
     auto look = [&](size_t i) {
       FileState& state = states_[i];
@@ -119,7 +118,11 @@ void Run::follow_aliases() {
       }
       ReadRoom room;
       auto bytes = read(i, room);
-      if (!bytes || !prefilter.scan(*bytes)[0]) return;
+      auto stands = [&](const std::string& text) { return contains_text(*bytes, text); };
+      if (!bytes || std::none_of(alternatives.begin(), alternatives.end(), stands) ||
+          std::none_of(mentions.begin(), mentions.end(), stands)) {
+        return;
+      }
       state.aliased = state.relevant = true;
       for (size_t r = 0; r < compiled_.rules.size(); ++r) {
         for (const Operation* op : compiled_.rules[r].callees) {

@@ -13,6 +13,7 @@
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/tree_walk.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -23,38 +24,47 @@ bool word_char(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Every read of a name in the file, by name: identifiers outside import statements, and words in
-// strings (annotations, __all__).
+using NameSet = std::set<std::string, std::less<>>;
+
+// Every read of some names in the file, by name: identifiers outside import statements; and words
+// in strings (annotations, __all__).
 struct Reads {
-  std::map<std::string, std::vector<ByteRange>, std::less<>> names;
+  std::map<std::string_view, std::vector<ByteRange>> names;
   std::vector<std::string_view> strings;
-  std::vector<TSNode> imports;
+  std::vector<TSNode> imports;  // from the last to the first
 };
 
-void collect(TSNode root, std::string_view text, Reads& out) {
+void collect(TSNode root, std::string_view text, const NameSet& asked, Reads& out) {
   for (const NameRead& read : std::views::reverse(names_read(root, text))) {
-    auto found = out.names.find(read.name);
-    if (found == out.names.end()) {
-      found = out.names.emplace(read.name, std::vector<ByteRange>{}).first;
-    }
+    if (!asked.contains(read.name)) continue;
     // In order: the walk goes backwards, and several come to parts of their own.
-    auto& all = found->second;
+    auto& all = out.names[read.name];
     auto at = std::lower_bound(all.begin(), all.end(), read.range.begin,
                                [](ByteRange a, uint32_t b) { return a.begin < b; });
     all.insert(at, read.range);
   }
-  std::vector<TSNode> work{root};
-  while (!work.empty()) {
-    TSNode node = work.back();
-    work.pop_back();
-    const NodeKind type = type_of(node);
-    if (type == "import_statement" || type == "import_from_statement") {
+  const auto before = static_cast<std::ptrdiff_t>(out.imports.size());
+  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
+    const TSNode node(at);
+    if (is(node, "import_statement") || is(node, "import_from_statement")) {
       out.imports.push_back(node);
-      continue;
+    } else if (is(node, "string_content")) {
+      out.strings.push_back(text_of(text, node));
     }
-    if (type == "string_content") out.strings.push_back(text_of(text, node));
-    push_children(node, work);
   }
+  std::reverse(out.imports.begin() + before, out.imports.end());
+}
+
+// Whether a name stands in a text as a word.
+bool holds_word(std::string_view text, std::string_view name) {
+  for (size_t at = find_text(text, name); at != std::string_view::npos;
+       at = find_text(text, name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !word_char(text[at - 1])) && (end == text.size() || !word_char(text[end]))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Where an import is read: in the function that it stands in, or anywhere.
@@ -288,20 +298,20 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
   for (const Edit& e : edits.edits()) {
     add_words(unit.source().slice(e.range), WordsOf::all, touched);
   }
-  const bool all_read = [&] {
-    for (TSNode statement : imports_of(unit.tree.root())) {
-      if (edits.replaces(range_of(statement))) continue;
-      const ByteRange home = home_of(unit, statement);
-      for (const Imported& i :
-           imported_names(statement, unit.text(), unit.module, unit.names.package)) {
-        if (touched.contains(i.local) && !plainly_read(unit, edits, i.local, home)) return false;
+  NameSet asked;  // of imports that the edits may have taken the last read of
+  for (TSNode statement : imports_of(unit.tree.root())) {
+    if (edits.replaces(range_of(statement))) continue;
+    const ByteRange home = home_of(unit, statement);
+    for (const Imported& i :
+         imported_names(statement, unit.text(), unit.module, unit.names.package)) {
+      if (touched.contains(i.local) && !plainly_read(unit, edits, i.local, home)) {
+        asked.insert(i.local);
       }
     }
-    return true;
-  }();
-  if (all_read) return;
+  }
+  if (asked.empty()) return;
   Reads reads;
-  collect(unit.tree.root(), unit.text(), reads);
+  collect(unit.tree.root(), unit.text(), asked, reads);
   Words written;  // that new text reads
   for (const Edit& e : edits.edits()) add_words(e.replacement, WordsOf::names_read, written);
   // Names all of whose reads the edits remove, and that no new text reads.
@@ -323,7 +333,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
   std::vector<Tree> parsed_now;
   if (!unit.unseen.empty()) {
     ByteRange whole{0, static_cast<uint32_t>(unit.text().size())};
-    std::set<std::string, std::less<>> names;
+    NameSet names;
     for (TSNode statement : reads.imports) {
       for (const Imported& i :
            imported_names(statement, unit.text(), unit.module, unit.names.package)) {
@@ -333,15 +343,14 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     for (const Unseen& part : unit.unseen) {
       ByteRange range{part.header, part.body.end};
       std::string_view text = unit.source().slice(range);
-      Words words;
-      if (!names.empty()) add_words(text, WordsOf::all, words);
-      bool asked = std::any_of(words.begin(), words.end(),
-                               [&](std::string_view word) { return names.contains(word); });
-      if (!asked) continue;
+      const bool named = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return holds_word(text, name);
+      });
+      if (!named) continue;
       parsed_now.emplace_back(unit.text(), Tree::Only{range});
-      collect(parsed_now.back().root(), unit.text(), reads);
+      collect(parsed_now.back().root(), unit.text(), asked, reads);
       std::erase_if(names, [&](const std::string& name) {
-        return words.contains(name) && !lost(name, whole);
+        return holds_word(text, name) && !lost(name, whole);
       });
     }
   }
