@@ -56,7 +56,7 @@ void add_aliases(const std::vector<std::pair<std::string, std::string>>& also,
   }
 }
 
-std::vector<std::pair<std::string, std::string>> read_also(YamlFile& file, const YAML::Node& node) {
+std::vector<std::pair<std::string, std::string>> read_also(YamlFile& file, const YamlNode& node) {
   std::vector<std::pair<std::string, std::string>> also;
   auto entries = file.mapping(node, "a mapping from other names to parameters", {});
   if (!entries) return also;
@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> read_also(YamlFile& file, const
   return also;
 }
 
-std::vector<std::string> read_targets(YamlFile& file, const YAML::Node& node) {
+std::vector<std::string> read_targets(YamlFile& file, const YamlNode& node) {
   std::vector<std::string> targets = file.texts(node, "targets");
   for (const std::string& target : targets) {
     if (target != "cuda" && target != "ascend") {
@@ -77,9 +77,9 @@ std::vector<std::string> read_targets(YamlFile& file, const YAML::Node& node) {
 }
 
 void read_casts(YamlFile& file, const YamlFile::Mapping& keys, Operation::Casts& casts) {
-  const YAML::Node* base = keys.find("casts");
+  const YamlNode* base = keys.find("casts");
   if (base != nullptr) casts.base = file.text(*base, "casts").value_or("");
-  const YAML::Node* forward = keys.find("forward");
+  const YamlNode* forward = keys.find("forward");
   if (forward == nullptr) return;
   if (base == nullptr) {
     file.report(*forward, "`forward` says what a class calls that casts, and there is no `casts`");
@@ -90,9 +90,9 @@ void read_casts(YamlFile& file, const YamlFile::Mapping& keys, Operation::Casts&
   casts.arguments.erase(casts.arguments.begin());
 }
 
-void read_signatures(YamlFile& file, const YAML::Node& node, Operation& operation) {
+void read_signatures(YamlFile& file, const YamlNode& node, Operation& operation) {
   bool first = true;
-  auto read = [&](const YAML::Node& item) {
+  auto read = [&](const YamlNode& item) {
     auto text = file.text(item, "signature");
     if (!text) return;
     auto parameters = parse_signature(*text);
@@ -106,14 +106,14 @@ void read_signatures(YamlFile& file, const YAML::Node& node, Operation& operatio
       operation.overloads.push_back(std::move(*parameters));
     }
   };
-  if (node.IsSequence() && node.size() > 0) {
-    for (const YAML::Node& item : node) read(item);
+  if (node.is_sequence() && !node.items.empty()) {
+    for (const YamlNode& item : node.items) read(item);
   } else {
     read(node);
   }
 }
 
-void read_axes(YamlFile& file, const YAML::Node& node, Operation& operation) {
+void read_axes(YamlFile& file, const YamlNode& node, Operation& operation) {
   auto text = file.text(node, "axes");
   if (!text) return;
   std::vector<std::string> known;
@@ -127,27 +127,27 @@ void read_axes(YamlFile& file, const YAML::Node& node, Operation& operation) {
   file.report(node, "unknown axes `" + *text + "`" + did_you_mean(nearest(*text, known)));
 }
 
-std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node,
+std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
                                           const FileDefaults& defaults) {
   auto keys = file.mapping(node, "an operation", kOperationKeys);
   if (!keys) return nullptr;
   auto operation = std::make_unique<Operation>();
   operation->library = defaults.library;
   operation->targets = defaults.targets;
-  if (const YAML::Node* id = keys->require("id")) {
+  if (const YamlNode* id = keys->require("id")) {
     operation->id = file.text(*id, "id").value_or("");
   }
-  if (const YAML::Node* names = keys->find("names")) {
+  if (const YamlNode* names = keys->find("names")) {
     operation->names = file.texts(*names, "names");
   }
-  if (const YAML::Node* methods = keys->find("methods")) {
+  if (const YamlNode* methods = keys->find("methods")) {
     operation->methods = file.texts(*methods, "methods");
   }
-  if (const YAML::Node* signature = keys->require("signature")) {
+  if (const YamlNode* signature = keys->require("signature")) {
     read_signatures(file, *signature, *operation);
   }
   auto also = defaults.also;
-  if (const YAML::Node* node_also = keys->find("also")) {
+  if (const YamlNode* node_also = keys->find("also")) {
     for (auto& entry : read_also(file, *node_also)) {
       const bool known =
           has_parameter(operation->parameters, entry.second) ||
@@ -162,21 +162,21 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
   }
   add_aliases(also, operation->parameters);
   for (auto& overload : operation->overloads) add_aliases(also, overload);
-  if (const YAML::Node* axes = keys->find("axes")) read_axes(file, *axes, *operation);
-  if (const YAML::Node* axis = keys->find("axis")) {
+  if (const YamlNode* axes = keys->find("axes")) read_axes(file, *axes, *operation);
+  if (const YamlNode* axis = keys->find("axis")) {
     operation->axis = file.text(*axis, "axis").value_or("");
     if (!has_parameter(operation->parameters, operation->axis)) {
       file.report(*axis, "`axis` names the parameter `" + operation->axis +
                              "`, which the signature does not have");
     }
-    if (const YAML::Node* flag = keys->find("axis_if")) {
+    if (const YamlNode* flag = keys->find("axis_if")) {
       operation->axis_if = file.text(*flag, "axis_if").value_or("");
       if (!has_parameter(operation->parameters, operation->axis_if)) {
         file.report(*flag, "`axis_if` names the parameter `" + operation->axis_if +
                                "`, which the signature does not have");
       }
     }
-  } else if (const YAML::Node* flag = keys->find("axis_if")) {
+  } else if (const YamlNode* flag = keys->find("axis_if")) {
     file.report(*flag, "`axis_if` says when `axis` is heeded, and there is no `axis`");
   } else if (operation->axes == AxisKind::concat || operation->axes == AxisKind::split) {
     operation->axis = "dim";
@@ -186,19 +186,19 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
       {"view", &operation->view},         {"in_place", &operation->in_place},
       {"is_class", &operation->is_class}, {"one_rank", &operation->one_rank},
   };
-  if (const YAML::Node* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
+  if (const YamlNode* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.
     operation->pure = !file.boolean(*in_place, "in_place").value_or(false);
   }
   for (const auto& [key, flag] : flags) {
-    if (const YAML::Node* value = keys->find(key)) {
+    if (const YamlNode* value = keys->find(key)) {
       *flag = file.boolean(*value, key).value_or(*flag);
     }
   }
   const std::pair<std::string_view, std::optional<int>*> ranks[] = {
       {"rank", &operation->rank}, {"result_rank", &operation->result_rank}};
   for (const auto& [key, to] : ranks) {
-    const YAML::Node* rank = keys->find(key);
+    const YamlNode* rank = keys->find(key);
     if (rank == nullptr) continue;
     const auto number = file.integer(*rank, key);
     if (number && (*number < 0 || *number > 64)) {
@@ -206,7 +206,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
     }
     *to = number;
   }
-  if (const YAML::Node* autocast = keys->find("autocast")) {
+  if (const YamlNode* autocast = keys->find("autocast")) {
     const std::string word = file.text(*autocast, "autocast").value_or("");
     if (word == "sets") operation->autocast = Autocast::sets;
     if (word == "follows") operation->autocast = Autocast::follows;
@@ -215,10 +215,10 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YAML::Node& node
     }
   }
   read_casts(file, *keys, operation->casts);
-  if (const YAML::Node* targets = keys->find("targets")) {
+  if (const YamlNode* targets = keys->find("targets")) {
     operation->targets = read_targets(file, *targets);
   }
-  if (const YAML::Node* bodies = keys->find("bodies")) {
+  if (const YamlNode* bodies = keys->find("bodies")) {
     operation->bodies = file.texts(*bodies, "bodies");
   }
   return operation;
@@ -252,20 +252,20 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
     YamlFile& file = *opened;
     if (auto keys = file.mapping(file.root(), "a catalogue file", kCatalogueFileKeys)) {
       FileDefaults defaults;
-      if (const YAML::Node* library = keys->require("library")) {
+      if (const YamlNode* library = keys->require("library")) {
         defaults.library = file.text(*library, "library").value_or("");
       }
-      if (const YAML::Node* targets = keys->find("targets")) {
+      if (const YamlNode* targets = keys->find("targets")) {
         defaults.targets = read_targets(file, *targets);
       }
-      if (const YAML::Node* also = keys->find("also")) defaults.also = read_also(file, *also);
-      const YAML::Node* operations = keys->require("operations");
-      if (operations && !operations->IsSequence()) {
+      if (const YamlNode* also = keys->find("also")) defaults.also = read_also(file, *also);
+      const YamlNode* operations = keys->require("operations");
+      if (operations && !operations->is_sequence()) {
         file.report(*operations, "expected a list of operations");
         operations = nullptr;
       }
-      for (size_t i = 0; operations && i < operations->size(); ++i) {
-        const YAML::Node node = (*operations)[i];
+      for (size_t i = 0; operations && i < operations->items.size(); ++i) {
+        const YamlNode& node = operations->items[i];
         auto operation = read_operation(file, node, defaults);
         if (!operation || operation->id.empty()) continue;
         auto claim = [&](std::unordered_map<std::string, const Operation*>& index,

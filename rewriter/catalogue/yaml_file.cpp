@@ -1,5 +1,4 @@
-// YamlFile: yaml-cpp throws on bad syntax and on reading a node as something it is not; both stop
-// here. Everything past this file deals in places and messages.
+// YamlFile: readers of values that say what they expected, and where.
 #include "rewriter/catalogue/yaml_file.hpp"
 
 #include <algorithm>
@@ -28,16 +27,14 @@ size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
-
-std::string describe(const YAML::Node& node) {
-  switch (node.Type()) {
-    case YAML::NodeType::Map:
+std::string describe(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::mapping:
       return "a mapping";
-    case YAML::NodeType::Sequence:
+    case YamlNode::Kind::sequence:
       return "a list";
-    case YAML::NodeType::Scalar:
-      return "`" + node.Scalar() + "`";
+    case YamlNode::Kind::scalar:
+      return "`" + node.text + "`";
     default:
       return "nothing";
   }
@@ -118,54 +115,32 @@ Expected<YamlFile> YamlFile::open(const std::string& path) {
   return parse(path, bytes.str());
 }
 
-Expected<YamlFile> YamlFile::parse(std::string path, std::string text) {
+Expected<YamlFile> YamlFile::parse(std::string path, std::string_view text) {
   YamlFile file;
   file.path_ = std::move(path);
-  file.text_ = std::move(text);
-  if (file.text_.starts_with("\xEF\xBB\xBF")) file.text_.erase(0, 3);
-  file.line_starts_.push_back(0);
-  for (size_t i = 0; i < file.text_.size(); ++i) {
-    if (file.text_[i] == '\n') file.line_starts_.push_back(i + 1);
+  auto document = YamlDocument::parse(text);
+  if (!document) {
+    const auto& [place, message] = document.error();
+    return failure(named(file.path_, place.line, place.column) + ": " + message);
   }
-  try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(file.text_);
-    if (documents.size() > 1) {
-      return failure(file.where(documents[1]) + ": expected one YAML document, found " +
-                     std::to_string(documents.size()) + "; put several rules under `rules:`");
-    }
-    if (!documents.empty()) file.root_.reset(documents[0]);
-  } catch (const YAML::Exception& error) {
-    const bool known = !error.mark.is_null();
-    return failure(
-        named(file.path_, known ? error.mark.line + 1 : 1, known ? error.mark.column + 1 : 1) +
-        ": not valid YAML: " + error.msg);
-  }
+  file.document_ = std::move(*document);
   return file;
 }
 
-YamlPlace YamlFile::place(const YAML::Node& node) const {
-  // A value that was left out is marked where the next line starts; its key is what to look at.
+YamlPlace YamlFile::place(const YamlNode& node) const {
+  // Of a value that was left out its key is what to look at.
   for (const auto& [value, key] : absent_values_) {
-    if (value.is(node)) return place(key);
+    if (value == &node) return place(*key);
   }
-  const YAML::Mark mark = node.Mark();
-  const auto row = static_cast<size_t>(mark.line);
-  if (mark.is_null() || row >= line_starts_.size()) return {};
-  // yaml-cpp counts bytes; a reader counts characters.
-  const std::string_view before =
-      std::string_view(text_).substr(line_starts_[row], static_cast<size_t>(mark.column));
-  const auto characters = std::count_if(before.begin(), before.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  });
-  return {mark.line + 1, static_cast<int>(characters) + 1};
+  return node.place;
 }
 
-std::string YamlFile::where(const YAML::Node& node) const {
+std::string YamlFile::where(const YamlNode& node) const {
   const YamlPlace at = place(node);
   return named(path_, at.line, at.column);
 }
 
-void YamlFile::report(const YAML::Node& node, const std::string& message) {
+void YamlFile::report(const YamlNode& node, const std::string& message) {
   report(place(node), message);
 }
 
@@ -184,68 +159,67 @@ std::vector<std::string> YamlFile::mistakes() const {
   return messages;
 }
 
-std::optional<YamlFile::Mapping> YamlFile::mapping(const YAML::Node& node, std::string_view what,
+std::optional<YamlFile::Mapping> YamlFile::mapping(const YamlNode& node, std::string_view what,
                                                    std::span<const std::string_view> keys) {
-  if (!node.IsMap()) {
+  if (!node.is_mapping()) {
     report(node, "expected " + std::string(what) +
                      (keys.empty() ? "" : " (a mapping with the keys " + joined(keys) + ")") +
                      ", found " + describe(node));
     return std::nullopt;
   }
   Mapping result(*this, what, node);
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) {
-      report(entry.first,
-             "expected a key of " + std::string(what) + ", found " + describe(entry.first));
+  for (const auto& [key_node, value] : node.entries) {
+    if (!key_node.is_scalar()) {
+      report(key_node, "expected a key of " + std::string(what) + ", found " + describe(key_node));
       continue;
     }
-    const std::string key = entry.first.Scalar();
+    const std::string& key = key_node.text;
     if (!keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
       const auto suggestion = nearest(key, std::vector<std::string>(keys.begin(), keys.end()));
       if (suggestion) result.misspelt_.push_back(*suggestion);
-      report(entry.first,
+      report(key_node,
              "unknown key `" + key + "`" +
                  (suggestion ? did_you_mean(suggestion)
                              : "; the keys of " + std::string(what) + " are " + joined(keys)));
       continue;
     }
     if (result.find(key) != nullptr) {
-      report(entry.first,
+      report(key_node,
              "`" + key + "` is given twice; the first is at " + where(result.key_node(key)));
       continue;
     }
-    if (entry.second.IsNull()) absent_values_.emplace_back(entry.second, entry.first);
-    result.entries_.emplace_back(key, entry.second);
-    result.key_nodes_.push_back(entry.first);
+    if (value.is_null()) absent_values_.emplace_back(&value, &key_node);
+    result.entries_.push_back({key, value});
+    result.key_nodes_.push_back(&key_node);
   }
   return result;
 }
 
-std::optional<std::string> YamlFile::text(const YAML::Node& node, std::string_view what) {
-  if (!node.IsScalar()) {
+std::optional<std::string> YamlFile::text(const YamlNode& node, std::string_view what) {
+  if (!node.is_scalar()) {
     report(node, "expected text for `" + std::string(what) + "`, found " + describe(node));
     return std::nullopt;
   }
-  if (node.Scalar().find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (node.text.find_first_not_of(" \t\r\n") == std::string::npos) {
     report(node, "expected text for `" + std::string(what) + "`, found an empty one");
     return std::nullopt;
   }
-  return node.Scalar();
+  return node.text;
 }
 
-std::optional<bool> YamlFile::boolean(const YAML::Node& node, std::string_view what) {
-  if (node.IsScalar() && !is_quoted(node)) {
-    if (node.Scalar() == "true") return true;
-    if (node.Scalar() == "false") return false;
+std::optional<bool> YamlFile::boolean(const YamlNode& node, std::string_view what) {
+  if (node.is_scalar() && !node.quoted) {
+    if (node.text == "true") return true;
+    if (node.text == "false") return false;
   }
   report(node, "expected true or false for `" + std::string(what) + "`, found " + describe(node));
   return std::nullopt;
 }
 
-std::optional<int> YamlFile::integer(const YAML::Node& node, std::string_view what) {
+std::optional<int> YamlFile::integer(const YamlNode& node, std::string_view what) {
   int value = 0;
-  if (node.IsScalar() && !is_quoted(node)) {
-    const std::string& digits = node.Scalar();
+  if (node.is_scalar() && !node.quoted) {
+    const std::string& digits = node.text;
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (read.ec == std::errc() && read.ptr == digits.data() + digits.size() && !digits.empty()) {
       return value;
@@ -255,16 +229,16 @@ std::optional<int> YamlFile::integer(const YAML::Node& node, std::string_view wh
   return std::nullopt;
 }
 
-std::vector<std::string> YamlFile::texts(const YAML::Node& node, std::string_view what) {
+std::vector<std::string> YamlFile::texts(const YamlNode& node, std::string_view what) {
   std::vector<std::string> result;
-  if (node.IsSequence()) {
-    if (node.size() == 0) {
+  if (node.is_sequence()) {
+    if (node.items.empty()) {
       report(node, "expected at least one entry in `" + std::string(what) + "`, found none");
     }
-    for (const YAML::Node& item : node) {
+    for (const YamlNode& item : node.items) {
       if (auto value = text(item, what)) result.push_back(*value);
     }
-  } else if (!node.IsScalar()) {
+  } else if (!node.is_scalar()) {
     report(node, "expected text or a list of texts for `" + std::string(what) + "`, found " +
                      describe(node));
   } else if (auto value = text(node, what)) {
@@ -273,24 +247,24 @@ std::vector<std::string> YamlFile::texts(const YAML::Node& node, std::string_vie
   return result;
 }
 
-std::optional<Literal> YamlFile::literal(const YAML::Node& node, std::string_view what) {
+std::optional<Literal> YamlFile::literal(const YamlNode& node, std::string_view what) {
   Literal result;
-  if (node.IsNull()) return result;
-  if (node.IsSequence()) {
+  if (node.is_null()) return result;
+  if (node.is_sequence()) {
     result.kind = Literal::Kind::tuple;
-    for (const YAML::Node& item : node) {
+    for (const YamlNode& item : node.items) {
       auto value = literal(item, what);
       if (!value) return std::nullopt;
       result.items.push_back(std::move(*value));
     }
     return result;
   }
-  if (!node.IsScalar()) {
+  if (!node.is_scalar()) {
     report(node, "expected a literal for `" + std::string(what) + "`, found " + describe(node));
     return std::nullopt;
   }
-  const std::string& spelling = node.Scalar();
-  if (is_quoted(node)) {
+  const std::string& spelling = node.text;
+  if (node.quoted) {
     if (spelling.starts_with("(")) {
       report(node, "expected a tuple of `" + std::string(what) +
                        "` as a list such as [-1, -1], found the string \"" + spelling + "\"");
@@ -313,17 +287,17 @@ std::optional<Literal> YamlFile::literal(const YAML::Node& node, std::string_vie
   return *value;
 }
 
-const YAML::Node* YamlFile::Mapping::find(std::string_view key) const {
+const YamlNode* YamlFile::Mapping::find(std::string_view key) const {
   for (const auto& [name, value] : entries_) {
     if (name == key) return &value;
   }
   return nullptr;
 }
 
-const YAML::Node* YamlFile::Mapping::require(std::string_view key) const {
-  const YAML::Node* value = find(key);
+const YamlNode* YamlFile::Mapping::require(std::string_view key) const {
+  const YamlNode* value = find(key);
   if (value == nullptr && !misspelt(key)) {
-    file_->report(node_, what_ + " needs the key `" + std::string(key) + "`");
+    file_->report(*node_, what_ + " needs the key `" + std::string(key) + "`");
   }
   return value;
 }
@@ -332,11 +306,11 @@ bool YamlFile::Mapping::misspelt(std::string_view key) const {
   return std::find(misspelt_.begin(), misspelt_.end(), key) != misspelt_.end();
 }
 
-const YAML::Node& YamlFile::Mapping::key_node(std::string_view key) const {
+const YamlNode& YamlFile::Mapping::key_node(std::string_view key) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].first == key) return key_nodes_[i];
+    if (entries_[i].key == key) return *key_nodes_[i];
   }
-  return node_;
+  return *node_;
 }
 
 }  // namespace refit

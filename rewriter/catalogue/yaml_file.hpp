@@ -9,16 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include <yaml-cpp/yaml.h>
-
 #include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/catalogue/yaml_node.hpp"
 #include "rewriter/text/expected.hpp"
 
 namespace refit {
-
-struct YamlPlace {
-  int line = 1, column = 1;  // 1-based; columns count characters
-};
 
 // The candidate with the smallest Levenshtein distance, where that is at most a third of the word's
 // length (one letter for short words); absent if nothing is that near.
@@ -37,15 +32,15 @@ class YamlFile {
   // Reads and parses. A file that cannot be read and a YAML syntax error are failures with place.
   static Expected<YamlFile> open(const std::string& path);
   // Parses text; `path` is only how messages name it.
-  static Expected<YamlFile> parse(std::string path, std::string text);
+  static Expected<YamlFile> parse(std::string path, std::string_view text);
 
   const std::string& path() const { return path_; }
-  const YAML::Node& root() const { return root_; }
-  YamlPlace place(const YAML::Node& node) const;
+  const YamlNode& root() const { return document_.root(); }
+  YamlPlace place(const YamlNode& node) const;
   // "FILE:LINE:COLUMN".
-  std::string where(const YAML::Node& node) const;
+  std::string where(const YamlNode& node) const;
 
-  void report(const YAML::Node& node, const std::string& message);
+  void report(const YamlNode& node, const std::string& message);
   void report(YamlPlace place, const std::string& message);
   // "FILE:LINE:COLUMN: message", in the order of the file.
   std::vector<std::string> mistakes() const;
@@ -53,51 +48,53 @@ class YamlFile {
   // The entries of a mapping whose keys are all in `keys`; other, repeated and non-text keys are
   // reported. `what` names the mapping in messages: "a rule". Absent if `node` is no mapping.
   class Mapping;
-  std::optional<Mapping> mapping(const YAML::Node& node, std::string_view what,
+  std::optional<Mapping> mapping(const YamlNode& node, std::string_view what,
                                  std::span<const std::string_view> keys);
 
   // Readers of one value; each reports a wrong type and then gives nothing. `what` names the value.
-  std::optional<std::string> text(const YAML::Node& node, std::string_view what);
-  std::optional<bool> boolean(const YAML::Node& node, std::string_view what);
-  std::optional<int> integer(const YAML::Node& node, std::string_view what);
+  std::optional<std::string> text(const YamlNode& node, std::string_view what);
+  std::optional<bool> boolean(const YamlNode& node, std::string_view what);
+  std::optional<int> integer(const YamlNode& node, std::string_view what);
   // A text or a list of texts; an empty list is a mistake.
-  std::vector<std::string> texts(const YAML::Node& node, std::string_view what);
+  std::vector<std::string> texts(const YamlNode& node, std::string_view what);
   // A literal: YAML's null, true and false, a quoted text (a string), a list (a tuple), or Python's
   // notation for None, numbers and names.
-  std::optional<Literal> literal(const YAML::Node& node, std::string_view what);
+  std::optional<Literal> literal(const YamlNode& node, std::string_view what);
 
  private:
   YamlFile() = default;
 
   std::string path_;
-  std::string text_;
-  std::vector<size_t> line_starts_;
-  YAML::Node root_;
-  std::vector<std::pair<YAML::Node, YAML::Node>> absent_values_;  // value, key
+  YamlDocument document_;
+  std::vector<std::pair<const YamlNode*, const YamlNode*>> absent_values_;  // value, key
   std::vector<std::pair<YamlPlace, std::string>> mistakes_;
 };
 
 class YamlFile::Mapping {
  public:
   // Null where the key is absent.
-  const YAML::Node* find(std::string_view key) const;
+  const YamlNode* find(std::string_view key) const;
   // Reports a missing key at the mapping's own place, unless it was only misspelt.
-  const YAML::Node* require(std::string_view key) const;
+  const YamlNode* require(std::string_view key) const;
   // An unknown key of this mapping was reported as a misspelling of `key`.
   bool misspelt(std::string_view key) const;
-  const YAML::Node& node() const { return node_; }
-  const std::vector<std::pair<std::string, YAML::Node>>& entries() const { return entries_; }
-  const YAML::Node& key_node(std::string_view key) const;
+  const YamlNode& node() const { return *node_; }
+  struct Entry {
+    std::string key;
+    const YamlNode& value;
+  };
+  const std::vector<Entry>& entries() const { return entries_; }
+  const YamlNode& key_node(std::string_view key) const;
 
  private:
   friend class YamlFile;
-  Mapping(YamlFile& file, std::string_view what, const YAML::Node& node)
-      : file_(&file), what_(what), node_(node) {}
+  Mapping(YamlFile& file, std::string_view what, const YamlNode& node)
+      : file_(&file), what_(what), node_(&node) {}
   YamlFile* file_;
   std::string what_;
-  YAML::Node node_;
-  std::vector<std::pair<std::string, YAML::Node>> entries_;
-  std::vector<YAML::Node> key_nodes_;
+  const YamlNode* node_;
+  std::vector<Entry> entries_;
+  std::vector<const YamlNode*> key_nodes_;
   std::vector<std::string> misspelt_;
 };
 

@@ -1,12 +1,11 @@
 // Loading and applying spellings that mean the same: see isomorphisms.hpp.
 #include "rewriter/graph/isomorphisms.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "rewriter/catalogue/yaml_file.hpp"
 #include "rewriter/graph/unify.hpp"
 #include "rewriter/text/bounds.hpp"
 
@@ -22,11 +21,19 @@ namespace {
 
 constexpr int kChainBound = 8;  // normal forms are a few steps away; more would be a cycle
 
-std::vector<std::string> list_of(const YAML::Node& node) {
+// The value of a key; null where there is none.
+const YamlNode* value_of(const YamlNode& node, std::string_view key) {
+  for (const YamlNode::Entry& entry : node.entries) {
+    if (entry.key.text == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> list_of(const YamlNode* node) {
   std::vector<std::string> out;
-  if (!node) return out;
-  if (node.IsScalar()) return {node.as<std::string>()};
-  for (const auto& item : node) out.push_back(item.as<std::string>());
+  if (node == nullptr) return out;
+  if (node->is_scalar()) return {node->text};
+  for (const YamlNode& item : node->items) out.push_back(item.text);
   return out;
 }
 
@@ -67,55 +74,53 @@ bool denotes_element_type(const Graph& graph, ValueId id) {
 Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalogue&,
                                           const PatternMaker& pattern) {
   Isomorphisms out;
-  YAML::Node root;
-  try {
-    root = YAML::LoadFile(file);
-    if (!root.IsSequence()) {
-      return failure(file + ":1:1: expected a list of spellings, each with `from` and `to`");
-    }
-    for (const YAML::Node& item : root) {
-      std::string at = fmt::format("{}:{}:{}", file, item.Mark().line + 1, item.Mark().column + 1);
-      for (const auto& pair : item) {
-        std::string key = pair.first.as<std::string>();
-        if (key != "from" && key != "to" && key != "dtype" && key != "number" && key != "tensor") {
-          return failure(at + ": unknown key `" + key +
-                         "`; a spelling has `from`, `to`, `dtype`, `number`, `tensor`");
-        }
-      }
-      if (!item["from"] || !item["to"]) {
-        return failure(at + ": a spelling needs both `from` and `to`");
-      }
-      Expected<Graph> to;
-      for (const std::string& from : list_of(item["from"])) {
-        Entry entry;
-        auto f = pattern("return " + from);
-        if (!f) return failure(at + ": `" + from + "`: " + f.error().message);
-        if (to && to->values.empty()) to = pattern("return " + item["to"].as<std::string>());
-        if (!to) return failure(at + ": `to`: " + to.error().message);
-        entry.from = std::move(*f);
-        entry.to = *to;
-        entry.from_root = entry.from.results.front();
-        entry.to_root = entry.to.results.front();
-        entry.element_type = list_of(item["dtype"]);
-        entry.number = list_of(item["number"]);
-        entry.tensor = list_of(item["tensor"]);
-        entry.at = at;
-        entry.axes = axes_named(entry.from, entry.from_root);
-        const Value& root_value = entry.from[entry.from_root];
-        if (root_value.kind == Kind::index) {
-          out.indices_.push_back(std::move(entry));
-        } else if (root_value.kind == Kind::attribute) {
-          out.attributes_.push_back(std::move(entry));
-        } else if (root_value.kind == Kind::op) {
-          out.by_operation_[root_value.op].push_back(std::move(entry));
-        } else {
-          return failure(at + ": `" + from + "` is no call of an operation in the catalogue: " +
-                         dump(entry.from, entry.from_root));
-        }
+  auto opened = YamlFile::open(file);
+  if (!opened) return tl::unexpected(opened.error());
+  const YamlNode& root = opened->root();
+  if (!root.is_sequence()) {
+    return failure(file + ":1:1: expected a list of spellings, each with `from` and `to`");
+  }
+  for (const YamlNode& item : root.items) {
+    const std::string at = opened->where(item);
+    for (const YamlNode::Entry& entry : item.entries) {
+      const std::string& key = entry.key.text;
+      if (key != "from" && key != "to" && key != "dtype" && key != "number" && key != "tensor") {
+        return failure(at + ": unknown key `" + key +
+                       "`; a spelling has `from`, `to`, `dtype`, `number`, `tensor`");
       }
     }
-  } catch (const YAML::Exception& e) {
-    return failure(fmt::format("{}:{}:{}: {}", file, e.mark.line + 1, e.mark.column + 1, e.msg));
+    const YamlNode* to_text = value_of(item, "to");
+    if (value_of(item, "from") == nullptr || to_text == nullptr) {
+      return failure(at + ": a spelling needs both `from` and `to`");
+    }
+    Expected<Graph> to;
+    for (const std::string& from : list_of(value_of(item, "from"))) {
+      Entry entry;
+      auto f = pattern("return " + from);
+      if (!f) return failure(at + ": `" + from + "`: " + f.error().message);
+      if (to && to->values.empty()) to = pattern("return " + to_text->text);
+      if (!to) return failure(at + ": `to`: " + to.error().message);
+      entry.from = std::move(*f);
+      entry.to = *to;
+      entry.from_root = entry.from.results.front();
+      entry.to_root = entry.to.results.front();
+      entry.element_type = list_of(value_of(item, "dtype"));
+      entry.number = list_of(value_of(item, "number"));
+      entry.tensor = list_of(value_of(item, "tensor"));
+      entry.at = at;
+      entry.axes = axes_named(entry.from, entry.from_root);
+      const Value& root_value = entry.from[entry.from_root];
+      if (root_value.kind == Kind::index) {
+        out.indices_.push_back(std::move(entry));
+      } else if (root_value.kind == Kind::attribute) {
+        out.attributes_.push_back(std::move(entry));
+      } else if (root_value.kind == Kind::op) {
+        out.by_operation_[root_value.op].push_back(std::move(entry));
+      } else {
+        return failure(at + ": `" + from + "` is no call of an operation in the catalogue: " +
+                       dump(entry.from, entry.from_root));
+      }
+    }
   }
   return out;
 }

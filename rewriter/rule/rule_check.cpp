@@ -42,10 +42,10 @@ std::string last_component(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::string> RuleReader::read_callees(const YAML::Node& node, std::string_view key) {
+std::vector<std::string> RuleReader::read_callees(const YamlNode& node, std::string_view key) {
   std::vector<std::string> names = file_.texts(node, key);
   for (size_t i = 0; i < names.size(); ++i) {
-    const YAML::Node item = node.IsSequence() && i < node.size() ? node[i] : node;
+    const YamlNode& item = node.is_sequence() && i < node.items.size() ? node.items[i].get() : node;
     const Operation* operation = catalogue_.find(names[i]);
     if (operation == nullptr) {
       file_.report(item, "unknown callee `" + names[i] + "`: the catalogue has no such name" +
@@ -60,18 +60,18 @@ std::vector<std::string> RuleReader::read_callees(const YAML::Node& node, std::s
   return names;
 }
 
-std::vector<std::string> RuleReader::read_operations(const YAML::Node& node, std::string_view key) {
+std::vector<std::string> RuleReader::read_operations(const YamlNode& node, std::string_view key) {
   std::vector<std::string> names = file_.texts(node, key);
   for (size_t i = 0; i < names.size(); ++i) {
     if (catalogue_.find(names[i]) != nullptr) continue;
-    const YAML::Node item = node.IsSequence() && i < node.size() ? node[i] : node;
+    const YamlNode& item = node.is_sequence() && i < node.items.size() ? node.items[i].get() : node;
     file_.report(item, "unknown operation `" + names[i] + "`: the catalogue has no such name" +
                            did_you_mean(catalogue_.nearest(names[i])));
   }
   return names;
 }
 
-void RuleReader::check_argument(const YAML::Node& node, const std::string& name) {
+void RuleReader::check_argument(const YamlNode& node, const std::string& name) {
   if (callees_.empty()) return;
   std::vector<std::string> known;
   for (const Operation* callee : callees_) {
@@ -82,7 +82,7 @@ void RuleReader::check_argument(const YAML::Node& node, const std::string& name)
                          did_you_mean(nearest(name, known)));
 }
 
-void RuleReader::check_rewrite(const YAML::Node& node, const Rewrite& rewrite) {
+void RuleReader::check_rewrite(const YamlNode& node, const Rewrite& rewrite) {
   for (const std::string& hole : holes(rewrite.with)) {
     if (hole.empty()) {
       file_.report(node, "expected a name after `$` in a rewrite");

@@ -37,12 +37,12 @@ bool is_axes(std::string_view text) {
 
 }  // namespace
 
-RuleLocation RuleReader::at(const YAML::Node& node) const {
+RuleLocation RuleReader::at(const YamlNode& node) const {
   const YamlPlace place = file_.place(node);
   return {file_.path(), place.line, place.column};
 }
 
-std::string RuleReader::read_code(const YAML::Node& node, std::string_view what) {
+std::string RuleReader::read_code(const YamlNode& node, std::string_view what) {
   auto text = file_.text(node, what);
   if (text && !is_code(*text)) {
     file_.report(node, "expected small letters, digits and hyphens for `" + std::string(what) +
@@ -51,58 +51,58 @@ std::string RuleReader::read_code(const YAML::Node& node, std::string_view what)
   return text.value_or("");
 }
 
-std::optional<Rule> RuleReader::read(const YAML::Node& node) {
+std::optional<Rule> RuleReader::read(const YamlNode& node) {
   auto keys = file_.mapping(node, "a rule", kRuleKeys);
   if (!keys) return std::nullopt;
   callees_.clear();
   Rule rule;
   rule.at = at(node);
-  if (const YAML::Node* id = keys->require("id")) {
+  if (const YamlNode* id = keys->require("id")) {
     rule.id = read_code(*id, "id");
     rule.at = at(*id);
   }
-  if (const YAML::Node* summary = keys->require("summary")) {
+  if (const YamlNode* summary = keys->require("summary")) {
     rule.summary = file_.text(*summary, "summary").value_or("");
   }
-  if (const YAML::Node* subject = keys->require("subject")) {
+  if (const YamlNode* subject = keys->require("subject")) {
     rule.subject = read_code(*subject, "subject");
   }
-  if (const YAML::Node* attention = keys->find("attention")) {
+  if (const YamlNode* attention = keys->find("attention")) {
     rule.attention = file_.boolean(*attention, "attention").value_or(false);
   }
-  if (const YAML::Node* match = keys->require("match")) read_match(*match, rule);
-  if (const YAML::Node* anchor = keys->find("anchor")) read_anchor(*anchor, rule);
-  if (const YAML::Node* anchors = keys->find("anchors")) {
+  if (const YamlNode* match = keys->require("match")) read_match(*match, rule);
+  if (const YamlNode* anchor = keys->find("anchor")) read_anchor(*anchor, rule);
+  if (const YamlNode* anchors = keys->find("anchors")) {
     if (keys->find("anchor")) {
       file_.report(keys->key_node("anchors"), "expected `anchor` or `anchors`, found both");
-    } else if (!anchors->IsSequence() || anchors->size() == 0) {
+    } else if (!anchors->is_sequence() || anchors->items.empty()) {
       file_.report(*anchors, "expected a list of anchors for `anchors`");
     } else {
-      for (const YAML::Node& anchor : *anchors) read_anchor(anchor, rule);
+      for (const YamlNode& anchor : anchors->items) read_anchor(anchor, rule);
     }
   }
-  if (const YAML::Node* shared = keys->find("shared")) rule.shared = read_code(*shared, "shared");
-  if (const YAML::Node* joint = keys->find("joint")) {
+  if (const YamlNode* shared = keys->find("shared")) rule.shared = read_code(*shared, "shared");
+  if (const YamlNode* joint = keys->find("joint")) {
     rule.joint = file_.boolean(*joint, "joint").value_or(false);
   }
-  if (const YAML::Node* where = keys->find("where")) rule.where = read_where(*where, true);
-  if (const YAML::Node* layout = keys->find("layout")) read_layout(*layout, rule);
+  if (const YamlNode* where = keys->find("where")) rule.where = read_where(*where, true);
+  if (const YamlNode* layout = keys->find("layout")) read_layout(*layout, rule);
   read_rewrites(*keys, rule);
-  if (const YAML::Node* triggers = keys->find("triggers")) {
+  if (const YamlNode* triggers = keys->find("triggers")) {
     read_triggers(*triggers, rule);
   } else {
     derive_triggers(rule);
   }
-  if (const YAML::Node* tests = keys->find("tests")) read_tests(*tests, rule);
+  if (const YamlNode* tests = keys->find("tests")) read_tests(*tests, rule);
   if (rule.id.empty()) return std::nullopt;
   return rule;
 }
 
-void RuleReader::read_match(const YAML::Node& node, Rule& rule) {
+void RuleReader::read_match(const YamlNode& node, Rule& rule) {
   auto keys = file_.mapping(node, "`match`", kMatchKeys);
   if (!keys) return;
-  const YAML::Node* call = keys->find("call");
-  const YAML::Node* construct = keys->find("construct");
+  const YamlNode* call = keys->find("call");
+  const YamlNode* construct = keys->find("construct");
   const bool by_pattern = keys->find("pattern") || keys->find("patterns");
   const bool misspelt = std::any_of(kMatchKeys.begin(), kMatchKeys.end(),
                                     [&](std::string_view key) { return keys->misspelt(key); });
@@ -115,7 +115,7 @@ void RuleReader::read_match(const YAML::Node& node, Rule& rule) {
   if (call) rule.match.call = read_callees(*call, "call");
   if (construct) rule.match.construct = read_callees(*construct, "construct");
   if (by_pattern) rule.match.patterns = read_pattern_keys(*keys, true);
-  if (const YAML::Node* choices = keys->find("choices")) {
+  if (const YamlNode* choices = keys->find("choices")) {
     if (!by_pattern) file_.report(*choices, "`choices` needs a `pattern`, whose holes it fills");
     auto holes = file_.mapping(*choices, "`choices`, from holes to patterns", {});
     if (!holes) return;
@@ -129,12 +129,12 @@ void RuleReader::read_match(const YAML::Node& node, Rule& rule) {
   }
 }
 
-void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
+void RuleReader::read_anchor(const YamlNode& node, Rule& rule) {
   auto keys = file_.mapping(node, "`anchor`", kAnchorKeys);
   if (!keys) return;
   Anchor anchor;
-  const YAML::Node* operation = keys->find("operation");
-  const YAML::Node* fed_by = keys->find("fed_by");
+  const YamlNode* operation = keys->find("operation");
+  const YamlNode* fed_by = keys->find("fed_by");
   if ((operation == nullptr) != (fed_by == nullptr)) {
     file_.report(node, "expected `operation` and `fed_by` together in an anchor");
   }
@@ -147,19 +147,19 @@ void RuleReader::read_anchor(const YAML::Node& node, Rule& rule) {
   } else {
     anchor.patterns = read_pattern_keys(*keys, !operation && !fed_by);
   }
-  if (const YAML::Node* names = keys->find("names")) anchor.names = file_.texts(*names, "names");
-  if (const YAML::Node* code = keys->find("code")) {
+  if (const YamlNode* names = keys->find("names")) anchor.names = file_.texts(*names, "names");
+  if (const YamlNode* code = keys->find("code")) {
     anchor.code = read_code(*code, "code");
   }
-  if (const YAML::Node* says = keys->require("says")) {
+  if (const YamlNode* says = keys->require("says")) {
     anchor.says = file_.text(*says, "says").value_or("");
   }
   rule.anchors.push_back(std::move(anchor));
 }
 
 std::vector<Pattern> RuleReader::read_pattern_keys(const YamlFile::Mapping& keys, bool required) {
-  const YAML::Node* one = keys.find("pattern");
-  const YAML::Node* several = keys.find("patterns");
+  const YamlNode* one = keys.find("pattern");
+  const YamlNode* several = keys.find("patterns");
   if (one && several) {
     file_.report(keys.key_node("pattern"), "expected `pattern` or `patterns`, found both");
   }
@@ -175,17 +175,17 @@ std::vector<Pattern> RuleReader::read_pattern_keys(const YamlFile::Mapping& keys
   return {pattern};
 }
 
-std::vector<Pattern> RuleReader::read_patterns(const YAML::Node& node, std::string_view what,
+std::vector<Pattern> RuleReader::read_patterns(const YamlNode& node, std::string_view what,
                                                bool code_required) {
   std::vector<Pattern> patterns;
-  if (!node.IsSequence() || node.size() == 0) {
+  if (!node.is_sequence() || node.items.empty()) {
     file_.report(node, "expected a list of patterns for `" + std::string(what) + "`");
     return patterns;
   }
-  for (const YAML::Node& item : node) {
+  for (const YamlNode& item : node.items) {
     Pattern pattern;
     pattern.at = at(item);
-    if (item.IsScalar()) {
+    if (item.is_scalar()) {
       pattern.code = file_.text(item, what).value_or("");
       patterns.push_back(std::move(pattern));
       continue;
@@ -193,12 +193,12 @@ std::vector<Pattern> RuleReader::read_patterns(const YAML::Node& node, std::stri
     auto keys = file_.mapping(item, "a pattern", kPatternKeys);
     if (!keys) continue;
     // An alternative of `choices` without code is the one where nothing more needs to match.
-    const YAML::Node* code = code_required ? keys->require("code") : keys->find("code");
+    const YamlNode* code = code_required ? keys->require("code") : keys->find("code");
     if (code) {
       pattern.code = file_.text(*code, "code").value_or("");
       pattern.at = at(*code);
     }
-    if (const YAML::Node* set = keys->find("set")) {
+    if (const YamlNode* set = keys->find("set")) {
       if (auto names = file_.mapping(*set, "`set`, from names to code", {})) {
         for (const auto& [name, value] : names->entries()) {
           if (!is_identifier(name)) {
@@ -209,25 +209,25 @@ std::vector<Pattern> RuleReader::read_patterns(const YAML::Node& node, std::stri
         }
       }
     }
-    if (const YAML::Node* where = keys->find("where")) pattern.where = read_where(*where, false);
+    if (const YamlNode* where = keys->find("where")) pattern.where = read_where(*where, false);
     patterns.push_back(std::move(pattern));
   }
   return patterns;
 }
 
-std::vector<Where> RuleReader::read_where(const YAML::Node& node, bool refuses) {
+std::vector<Where> RuleReader::read_where(const YamlNode& node, bool refuses) {
   std::vector<Where> clauses;
-  if (!node.IsSequence()) {
+  if (!node.is_sequence()) {
     file_.report(node, "expected a list of clauses for `where`, each led by a hyphen");
     return clauses;
   }
-  for (const YAML::Node& item : node) {
+  for (const YamlNode& item : node.items) {
     if (auto clause = read_clause(item, refuses)) clauses.push_back(std::move(*clause));
   }
   return clauses;
 }
 
-std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuses) {
+std::optional<Where> RuleReader::read_clause(const YamlNode& node, bool refuses) {
   std::vector<std::string_view> allowed;
   allowed.reserve(kWhereKinds.size() + kClauseKeys.size());
   for (const WhereKind& kind : kWhereKinds) allowed.push_back(kind.name);
@@ -239,7 +239,7 @@ std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuse
   bool misspelt_kind = false;
   for (const WhereKind& kind : kWhereKinds) {
     misspelt_kind = misspelt_kind || keys->misspelt(kind.name);
-    const YAML::Node* value = keys->find(kind.name);
+    const YamlNode* value = keys->find(kind.name);
     if (!value) continue;
     if (!where.kind.empty()) {
       file_.report(keys->key_node(kind.name), "expected one kind in a clause, found `" +
@@ -253,38 +253,38 @@ std::optional<Where> RuleReader::read_clause(const YAML::Node& node, bool refuse
   if (where.kind.empty() && !misspelt_kind) {
     file_.report(node, "a clause of `where` needs a kind, such as `is` or `absent`");
   }
-  const YAML::Node* code = refuses ? keys->require("code") : keys->find("code");
+  const YamlNode* code = refuses ? keys->require("code") : keys->find("code");
   if (code) where.code = read_code(*code, "code");
-  if (const YAML::Node* says = refuses ? keys->require("says") : keys->find("says")) {
+  if (const YamlNode* says = refuses ? keys->require("says") : keys->find("says")) {
     where.says = file_.text(*says, "says").value_or("");
   }
-  if (const YAML::Node* assume = keys->find("or_assume")) {
+  if (const YamlNode* assume = keys->find("or_assume")) {
     where.or_assume = file_.text(*assume, "or_assume");
   }
   return where;
 }
 
-void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, Where& where) {
+void RuleReader::read_where_kind(const WhereKind& kind, const YamlNode& node, Where& where) {
   const std::string name(kind.name);
   auto of = [&](const YamlFile::Mapping& keys) {
-    if (const YAML::Node* names = keys.require("of")) where.of = read_names(*names, "of");
+    if (const YamlNode* names = keys.require("of")) where.of = read_names(*names, "of");
   };
   switch (kind.form) {
     case WhereForm::values: {
       auto keys = file_.mapping(node, "`" + name + "`", kWhereValuesKeys);
       if (!keys) return;
       of(*keys);
-      const YAML::Node* value = keys->find("value");
-      const YAML::Node* values = keys->find("values");
+      const YamlNode* value = keys->find("value");
+      const YamlNode* values = keys->find("values");
       if ((value != nullptr) == (values != nullptr)) {
         file_.report(node, "expected `value` or `values` in `" + name + "`, found " +
                                (value ? "both" : "neither"));
       } else if (value) {
         if (auto literal = file_.literal(*value, "value")) where.values = {*literal};
-      } else if (!values->IsSequence() || values->size() == 0) {
+      } else if (!values->is_sequence() || values->items.empty()) {
         file_.report(*values, "expected a list of literals for `values`");
       } else {
-        for (const YAML::Node& item : *values) {
+        for (const YamlNode& item : values->items) {
           if (auto literal = file_.literal(item, "values")) where.values.push_back(*literal);
         }
       }
@@ -304,7 +304,7 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
       auto keys = file_.mapping(node, "`" + name + "`", kWhereIsKeys);
       if (!keys) return;
       of(*keys);
-      const YAML::Node* is = keys->require("is");
+      const YamlNode* is = keys->require("is");
       if (!is) return;
       if (kind.form == WhereForm::number) {
         where.number = file_.integer(*is, "is").value_or(0);
@@ -350,7 +350,7 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
     case WhereForm::result: {
       auto keys = file_.mapping(node, "`" + name + "`", kWhereResultKeys);
       if (!keys) return;
-      const YAML::Node* except = keys->require("except");
+      const YamlNode* except = keys->require("except");
       if (!except) return;
       where.number = file_.integer(*except, "except").value_or(0);
       if (where.number < 0)
@@ -360,10 +360,10 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YAML::Node& node, 
   }
 }
 
-std::vector<std::string> RuleReader::read_names(const YAML::Node& node, std::string_view what) {
+std::vector<std::string> RuleReader::read_names(const YamlNode& node, std::string_view what) {
   std::vector<std::string> names = file_.texts(node, what);
   for (size_t i = 0; i < names.size(); ++i) {
-    const YAML::Node item = node.IsSequence() && i < node.size() ? node[i] : node;
+    const YamlNode& item = node.is_sequence() && i < node.items.size() ? node.items[i].get() : node;
     if (!is_identifier(names[i])) {
       file_.report(item, "expected the name of an argument or a hole without `$` for `" +
                              std::string(what) + "`, found `" + names[i] + "`");
@@ -374,15 +374,15 @@ std::vector<std::string> RuleReader::read_names(const YAML::Node& node, std::str
   return names;
 }
 
-void RuleReader::read_layout(const YAML::Node& node, Rule& rule) {
+void RuleReader::read_layout(const YamlNode& node, Rule& rule) {
   auto keys = file_.mapping(node, "`layout`", kLayoutKeys);
   if (!keys) return;
   Layout layout;
-  const YAML::Node* target = keys->require("target");
+  const YamlNode* target = keys->require("target");
   if (target) layout.target = file_.text(*target, "target").value_or("");
   std::string sorted_target = layout.target;
   std::sort(sorted_target.begin(), sorted_target.end());
-  auto axes = [&](const YAML::Node& value, std::string_view what) {
+  auto axes = [&](const YamlNode& value, std::string_view what) {
     auto text = file_.text(value, what);
     if (!text) return std::string();
     std::string sorted = *text;
@@ -398,7 +398,7 @@ void RuleReader::read_layout(const YAML::Node& node, Rule& rule) {
     return *text;
   };
   if (target && !layout.target.empty()) axes(*target, "target");
-  if (const YAML::Node* operands = keys->require("operands")) {
+  if (const YamlNode* operands = keys->require("operands")) {
     if (auto names = file_.mapping(*operands, "`operands`, from arguments to axes", {})) {
       for (const auto& [name, value] : names->entries()) {
         check_argument(names->key_node(name), name);
@@ -406,8 +406,8 @@ void RuleReader::read_layout(const YAML::Node& node, Rule& rule) {
       }
     }
   }
-  if (const YAML::Node* result = keys->require("result")) layout.result = axes(*result, "result");
-  if (const YAML::Node* otherwise = keys->find("otherwise")) {
+  if (const YamlNode* result = keys->require("result")) layout.result = axes(*result, "result");
+  if (const YamlNode* otherwise = keys->find("otherwise")) {
     if (auto words = file_.mapping(*otherwise, "`otherwise`, from keywords to literals", {})) {
       for (const auto& [keyword, value] : words->entries()) {
         if (auto literal = file_.literal(value, keyword)) {
@@ -419,7 +419,7 @@ void RuleReader::read_layout(const YAML::Node& node, Rule& rule) {
   rule.layout = std::move(layout);
 }
 
-std::optional<Target> RuleReader::read_target(const YAML::Node& node) {
+std::optional<Target> RuleReader::read_target(const YamlNode& node) {
   auto text = file_.text(node, "target");
   if (!text) return std::nullopt;
   if (*text == "cuda") return Target::cuda;
@@ -433,8 +433,8 @@ std::optional<Target> RuleReader::read_target(const YAML::Node& node) {
 }
 
 void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
-  const YAML::Node* one = keys.find("rewrite");
-  const YAML::Node* several = keys.find("rewrites");
+  const YamlNode* one = keys.find("rewrite");
+  const YamlNode* several = keys.find("rewrites");
   if ((one != nullptr) == (several != nullptr)) {
     if (one || !(keys.misspelt("rewrite") || keys.misspelt("rewrites"))) {
       file_.report(keys.node(), std::string("expected `rewrite` or `rewrites` in a rule, found ") +
@@ -450,32 +450,32 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
     rule.rewrites.push_back(std::move(rewrite));
     return;
   }
-  if (!several->IsSequence() || several->size() == 0) {
+  if (!several->is_sequence() || several->items.empty()) {
     file_.report(*several, "expected a list of rewrites");
     return;
   }
-  for (const YAML::Node& item : *several) {
+  for (const YamlNode& item : several->items) {
     auto entry = file_.mapping(item, "a rewrite", kRewriteKeys);
     if (!entry) continue;
     Rewrite rewrite;
     rewrite.at = at(item);
-    if (const YAML::Node* target = entry->find("target")) {
-      if (target->IsSequence()) {
-        if (target->size() == 0) {
+    if (const YamlNode* target = entry->find("target")) {
+      if (target->is_sequence()) {
+        if (target->items.empty()) {
           file_.report(*target, "expected at least one entry in `target`, found none");
         }
-        for (const YAML::Node& name : *target) {
+        for (const YamlNode& name : target->items) {
           if (auto value = read_target(name)) rewrite.targets.push_back(*value);
         }
       } else if (auto value = read_target(*target)) {
         rewrite.targets.push_back(*value);
       }
     }
-    if (const YAML::Node* where = entry->find("where")) rewrite.where = read_where(*where, false);
-    if (const YAML::Node* assumes = entry->find("assumes")) {
+    if (const YamlNode* where = entry->find("where")) rewrite.where = read_where(*where, false);
+    if (const YamlNode* assumes = entry->find("assumes")) {
       rewrite.assumes = file_.texts(*assumes, "assumes");
     }
-    if (const YAML::Node* with = entry->require("with")) {
+    if (const YamlNode* with = entry->require("with")) {
       rewrite.with = file_.text(*with, "with").value_or("");
       check_rewrite(*with, rewrite);
     }
@@ -498,25 +498,25 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
   }
 }
 
-void RuleReader::read_triggers(const YAML::Node& node, Rule& rule) {
-  if (!node.IsSequence() || node.size() == 0) {
+void RuleReader::read_triggers(const YamlNode& node, Rule& rule) {
+  if (!node.is_sequence() || node.items.empty()) {
     file_.report(node, "expected a list of lists of texts for `triggers`");
     return;
   }
-  for (const YAML::Node& item : node) rule.triggers.push_back(file_.texts(item, "triggers"));
+  for (const YamlNode& item : node.items) rule.triggers.push_back(file_.texts(item, "triggers"));
 }
 
-void RuleReader::read_tests(const YAML::Node& node, Rule& rule) {
-  if (!node.IsSequence()) {
+void RuleReader::read_tests(const YamlNode& node, Rule& rule) {
+  if (!node.is_sequence()) {
     file_.report(node, "expected a list of tests for `tests`");
     return;
   }
-  for (const YAML::Node& item : node) {
+  for (const YamlNode& item : node.items) {
     auto keys = file_.mapping(item, "a test", kTestKeys);
     if (!keys) continue;
     RuleTest test;
     test.at = at(item);
-    if (const YAML::Node* name = keys->require("name")) {
+    if (const YamlNode* name = keys->require("name")) {
       test.name = file_.text(*name, "name").value_or("");
       for (const RuleTest& other : rule.tests) {
         if (other.name == test.name) {
@@ -525,11 +525,11 @@ void RuleReader::read_tests(const YAML::Node& node, Rule& rule) {
         }
       }
     }
-    if (const YAML::Node* before = keys->require("before")) {
+    if (const YamlNode* before = keys->require("before")) {
       test.before = file_.text(*before, "before").value_or("");
     }
-    const YAML::Node* after = keys->find("after");
-    const YAML::Node* refused = keys->find("refused");
+    const YamlNode* after = keys->find("after");
+    const YamlNode* refused = keys->find("refused");
     if ((after != nullptr) == (refused != nullptr)) {
       if (!after && (keys->misspelt("after") || keys->misspelt("refused"))) continue;
       file_.report(item, std::string("expected `after` or `refused` in a test, found ") +
@@ -539,7 +539,7 @@ void RuleReader::read_tests(const YAML::Node& node, Rule& rule) {
     } else {
       test.code = read_code(*refused, "refused");
     }
-    if (const YAML::Node* target = keys->find("target")) {
+    if (const YamlNode* target = keys->find("target")) {
       test.target = read_target(*target).value_or(Target::cuda);
     }
     rule.tests.push_back(std::move(test));

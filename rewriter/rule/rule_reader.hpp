@@ -17,34 +17,34 @@ class RuleReader {
   RuleReader(YamlFile& file, const Catalogue& catalogue) : file_(file), catalogue_(catalogue) {}
 
   // A rule as far as it could be read; absent when `node` is no mapping or has no usable id.
-  std::optional<Rule> read(const YAML::Node& node);
+  std::optional<Rule> read(const YamlNode& node);
 
  private:
-  RuleLocation at(const YAML::Node& node) const;
-  std::string read_code(const YAML::Node& node, std::string_view what);
-  void read_match(const YAML::Node& node, Rule& rule);
-  std::vector<std::string> read_callees(const YAML::Node& node, std::string_view key);
+  RuleLocation at(const YamlNode& node) const;
+  std::string read_code(const YamlNode& node, std::string_view what);
+  void read_match(const YamlNode& node, Rule& rule);
+  std::vector<std::string> read_callees(const YamlNode& node, std::string_view key);
   // Names of operations that the catalogue has.
-  std::vector<std::string> read_operations(const YAML::Node& node, std::string_view key);
-  void read_anchor(const YAML::Node& node, Rule& rule);
-  std::vector<Pattern> read_patterns(const YAML::Node& node, std::string_view what,
+  std::vector<std::string> read_operations(const YamlNode& node, std::string_view key);
+  void read_anchor(const YamlNode& node, Rule& rule);
+  std::vector<Pattern> read_patterns(const YamlNode& node, std::string_view what,
                                      bool code_required);
   // `pattern` or `patterns` of `keys`; both or neither is a mistake where `required`.
   std::vector<Pattern> read_pattern_keys(const YamlFile::Mapping& keys, bool required);
-  std::vector<Where> read_where(const YAML::Node& node, bool refuses);
-  std::optional<Where> read_clause(const YAML::Node& node, bool refuses);
-  void read_where_kind(const WhereKind& kind, const YAML::Node& node, Where& where);
-  std::vector<std::string> read_names(const YAML::Node& node, std::string_view what);
-  void read_layout(const YAML::Node& node, Rule& rule);
+  std::vector<Where> read_where(const YamlNode& node, bool refuses);
+  std::optional<Where> read_clause(const YamlNode& node, bool refuses);
+  void read_where_kind(const WhereKind& kind, const YamlNode& node, Where& where);
+  std::vector<std::string> read_names(const YamlNode& node, std::string_view what);
+  void read_layout(const YamlNode& node, Rule& rule);
   void read_rewrites(const YamlFile::Mapping& keys, Rule& rule);
-  std::optional<Target> read_target(const YAML::Node& node);
-  void read_triggers(const YAML::Node& node, Rule& rule);
-  void read_tests(const YAML::Node& node, Rule& rule);
+  std::optional<Target> read_target(const YamlNode& node);
+  void read_triggers(const YamlNode& node, Rule& rule);
+  void read_tests(const YamlNode& node, Rule& rule);
   void derive_triggers(Rule& rule) const;
 
   // Checks of a text or a name of the rule against its callees' signatures and the catalogue.
-  void check_argument(const YAML::Node& node, const std::string& name);
-  void check_rewrite(const YAML::Node& node, const Rewrite& rewrite);
+  void check_argument(const YamlNode& node, const std::string& name);
+  void check_rewrite(const YamlNode& node, const Rewrite& rewrite);
 
   YamlFile& file_;
   const Catalogue& catalogue_;

@@ -61,28 +61,28 @@ std::vector<std::string> rule_files(const std::vector<std::string>& paths,
 }
 
 // A file holds one rule, or several under `rules`.
-std::vector<YAML::Node> rule_nodes(YamlFile& file) {
-  std::vector<YAML::Node> nodes;
-  const YAML::Node& root = file.root();
-  if (!root.IsMap()) {
-    file.report(root, root.IsNull() ? "expected a rule, found an empty file"
-                                    : "expected a rule, or several under `rules:`");
+std::vector<const YamlNode*> rule_nodes(YamlFile& file) {
+  std::vector<const YamlNode*> nodes;
+  const YamlNode& root = file.root();
+  if (!root.is_mapping()) {
+    file.report(root, root.is_null() ? "expected a rule, found an empty file"
+                                     : "expected a rule, or several under `rules:`");
     return nodes;
   }
-  bool several = false;
-  for (const auto& entry : root) {
-    several = several || (entry.first.IsScalar() && entry.first.Scalar() == "rules");
-  }
+  const bool several =
+      std::any_of(root.entries.begin(), root.entries.end(), [](const YamlNode::Entry& entry) {
+        return entry.key.is_scalar() && entry.key.text == "rules";
+      });
   if (!several) {
-    nodes.push_back(root);
+    nodes.push_back(&root);
     return nodes;
   }
   auto keys = file.mapping(root, "a file of rules", kRuleFileKeys);
-  const YAML::Node* list = keys ? keys->find("rules") : nullptr;
-  if (list && (!list->IsSequence() || list->size() == 0)) {
+  const YamlNode* list = keys ? keys->find("rules") : nullptr;
+  if (list && (!list->is_sequence() || list->items.empty())) {
     file.report(*list, "expected a list of rules under `rules`");
   } else if (list) {
-    for (const YAML::Node& node : *list) nodes.push_back(node);
+    for (const YamlNode& node : list->items) nodes.push_back(&node);
   }
   return nodes;
 }
@@ -107,8 +107,8 @@ Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
       continue;
     }
     RuleReader reader(*file, set.catalogue_);
-    for (const YAML::Node& node : rule_nodes(*file)) {
-      auto rule = reader.read(node);
+    for (const YamlNode* node : rule_nodes(*file)) {
+      auto rule = reader.read(*node);
       if (!rule) continue;
       const auto twin = std::find_if(set.rules_.begin(), set.rules_.end(),
                                      [&](const Rule& other) { return other.id == rule->id; });

@@ -1,5 +1,5 @@
 // The result type of every fallible function of the rewriter: a value, or an Error with text for a
-// person. Exceptions do not cross modules (yaml-cpp and nlohmann-json throw; their callers catch).
+// person. Exceptions do not cross modules (nlohmann-json throws; its callers catch).
 #pragma once
 
 #include <string>

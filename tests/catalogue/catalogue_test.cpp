@@ -157,7 +157,19 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations:\n  - {id: a.b, signature: '()', methods: m}\n"
        "  - {id: a.c, signature: '()', methods: m}\n",
        "a.yaml:4:5: the method `m` is already taken by a.yaml:3:5"},
-      {"library: x\noperations: [\n", "a.yaml:3:1: not valid YAML: end of sequence flow not found"},
+      {"library: x\noperations: [\n",
+       "a.yaml:3:1: not valid YAML: did not find expected node content while parsing a flow node"},
+      {"library: \"x\noperations: []\n",
+       "a.yaml:3:1: not valid YAML: found unexpected end of stream while scanning a quoted scalar "
+       "at 1:10"},
+      {"library: x\n# \xC3\xA9 \xFF\n", "a.yaml:2:5: not valid YAML: invalid leading UTF-8 octet"},
+      {"library: &x x\noperations: [*x, [*y]]\n",
+       "a.yaml:2:19: not valid YAML: the referenced anchor is not defined"},
+      {"library: &x x\noperations: [*x]\n",
+       "a.yaml:1:10: expected an operation (a mapping with the keys id, names, methods, signature, "
+       "also, axes, rank, one_rank, result_rank, pure, commutative, view, in_place, is_class, "
+       "targets, "
+       "axis, axis_if, autocast, bodies, casts, forward), found `x`"},
       // Columns count characters, not bytes.
       {"library: \"\xC3\xA9\"\noperations: [{id: \"\xC3\xA9\", sig: ''}]\n",
        "a.yaml:2:14: an operation needs the key `signature`\n"

@@ -40,7 +40,7 @@ Expected<Names> Names::load(const std::string& path) {
         {"attributes", &out.attributes_},
         {"headers", &out.headers_}};
     for (const auto& [key, map] : maps) {
-      const YAML::Node* node = keys->require(key);
+      const YamlNode* node = keys->require(key);
       if (node == nullptr) continue;
       auto entries = file.mapping(*node, "a mapping of names", {});
       if (!entries) continue;
@@ -48,7 +48,7 @@ Expected<Names> Names::load(const std::string& path) {
         if (auto text = file.text(value, name)) map->emplace(name, *text);
       }
     }
-    if (const YAML::Node* node = keys->require("tensors")) {
+    if (const YamlNode* node = keys->require("tensors")) {
       out.tensors_ = file.texts(*node, "tensors");
     }
   }
