@@ -173,6 +173,27 @@ constexpr int kFewPairs = 32;     // of which these many are not looked up
 
 }  // namespace
 
+// Whether a call that may change what it is given stands between two computations that read the
+// same value: `g * n; h(n); g * n`.
+bool Graph::changed_between(ValueId x, ValueId y) const {
+  const Value& v = values[x];
+  const Value& w = values[y];
+  for (ValueId between = std::min(x, y) + 1; between < std::max(x, y); ++between) {
+    if (values[between].kind != Kind::call || readers.contains(between) ||
+        instances.contains(between)) {
+      continue;
+    }
+    for (size_t i = 0; i < v.operands.size(); ++i) {
+      const ValueId read = v.operands[i];
+      if (read == kNone || read != w.operands[i]) continue;
+      const Kind kind = values[read].kind;
+      if (kind == Kind::literal || kind == Kind::symbol) continue;
+      if (touches(between, read)) return true;
+    }
+  }
+  return false;
+}
+
 bool Graph::same(ValueId a, ValueId b) const {
   std::vector<std::pair<ValueId, ValueId>> work{{a, b}};
   // Values that are used twice are compared once; most comparisons end before that matters.
@@ -212,8 +233,11 @@ bool Graph::same(ValueId a, ValueId b) const {
         break;
       case Kind::op:
         if (!v.op->pure) return false;
+        if (v.op->axes != AxisKind::query && changed_between(x, y)) return false;
         break;
       case Kind::index:
+        if (changed_between(x, y)) return false;
+        break;
       case Kind::slice:
       case Kind::tuple:
       case Kind::list:

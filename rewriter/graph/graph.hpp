@@ -195,6 +195,8 @@ class Graph {
   bool same(ValueId a, ValueId b) const;
 
  private:
+  bool changed_between(ValueId x, ValueId y) const;
+
   struct Event {
     uint32_t time;
     DefinitionId definition;

@@ -71,6 +71,9 @@ std::vector<Replacement> replacements_in(std::string_view text,
   for (const std::string& callee : callees) {
     for (size_t at = find_text(text, callee, 1); at != std::string_view::npos;
          at = find_text(text, callee, at + 1)) {
+      const size_t begin = text.rfind('\n', at) + 1;
+      std::string_view head = text.substr(begin, at - begin);
+      if (skip_blanks(head).starts_with("#")) continue;  // a comment
       size_t end = at + callee.size();
       char before = text[at - 1], behind = end < text.size() ? text[end] : '\n';
       std::string_view next = skip_blanks(text.substr(end));
@@ -82,8 +85,6 @@ std::vector<Replacement> replacements_in(std::string_view text,
         add(callee, at, true);
       }
       if (behind != '"' && behind != '\'') continue;
-      size_t line = text.rfind('\n', at);
-      std::string_view head = text.substr(line + 1, at - line - 1);
       if (before == behind && head.find("setattr(") != std::string_view::npos) {
         add(callee, at, head.find("monkeypatch.") == std::string_view::npos);
       } else if (head.find("patch(") != std::string_view::npos ||

@@ -37,7 +37,6 @@ Reads::Reads(const Graph& graph)
       needed_(graph.values.size(), false),
       reads_(graph.values.size(), 0),
       statement_reads_(graph.values.size(), 0),
-      statement_effects_(graph.statements.size(), 0),
       height_(graph.values.size(), 0) {
   std::vector<ValueId> work;
   auto read = [&](ValueId id) {
@@ -63,8 +62,10 @@ Reads::Reads(const Graph& graph)
     for (ValueId operand : g_[id].operands) read(operand);
   }
   for (ValueId id = 0; id < g_.values.size(); ++id) {
-    if (g_[id].statement != kNone && has_effect(g_, id)) ++statement_effects_[g_[id].statement];
+    if (g_[id].statement != kNone && has_effect(g_, id))
+      effects_.emplace_back(g_[id].statement, id);
   }
+  std::sort(effects_.begin(), effects_.end());
   std::vector<bool> asked(g_.values.size(), false);
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     work.push_back(id);
@@ -84,6 +85,12 @@ Reads::Reads(const Graph& graph)
       }
     }
   }
+}
+
+std::span<const Reads::Effect> Reads::effects_of(StatementId statement) const {
+  auto of = [](const Effect& effect) { return effect.first; };
+  auto [from, to] = std::ranges::equal_range(effects_, statement, {}, of);
+  return {from, to};
 }
 
 bool Reads::reach(const std::vector<ValueId>& values, ValueId id) const {
@@ -187,7 +194,7 @@ std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
   }
   auto free = [&](StatementId s) {
     auto found = accounted.find(s);
-    return found != accounted.end() && found->second == statement_effects_[s];
+    return found != accounted.end() && found->second == effects_of(s).size();
   };
   std::set<StatementId> dead;
   Rest rest(*this);

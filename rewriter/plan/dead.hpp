@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "rewriter/graph/graph.hpp"
@@ -40,6 +42,10 @@ class Reads {
   // The statements that only serve values which a change no longer needs, ascending.
   std::vector<graph::StatementId> dead_statements(const Replaced& change) const;
 
+  // The values of a statement that have an effect, in the order in which they are evaluated.
+  using Effect = std::pair<graph::StatementId, graph::ValueId>;
+  std::span<const Effect> effects_of(graph::StatementId statement) const;
+
   // Whether one of some values is made of `id`, or is it.
   bool reach(const std::vector<graph::ValueId>& values, graph::ValueId id) const;
 
@@ -70,10 +76,10 @@ class Reads {
 
   const graph::Graph& g_;
   std::vector<bool> needed_;
-  std::vector<uint32_t> reads_;              // of a value, by what is needed
-  std::vector<uint32_t> statement_reads_;    // by statements
-  std::vector<uint32_t> statement_effects_;  // of a statement: values of it that have an effect
-  std::vector<uint32_t> height_;             // of a value: above that of all its operands
+  std::vector<uint32_t> reads_;            // of a value, by what is needed
+  std::vector<uint32_t> statement_reads_;  // by statements
+  std::vector<Effect> effects_;            // ascending
+  std::vector<uint32_t> height_;           // of a value: above that of all its operands
 };
 
 }  // namespace refit

@@ -246,6 +246,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
         "an argument of the helper has an effect that the new call would lose; compute it first");
     return;
   }
+  if (reorders_effects(change.root, kept)) {
+    refuse(site, "argument-effect",
+           "the new call would evaluate its operands in another order, and more than one of them "
+           "does something; compute them first");
+    return;
+  }
   if (disturbed(rule, site, kept)) return;
   if (bindings.stored_between) {
     refuse(site, "effect-between", "a write between its parts changes what they read");
@@ -378,6 +384,33 @@ bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,
       return k != kNone && g_[k].range.contains(g_[id].range);
     });
     if (!written) return true;
+  }
+  return false;
+}
+
+bool SitePlanner::reorders_effects(ValueId root, const std::vector<ValueId>& kept) const {
+  const ByteRange& whole = g_[root].range;
+  const StatementId home = g_[root].statement;
+  if (home == kNone || whole.size() == 0) return false;
+  // A name that is bound inside the expression may be read by what is evaluated before it then.
+  const auto& bound = g_.statements[home].definitions;
+  if (std::any_of(bound.begin(), bound.end(), [&](graph::DefinitionId d) {
+        const ByteRange& range = g_[g_.definitions[d].value].range;
+        return !(range == whole) && range.size() != 0 && whole.contains(range);
+      })) {
+    return true;
+  }
+  size_t last = 0;  // place in `kept` of the last effect
+  for (const auto& [statement, id] : reads().effects_of(home)) {
+    const ByteRange& range = g_[id].range;
+    if (range.size() == 0 || !whole.contains(range)) continue;
+    auto written = std::find_if(kept.begin(), kept.end(), [&](ValueId k) {
+      return k != kNone && k != root && g_[k].statement == home && g_[k].range.contains(range);
+    });
+    if (written == kept.end()) continue;
+    const auto place = static_cast<size_t>(written - kept.begin());
+    if (place < last) return true;
+    last = place;
   }
   return false;
 }

@@ -160,6 +160,9 @@ class SitePlanner {
   // A call whose helper was seen through: what else its arguments do would be lost.
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
+  // Whether what arguments of the new call do would happen in another order than today.
+  bool reorders_effects(ValueId root, const std::vector<ValueId>& kept) const;
+
   // Whether a part that costs something is needed beside the rewritten value.
   bool still_read(const PlannedSite& site, const Replaced& replaced,
                   const std::set<StatementId>& dead) const;

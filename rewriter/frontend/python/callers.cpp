@@ -5,6 +5,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/project.hpp"
+#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit::python {
@@ -117,7 +118,8 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
     }
     std::string_view component = last_component(written);
     each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
-      if (!note(component, name == "*" ? kStar : hash_of(name))) return;
+      // A folder without an __init__.py is no module of the project, but what lies in it is one.
+      if (!note(component, name == "*" ? kStar : hash_of(name)) && !note(name, kModule)) return;
       if (!alias.empty() && alias != name) out.aliases.emplace_back(name, alias);
     });
   }
@@ -137,9 +139,21 @@ void Project::read_unnoted() {
 
 void Project::index_importers() {
   read_unnoted();
+  std::unordered_map<uint64_t, uint32_t> by_hash;
+  for (const auto& [name, number] : components_) by_hash.emplace(hash_of(name), number);
+  auto whole = [&](uint32_t component, uint32_t file) {
+    auto& files = module_importers_[component];
+    if (files.empty() || files.back() != file) files.push_back(file);
+  };
   for (uint32_t file = 0; file < all_.size(); ++file) {
     for (const ImportNote& note : notes_[file].imports) {
-      if (note.name != kModule) importers_[note.component].push_back({file, note.name});
+      if (note.name == kModule) {
+        whole(note.component, file);
+        continue;
+      }
+      importers_[note.component].push_back({file, note.name});
+      auto named = by_hash.find(note.name);
+      if (named != by_hash.end()) whole(named->second, file);
     }
   }
   // In the order of their modules' names, which are compared once a file.
@@ -177,6 +191,36 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
       if (star == module_name) return relative;
     }
     if (m->inner_imports.contains(module_name + "." + name)) return relative;
+  }
+  return "";
+}
+
+std::string Project::attribute_reader_of(const std::string& module_name, const std::string& name,
+                                         const std::string& except) {
+  std::call_once(importers_once_, [this] { index_importers(); });
+  const std::string last(last_component(module_name));
+  auto component = components_.find(std::string_view(last));
+  if (component == components_.end()) return "";
+  auto found = module_importers_.find(component->second);
+  if (found == module_importers_.end()) return "";
+  std::vector<std::string> reads{last + "." + name};
+  auto known = classes().known_as.find(last);
+  if (known != classes().known_as.end()) {
+    for (const std::string& alias : known->second) reads.push_back(alias + "." + name);
+  }
+  for (uint32_t file : found->second) {
+    if (all_[file].relative == except) continue;
+    auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
+    if (!bytes) continue;
+    for (const std::string& read : reads) {
+      for (size_t at = find_text(*bytes, read); at != std::string_view::npos;
+           at = find_text(*bytes, read, at + 1)) {
+        const size_t end = at + read.size();
+        const bool whole = (at == 0 || !name_char((*bytes)[at - 1])) &&
+                           (end == bytes->size() || !name_char((*bytes)[end]));
+        if (whole && !in_comment(*bytes, at)) return std::string(all_[file].relative);
+      }
+    }
   }
   return "";
 }

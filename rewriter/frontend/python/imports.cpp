@@ -391,6 +391,10 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
         if (stays.empty()) {
           std::string other = project.importer_of(unit.module, i.local, unit.relative);
           if (!other.empty()) stays = other + " imports it from here";
+          if (stays.empty()) {
+            other = project.attribute_reader_of(unit.module, i.local, unit.relative);
+            if (!other.empty()) stays = other + " reads it as an attribute of this module";
+          }
         }
       }
       if (!stays.empty()) {

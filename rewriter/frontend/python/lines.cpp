@@ -40,16 +40,18 @@ uint64_t special_bits(std::string_view block) {
 
 }  // namespace
 
+bool may_begin_statement(std::string_view text, size_t at, std::string_view keyword) {
+  const size_t behind = at + keyword.size();
+  if (behind < text.size() && !space(text[behind]) && text[behind] != '\\') return false;
+  const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\f", at - 1);
+  return before == std::string_view::npos ||
+         std::string_view("\r\n;:").find(text[before]) != std::string_view::npos;
+}
+
 bool may_begin_statement(std::string_view text, std::string_view keyword) {
   for (size_t at = text.find(keyword); at != std::string_view::npos;
        at = text.find(keyword, at + 1)) {
-    const size_t behind = at + keyword.size();
-    if (behind < text.size() && !space(text[behind]) && text[behind] != '\\') continue;
-    const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\f", at - 1);
-    if (before == std::string_view::npos ||
-        std::string_view("\r\n;:").find(text[before]) != std::string_view::npos) {
-      return true;
-    }
+    if (may_begin_statement(text, at, keyword)) return true;
   }
   return false;
 }

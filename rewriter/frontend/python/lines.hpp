@@ -40,6 +40,7 @@ inline char single_quote(std::string_view string) {
 
 // Whether a text may have a statement that begins with this keyword.
 bool may_begin_statement(std::string_view text, std::string_view keyword);
+bool may_begin_statement(std::string_view text, size_t at, std::string_view keyword);  // there
 
 // Whether what stands at a place is surely a comment's: behind a `#` of its line, with no quote
 // before it, and not far behind the line's beginning.

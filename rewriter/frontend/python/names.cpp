@@ -145,13 +145,14 @@ std::optional<std::string> FunctionLowering::symbol_of_module(std::string_view n
   auto found = unit_.names.names.bindings.find(name);
   if (found != unit_.names.names.bindings.end()) {
     const auto& list = found->second;
-    for (const std::string& star : unit_.names.names.stars) {
-      const Module* m = context_.project.has_module(star) ? context_.project.module(star) : nullptr;
-      if (m != nullptr && m->names.bindings.contains(name)) {
-        if (why != nullptr) *why = "`from " + star + " import *` binds it too";
-        return std::nullopt;
+    // What the binding means, where star imports give the name no other meaning.
+    auto agreed = [&](const std::string& meaning) -> std::optional<std::string> {
+      if (context_.project.stars_agree(unit_.names, std::string(name), meaning)) {
+        return context_.project.resolve(meaning, why);
       }
-    }
+      if (why != nullptr) *why = "a `from … import *` may bind it too";
+      return std::nullopt;
+    };
     bool imported =
         std::ranges::any_of(list, [](const Binding& b) { return b.kind == Binding::Kind::import; });
     std::string elsewhere =
@@ -168,26 +169,36 @@ std::optional<std::string> FunctionLowering::symbol_of_module(std::string_view n
       auto base = unit_.names.names.bindings.find(head);
       if (head != name && base != unit_.names.names.bindings.end()) {
         auto one = context_.project.meaning(base->second, why);
-        if (one) return context_.project.resolve(*one + tail, why);
+        if (one) return agreed(*one + tail);
       }
       return std::nullopt;
     }
     auto one = context_.project.meaning(list, why);
-    if (!one) return one_operation(list);
-    return context_.project.resolve(*one, why);
+    if (one) return agreed(*one);
+    auto operation = one_operation(list);
+    return operation ? agreed(*operation) : std::nullopt;
   }
+  std::string unclear;
+  std::optional<std::string> given =
+      context_.project.by_stars(unit_.names, std::string(name), &unclear);
   for (const std::string& star : unit_.names.names.stars) {
     std::string candidate = star + "." + std::string(name);
-    if (context_.catalogue.find(candidate) != nullptr) return candidate;
-    if (context_.project.has_module(star)) {
-      const Module* m = context_.project.module(star);
-      if (m != nullptr && m->names.bindings.contains(name)) {
-        return context_.project.resolve(candidate);
+    if (context_.project.has_module(star)) continue;
+    if (context_.catalogue.find(candidate) != nullptr) {
+      if (given && *given != candidate) {
+        unclear = "several of `from … import *` bind it";
+      } else {
+        given = std::move(candidate);
       }
-    } else if (why != nullptr) {
+    } else if (why != nullptr && why->empty()) {
       *why = "it may come from `from " + star + " import *`";
     }
   }
+  if (!unclear.empty()) {
+    if (why != nullptr) *why = std::move(unclear);
+    return std::nullopt;
+  }
+  if (given) return given;
   // Python's own, unless a module that is not read may bind it, too.
   bool all_read = std::ranges::all_of(unit_.names.names.stars, [&](const std::string& star) {
     return context_.project.has_module(star);
@@ -235,6 +246,29 @@ void add_globals(TSNode root, std::string_view source, Module& module) {
   }
 }
 
+void add_globals(std::string_view text, Module& module) {
+  constexpr std::string_view kGlobal = "global";
+  for (size_t at = find_text(text, kGlobal); at != std::string_view::npos;
+       at = find_text(text, kGlobal, at + 1)) {
+    size_t name = at + kGlobal.size();
+    if (!may_begin_statement(text, at, kGlobal)) continue;
+    // Names with commas between them, as far as the line goes.
+    while (name < text.size()) {
+      if (name_char(text[name])) {
+        const std::string_view found = first_word(text.substr(name));
+        module.names.bindings[std::string(found)].push_back({Binding::Kind::other, "", {}, true});
+        name += found.size();
+      } else if (text[name] == '\\') {  // the line goes on
+        name = std::min(text.find('\n', name), text.size() - 1) + 1;
+      } else if (text[name] == ' ' || text[name] == '\t' || text[name] == ',') {
+        ++name;
+      } else {
+        break;
+      }
+    }
+  }
+}
+
 void add_bound_by_text(std::string_view text, Module& module) {
   auto bind = [&](std::string_view named, std::string_view words) {
     for (auto& [name, bindings] : module.names.bindings) {
@@ -247,6 +281,7 @@ void add_bound_by_text(std::string_view text, Module& module) {
   for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
     if (!contains_text(text, way)) continue;
     for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
+      if (in_comment(text, at)) continue;
       std::string_view rest = text.substr(at + way.size());
       if (way == "exec(" || rest.starts_with(".update(")) {
         bind(text, rest.substr(0, rest.find(')')));

@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
-constexpr size_t kMostSteps = 1000;  // names on the way from a name to what it stands for
 
 std::string parent_package(std::string_view module, int levels) {
   std::string out(module);
@@ -302,14 +301,18 @@ Project::Project(const std::string& root, const std::vector<File>& files,
     std::replace(by_path.begin(), by_path.end(), '/', '.');
     by_path = joined(by_path, package ? std::string_view{} : stem);
     const std::string& name = inside ? by_package : by_path;
-    const auto own = files_.emplace(name, Named{number, package}).first;
-    own->second.package = package;
-    module_names_.push_back(own->first);
-    if (by_path != name) files_.emplace(by_path, Named{number, package});
+    // Of `a.py` and `a/__init__.py` Python takes the package.
+    auto give = [&](const std::string& called) {
+      const auto own = files_.emplace(called, Named{number, package}).first;
+      if (package && !own->second.package) own->second = Named{number, package};
+      return own;
+    };
+    module_names_.push_back(give(name)->first);
+    if (by_path != name) give(by_path);
     for (const std::string& from : module_roots) {
       if (from.empty() || !std::string_view(file.relative).starts_with(from + "/")) continue;
       std::string by_root = by_path.substr(std::min(by_path.size(), from.size() + 1));
-      if (!by_root.empty()) files_.emplace(by_root, Named{number, package});
+      if (!by_root.empty()) give(by_root);
     }
   }
   for (const auto& [name, number] : files_) {
@@ -326,7 +329,7 @@ std::string Project::module_of(std::string_view relative, bool* package) const {
     return p.stem().string();
   }
   const std::string_view name = module_names_[found->second];
-  if (package != nullptr) *package = files_.find(name)->second.package;
+  if (package != nullptr) *package = fs::path(relative).filename() == "__init__.py";
   return std::string(name);
 }
 
@@ -363,7 +366,10 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) const {
   auto source = source_of(name, &package);
   if (!source) return nullptr;
   if (auto outlined = outline(source->text(), name, package)) {
-    return std::make_unique<Module>(std::move(outlined->module));
+    auto out = std::make_unique<Module>(std::move(outlined->module));
+    add_globals(source->text(), *out);
+    add_bound_by_text(source->text(), *out);
+    return out;
   }
   // What the scan of lines cannot make sense of, the parser may.
   Tree tree(source->text());
@@ -385,35 +391,9 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) const {
       }
     }
   }
+  add_globals(tree.root(), source->text(), *out);
+  add_bound_by_text(source->text(), *out);
   return out;
-}
-
-std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings,
-                                            std::string* why) {
-  std::optional<std::string> one;
-  for (const Binding& b : bindings) {
-    switch (b.kind) {
-      case Binding::Kind::none:
-        continue;  // a probe: `except ImportError: f = None`
-      case Binding::Kind::import:
-      case Binding::Kind::function:
-      case Binding::Kind::class_: {
-        if (one && *one != b.qualified) {
-          if (why != nullptr) {
-            *why =
-                "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
-          }
-          return std::nullopt;
-        }
-        one = b.qualified;
-        break;
-      }
-      default:
-        if (why != nullptr) *why = "it is assigned at module level";
-        return std::nullopt;
-    }
-  }
-  return one;
 }
 
 const Project::Classes& Project::classes() {
@@ -492,104 +472,6 @@ bool Project::heir_stores(const std::string& module_name, const std::string& nam
   std::unique_lock lock(mutex_);
   heir_stores_[key] = found;
   return found;
-}
-
-std::string Project::stored_at(const ReplacedNames::Place* place) {
-  if (place == nullptr) return "";
-  {
-    std::shared_lock lock(mutex_);
-    auto known = stored_at_.find(place);
-    if (known != stored_at_.end()) return known->second;
-  }
-  const File& file = all_[place->file];
-  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
-  size_t line = 1;
-  if (bytes) {
-    auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
-    line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
-  }
-  std::unique_lock lock(mutex_);
-  return stored_at_.emplace(place, fmt::format("{}:{}", file.relative, line)).first->second;
-}
-
-std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
-  std::string place = stored_at(classes().stored_in(module, name, imported));
-  if (place.empty()) return "";
-  return place + " may give `" + std::string(name) + "` of this module another meaning";
-}
-
-std::string Project::replaced_outside(std::string_view qualified) {
-  std::string place = stored_at(classes().stores.replaced().of_library(qualified));
-  return place.empty() ? "" : place + " gives `" + std::string(qualified) + "` another meaning";
-}
-
-std::optional<std::string> Project::resolve(const std::string& qualified, std::string* why) {
-  auto told = [&](const Meaning& meaning) {
-    if (!meaning.name && why != nullptr) *why = meaning.why;
-    return meaning.name;
-  };
-  {
-    std::shared_lock lock(mutex_);
-    auto known = resolved_.find(qualified);
-    if (known != resolved_.end()) return told(known->second);
-  }
-  std::set<std::string> asked;
-  Meaning out = resolve(qualified, asked);
-  std::unique_lock lock(mutex_);
-  return told(resolved_.emplace(qualified, std::move(out)).first->second);
-}
-
-// `asked`: the names on the way, none of which is looked for twice. Names that grow as they are
-// looked for end at a bound.
-Project::Meaning Project::resolve(const std::string& qualified, std::set<std::string>& asked) {
-  if (!asked.insert(qualified).second) return {};
-  // The longest prefix that is a module of the project, short of the whole name.
-  for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
-       dot = qualified.rfind('.', dot - 1)) {
-    std::string prefix = qualified.substr(0, dot);
-    if (!has_module(prefix)) continue;
-    if (has_module(qualified)) return {qualified, ""};
-    const Module* m = module(prefix);
-    if (m == nullptr) return {};
-    std::string rest = qualified.substr(dot + 1);
-    std::string head = rest.substr(0, rest.find('.'));
-    std::string tail = rest.size() > head.size() ? rest.substr(head.size()) : "";
-    auto found = m->names.bindings.find(head);
-    if (found == m->names.bindings.end()) {
-      for (const std::string& star : m->names.stars) {
-        if (!has_module(star)) continue;  // a compiled one: which names it has is not known
-        Meaning through = resolve(star + "." + rest, asked);
-        if (through.name && *through.name != star + "." + rest) return through;
-      }
-      return {qualified, ""};  // a lazily made attribute: the name stands for itself
-    }
-    const Binding& only = found->second.front();
-    std::string elsewhere = replaced(prefix, head, only.kind == Binding::Kind::import);
-    if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
-    auto one = meaning(found->second, nullptr);
-    if (!one && found->second.size() == 1 && only.kind == Binding::Kind::assignment &&
-        !only.guarded && !only.qualified.empty()) {
-      // An alias, bound once to a dotted name of that module.
-      std::string first = only.qualified.substr(0, only.qualified.find('.'));
-      auto base = m->names.bindings.find(first);
-      if (first != head && base != m->names.bindings.end()) {
-        one = meaning(base->second, nullptr);
-        if (one) one = *one + only.qualified.substr(first.size());
-      }
-    }
-    if (!one) return {std::nullopt, qualified + " may be bound in more than one way"};
-    std::string next = *one + tail;
-    if (next == qualified) return {next, ""};
-    // `from .version import version` of a module that is not in the tree: a path, not this name.
-    if (next.starts_with(qualified + ".")) return {qualified, ""};
-    if (asked.size() >= kMostSteps) {
-      return {std::nullopt, fmt::format("{} is renamed more than {} times", qualified, kMostSteps)};
-    }
-    return resolve(next, asked);
-  }
-  std::string elsewhere = replaced_outside(qualified);
-  if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
-  return {qualified, ""};
 }
 
 }  // namespace refit::python

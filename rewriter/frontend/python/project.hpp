@@ -60,6 +60,8 @@ std::string star_module(TSNode statement, std::string_view source, std::string_v
                         bool package);
 // Adds what functions bind in their module by `global NAME`.
 void add_globals(TSNode root, std::string_view source, Module& module);
+// The same of a text that is not parsed.
+void add_globals(std::string_view text, Module& module);
 // Adds what `globals()["NAME"] = …` and its kin bind by text: the name that stands there, or, where
 // it is computed, any whose text stands in quotes in the file.
 void add_bound_by_text(std::string_view text, Module& module);
@@ -87,9 +89,18 @@ class Project {
   // What a qualified name finally stands for. Names outside the project stand for themselves;
   // nullopt where that is not shown, and `why` says what stands in the way, where it is known.
   std::optional<std::string> resolve(const std::string& qualified, std::string* why = nullptr);
+  // What the star imports of a module of the project give a name: nothing and no `why` where no
+  // module of the project that they read binds it.
+  std::optional<std::string> by_stars(const Module& module, const std::string& name,
+                                      std::string* why);
+  // Whether they give it no other meaning than the module's own binding does.
+  bool stars_agree(const Module& module, const std::string& name, const std::string& meaning,
+                   const std::set<std::string>& asked = {});
   // Where some file gives a name of a module another meaning, as a sentence's beginning; "" where
   // none does. `imported`: the module imports the name.
   std::string replaced(const std::string& module, std::string_view name, bool imported);
+  // The same for a module of the project as a whole, as its importers find it.
+  std::string replaced_whole(const std::string& module);
   // The same for a name outside the project.
   std::string replaced_outside(std::string_view qualified);
   // Where the project defines a library's function or class by that name itself, and in what way
@@ -111,6 +122,9 @@ class Project {
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
   std::string importer_of(const std::string& module, const std::string& name,
                           const std::string& except);
+  // Another file of the project that may read it as an attribute of the module, or "".
+  std::string attribute_reader_of(const std::string& module, const std::string& name,
+                                  const std::string& except);
   // Whether a class of another file inherits from this one.
   bool subclassed(const std::string& module, const std::string& name);
   // Those of them that give their objects an attribute or a method of that name, as their files
@@ -153,6 +167,8 @@ class Project {
     std::string why;  // there is none
   };
   Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
+  Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
+                   std::set<std::string>& asked);
   std::string stored_at(const ReplacedNames::Place* place);
   std::unique_ptr<Module> read_module(const std::string& name) const;
   const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
@@ -185,15 +201,16 @@ class Project {
   using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
   struct Named {
     uint32_t file;
-    bool package;  // of another file of that name, if that comes later
+    bool package;
   };
   ByText<Named> files_;  // by module name; a file may have several
   std::unordered_map<std::string_view, uint32_t> components_;  // last components of module names
   std::vector<Notes> notes_;                                   // by file
   std::vector<char> noted_;
   std::once_flag unnoted_once_, importers_once_;
-  std::unordered_map<uint32_t, std::vector<Importer>> importers_;  // by component
-  std::vector<std::string_view> module_names_;                     // by file
+  std::unordered_map<uint32_t, std::vector<Importer>> importers_;         // by component
+  std::unordered_map<uint32_t, std::vector<uint32_t>> module_importers_;  // of it as a module
+  std::vector<std::string_view> module_names_;                            // by file
   std::once_flag classes_once_;
   Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;

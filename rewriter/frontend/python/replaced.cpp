@@ -84,7 +84,8 @@ bool ReplacedReader::imports(std::string_view name) {
 template <typename Found>
 void ReplacedReader::each(NotedPlaces::Word word, Found found) const {
   for (size_t at : places_.of(word)) {
-    if (at == 0 || !name_char(text_[at - 1])) found(at + NotedPlaces::text_of(word).size());
+    if ((at == 0 || !name_char(text_[at - 1])) && !in_comment(text_, at))
+      found(at + NotedPlaces::text_of(word).size());
   }
 }
 
@@ -107,6 +108,15 @@ void ReplacedReader::store(std::string_view object, std::string_view name) {
   }
   add(paired(name_hash(last_component(object)), name_hash(name)), name);
   if (!certain) add(key_of(name), name);
+}
+
+void ReplacedReader::store_any(std::string_view object) {
+  object = trimmed(object);
+  if (test_ || !plain_chain(object) || !imports(object.substr(0, object.find('.')))) return;
+  const std::string_view last = last_component(object);
+  const std::string_view name =
+      object.find('.') == std::string_view::npos ? renamed_.of(object) : last;
+  add(paired(name_hash(last_component(name)), name_hash("*")), last);
 }
 
 void ReplacedReader::note_text() {
@@ -138,13 +148,23 @@ void ReplacedReader::note_text() {
     std::string_view name = quoted_after(text_, open);
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
-    if (!name.empty()) store(text_.substr(begin, at - begin), name);
+    const std::string_view object = text_.substr(begin, at - begin);
+    if (in_comment(text_, at)) continue;
+    if (!name.empty()) {
+      store(object, name);
+    } else {
+      store_any(object);
+    }
   }
   each(NotedPlaces::kVars, [&](size_t at) {
     size_t close = text_.find(')', at);
-    if (close == std::string_view::npos || !text_.substr(close).starts_with(")[")) return;
+    if (close == std::string_view::npos) return;
+    const std::string_view object = text_.substr(at, close - at), behind = text_.substr(close);
+    if (behind.starts_with(").update(")) return store_any(object);
+    if (!behind.starts_with(")[")) return;
     std::string_view name = quoted_after(text_, close + 2);
-    if (!name.empty()) store(text_.substr(at, close - at), name);
+    if (!name.empty()) return store(object, name);
+    store_any(object);
   });
 }
 
@@ -168,16 +188,18 @@ const ReplacedNames::Place* ReplacedNames::of_module(std::string_view module, st
   for (uint64_t object : any) {
     if (const Place* place = at(paired(object, hash))) return place;
   }
-  return nullptr;
+  return at(paired(name_hash(last_component(module)), any.back()));
+}
+
+const ReplacedNames::Place* ReplacedNames::of_whole(std::string_view module) const {
+  auto found = modules_.find(name_hash(module));
+  return found == modules_.end() ? nullptr : &found->second;
 }
 
 const ReplacedNames::Place* ReplacedNames::of_library(std::string_view qualified) const {
   for (size_t dot = qualified.find('.');; dot = qualified.find('.', dot + 1)) {
     std::string_view prefix = qualified.substr(0, dot);
-    if (!modules_.empty()) {
-      auto module = modules_.find(name_hash(prefix));
-      if (module != modules_.end()) return &module->second;
-    }
+    if (const Place* place = modules_.empty() ? nullptr : of_whole(prefix)) return place;
     size_t last = prefix.rfind('.');
     if (last != std::string_view::npos) {
       size_t before = prefix.rfind('.', last - 1);

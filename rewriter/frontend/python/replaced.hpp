@@ -28,6 +28,8 @@ class ReplacedReader {
 
   // `OBJECT.NAME = …`; both are parts of the text, or in quotes there.
   void store(std::string_view object, std::string_view name);
+  // A store under a name that the text computes: `setattr(OBJECT, name, …)`, `vars(OBJECT)[name]`.
+  void store_any(std::string_view object);
   // Patches, `sys.modules[…] = …` and stores into `__dict__` of the text.
   void note_text();
 
@@ -58,6 +60,8 @@ class ReplacedNames {
   // one that may be any module, and for an imported name in whatever no import of that file
   // explains.
   const Place* of_module(std::string_view module, std::string_view name, bool imported) const;
+  // Where a module as a whole is replaced.
+  const Place* of_whole(std::string_view module) const;
   // Where a name of a library may, or the module that it is in.
   const Place* of_library(std::string_view qualified) const;
 

@@ -133,6 +133,7 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
   }
   std::sort(setters.begin(), setters.end());
   for (size_t at : setters) {
+    if (in_comment(text, at)) continue;
     size_t open = text.find('(', at);
     size_t comma = text.find(',', open);
     if (comma == std::string_view::npos) break;
@@ -140,8 +141,11 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
     if (object == "self") continue;
     note(comma + 1);
     std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", comma + 1));
-    if (!name.empty() && !text.substr(0, at).ends_with("monkeypatch.")) {
+    if (text.substr(0, at).ends_with("monkeypatch.")) continue;
+    if (!name.empty()) {
       replaced.store(object, name);
+    } else {
+      replaced.store_any(object);
     }
   }
   for (auto store :

@@ -1,0 +1,8 @@
+import torch.nn.functional as F
+
+
+def change():
+    global F
+    import other
+
+    F = other

@@ -1,0 +1,3 @@
+"""The package that Python takes."""
+
+import other as F

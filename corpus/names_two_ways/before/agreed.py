@@ -1,0 +1,2 @@
+import torch.nn.functional as F
+from torchs import *

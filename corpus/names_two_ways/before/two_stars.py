@@ -1,0 +1,6 @@
+from torchs import *
+from others import *
+
+
+def attention(query, key, value):
+    return F.scaled_dot_product_attention(query, key, value)

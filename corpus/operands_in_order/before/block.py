@@ -1,0 +1,33 @@
+"""Operands that do something as they are evaluated, and values that a call may change."""
+
+import torch
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width, elementwise_affine=False)
+
+    def shift_first(self, x, parts):
+        return parts.pop() + self.norm(x) * (1 + parts.pop())
+
+    def scale_first(self, x, parts):
+        return self.norm(x) * (1 + parts.pop()) + parts.pop()
+
+    def bound_first(self, x, part):
+        return (shift := part.tanh()) + self.norm(x) * (1 + shift)
+
+
+def changed_between(x, change):
+    a = x.float()
+    change(x)
+    b = x.float()
+    return b * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def read_twice(x, see):
+    a = x.float()
+    see(a.shape)
+    b = x.float()
+    return b * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6)
