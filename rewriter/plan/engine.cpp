@@ -248,8 +248,9 @@ Focus Run::rules_focus(size_t i) const {
              input_.files[i].relative == options_.explain;
   Focus out;
   out.literals = &requirements_.literals();
-  out.wanted = [this, i, all](ByteRange, const LiteralBits& seen) {
-    return all || requirements_.wanted(seen, states_[i].enabled);
+  out.wanted = [this, all, asked = requirements_.asked(state.enabled)](ByteRange,
+                                                                       const LiteralBits& seen) {
+    return all || requirements_.wanted(seen, asked);
   };
   if (!all) out.shown = requirements_.shown(state.enabled);
   out.helpers = !all;
@@ -363,7 +364,7 @@ void Run::plan(size_t i, const std::string& bytes) {
 
 // A file that exports by itself is written to be traced, its patches of operators above all.
 void Run::refuse_exported(const Unit& unit, UnitPlan& plan) {
-  size_t at = unit.source().text().find(kExporter);
+  size_t at = find_text(unit.source().text(), kExporter);
   if (at == std::string_view::npos) return;
   for (PlannedSite& site : plan.sites) {
     if (!site.rewritten) continue;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "rewriter/match/facts.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit {
 
@@ -36,9 +37,8 @@ bool plain(const Unit& unit, const Function& f) {
   if (text.starts_with('@') || before.substr(line + 1).starts_with('@')) return false;
   // A decorator over several lines ends in a bracket at a line's beginning.
   if (before.substr(line + 1).starts_with(')')) return false;
-  return std::none_of(std::begin(kInPlace), std::end(kInPlace), [&](std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-  });
+  return std::none_of(std::begin(kInPlace), std::end(kInPlace),
+                      [&](std::string_view word) { return contains_text(text, word); });
 }
 
 // The rank of all that a function gives; 0 where it is not shown.

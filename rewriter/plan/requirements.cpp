@@ -194,6 +194,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
       }
     }
   }
+  number_alternatives();
   auto bits = [&](const std::vector<std::string>& texts, Sought sought) {
     LiteralBits out = literals_.none();
     for (const std::string& text : texts) out.set(literal(text, sought));
@@ -205,6 +206,28 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   for (const std::string& text : callees) callees_.emplace(text, literal(text, Sought::ends));
   trains_ = clauses(trains, Sought::plain);
   exports_ = clauses(exports, Sought::plain);
+}
+
+void Requirements::number_alternatives() {
+  const LiteralBits untold = literals_.untold();
+  std::map<std::vector<AnyLiteral>, size_t> numbers;
+  for (Rule& rule : rules_) {
+    for (const Clauses& clauses : rule.alternatives) {
+      std::vector<std::pair<size_t, AnyLiteral>> ordered;  // those that any text meets last
+      for (const Clause& clause : clauses) {
+        size_t literals = 0;
+        clause.each([&](uint32_t) { ++literals; });
+        const bool any = clause.intersects(untold) || clause.intersects(asked_later_);
+        ordered.emplace_back(any ? literals_.size() + literals : literals, clause);
+      }
+      std::sort(ordered.begin(), ordered.end());
+      std::vector<AnyLiteral> alternative;
+      for (auto& [literals, clause] : ordered) alternative.push_back(std::move(clause));
+      auto [at, fresh] = numbers.try_emplace(std::move(alternative), asked_.size());
+      if (fresh) asked_.push_back(at->first);
+      rule.asked.push_back(at->second);
+    }
+  }
 }
 
 uint32_t Requirements::literal(const std::string& text, Sought sought) {

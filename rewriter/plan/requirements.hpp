@@ -34,9 +34,15 @@ class Requirements {
   // patterns is asked for where the file is in the language that `frontend` reads. Triggers are
   // looked for in the text of the few files that meet it.
   std::vector<bool> file(const LiteralBits& seen, std::string_view text, bool derived) const;
+  // What functions are asked for some rules: each alternative once.
+  struct Asked {
+    bool nothing = false;  // any function may hold a site
+    std::vector<const std::vector<AnyLiteral>*> alternatives;
+  };
+  Asked asked(const std::vector<bool>& rules) const;
   // Whether a function that can see these literals may hold a site of one of the rules, or call a
   // definition that a rule knows by name.
-  bool wanted(const LiteralBits& seen, const std::vector<bool>& rules) const;
+  bool wanted(const LiteralBits& seen, const Asked& asked) const;
   // What a text may have to show with the help of its file, for the rules that are enabled.
   const std::vector<Shown>* shown(const std::vector<bool>& rules) const;
   // A name by which some rule's anchor knows a definition; in the language that `frontend` reads,
@@ -85,6 +91,7 @@ class Requirements {
   struct Rule {
     Clauses triggers;
     std::vector<Clauses> alternatives;  // empty: anything may match
+    std::vector<size_t> asked;          // those, as places in asked_
     bool asks_shown = false;            // for something of Requirements::shown
   };
   using Draft = std::vector<std::vector<std::string>>;
@@ -138,6 +145,7 @@ class Requirements {
   enum class Sought : uint8_t { words, ends, plain, later };
   uint32_t literal(const std::string& text, Sought sought);
   Clauses clauses(const Draft& draft, Sought sought);
+  void number_alternatives();
   static void tidy(std::vector<Draft>& drafts);
 
   const Frontend& frontend_;
@@ -160,6 +168,9 @@ class Requirements {
   // By operation, the names of what an isomorphism takes an operand of it from.
   std::map<const Operation*, std::set<std::string>> takers_;
   std::vector<Rule> rules_;
+  // The different alternatives of all rules; in each those clauses come first that the fewest texts
+  // meet.
+  std::vector<std::vector<AnyLiteral>> asked_;
   std::map<std::string, Shown> shown_by_text_;
   std::vector<Shown> shown_;
   LiteralBits asked_later_;  // literals that are asked for where functions are chosen

@@ -47,18 +47,26 @@ std::vector<bool> Requirements::file(const LiteralBits& scanned, std::string_vie
   return out;
 }
 
-bool Requirements::wanted(const LiteralBits& seen, const std::vector<bool>& rules) const {
-  if (named(seen)) return true;
+Requirements::Asked Requirements::asked(const std::vector<bool>& rules) const {
+  Asked out;
+  std::vector<bool> met(asked_.size(), false);
   for (size_t r = 0; r < rules_.size(); ++r) {
     if (!rules[r]) continue;
-    const auto& alternatives = rules_[r].alternatives;
-    if (alternatives.empty() ||
-        std::any_of(alternatives.begin(), alternatives.end(),
-                    [&](const Clauses& clauses) { return met(clauses, seen); })) {
-      return true;
+    out.nothing = out.nothing || rules_[r].alternatives.empty();
+    for (size_t a : rules_[r].asked) {
+      if (!met[a]) out.alternatives.push_back(&asked_[a]);
+      met[a] = true;
     }
   }
-  return false;
+  return out;
+}
+
+bool Requirements::wanted(const LiteralBits& seen, const Asked& asked) const {
+  if (asked.nothing || named(seen)) return true;
+  return std::any_of(asked.alternatives.begin(), asked.alternatives.end(), [&](const auto* all) {
+    return std::all_of(all->begin(), all->end(),
+                       [&](const AnyLiteral& any) { return any.in(seen); });
+  });
 }
 
 const std::vector<Shown>* Requirements::shown(const std::vector<bool>& rules) const {

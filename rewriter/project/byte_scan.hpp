@@ -161,16 +161,30 @@ inline size_t find_text(std::string_view text, std::string_view wanted, size_t a
   // Where its first and its last byte stand as far from one another as they should.
   const __m128i first = _mm_set1_epi8(wanted.front()), last = _mm_set1_epi8(wanted.back());
   const size_t apart = wanted.size() - 1;
-  for (; at + apart + 16 <= text.size(); at += 16) {
-    uint64_t both = byte_scan::bits(
-        _mm_and_si128(_mm_cmpeq_epi8(byte_scan::load(text.data() + at), first),
-                      _mm_cmpeq_epi8(byte_scan::load(text.data() + at + apart), last)));
-    for (; both != 0; both &= both - 1) {
-      const char* here = text.data() + at + std::countr_zero(both);
-      if (std::memcmp(here, wanted.data(), wanted.size()) == 0) {
-        return static_cast<size_t>(here - text.data());
-      }
+  auto both = [&](size_t place) {
+    return _mm_and_si128(_mm_cmpeq_epi8(byte_scan::load(text.data() + place), first),
+                         _mm_cmpeq_epi8(byte_scan::load(text.data() + place + apart), last));
+  };
+  auto found_in = [&](__m128i matches, size_t place) {
+    for (uint64_t bits = byte_scan::bits(matches); bits != 0; bits &= bits - 1) {
+      const size_t here = place + static_cast<size_t>(std::countr_zero(bits));
+      if (std::memcmp(text.data() + here, wanted.data(), wanted.size()) == 0) return here;
     }
+    return std::string_view::npos;
+  };
+  for (; at + apart + 64 <= text.size(); at += 64) {
+    const __m128i matches[] = {both(at), both(at + 16), both(at + 32), both(at + 48)};
+    const __m128i any =
+        _mm_or_si128(_mm_or_si128(matches[0], matches[1]), _mm_or_si128(matches[2], matches[3]));
+    if (byte_scan::bits(any) == 0) continue;
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t here = found_in(matches[i], at + 16 * i);
+      if (here != std::string_view::npos) return here;
+    }
+  }
+  for (; at + apart + 16 <= text.size(); at += 16) {
+    const size_t here = found_in(both(at), at);
+    if (here != std::string_view::npos) return here;
   }
 #endif
   return text.find(wanted, at);

@@ -98,6 +98,12 @@ bool LiteralBits::intersects(const LiteralBits& other) const {
   return false;
 }
 
+AnyLiteral::AnyLiteral(const LiteralBits& of) {
+  for (size_t w = 0; w < of.words_.size(); ++w) {
+    if (of.words_[w] != 0) parts_.push_back({w, of.words_[w]});
+  }
+}
+
 uint32_t Literals::number(std::string_view literal, std::string_view condition, Stands stands,
                           Literal made) {
   auto [at, fresh] =

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <bit>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -37,7 +39,29 @@ class LiteralBits {
   friend bool operator==(const LiteralBits&, const LiteralBits&) = default;
 
  private:
+  friend class AnyLiteral;
   std::vector<uint64_t> words_;
+};
+
+// A few literals of which one is asked for.
+class AnyLiteral {
+ public:
+  explicit AnyLiteral(const LiteralBits& of);
+  bool in(const LiteralBits& seen) const {
+    for (const Part& part : parts_) {
+      if ((seen.words_[part.word] & part.bits) != 0) return true;
+    }
+    return false;
+  }
+  friend auto operator<=>(const AnyLiteral&, const AnyLiteral&) = default;
+
+ private:
+  struct Part {
+    size_t word;
+    uint64_t bits;
+    friend auto operator<=>(const Part&, const Part&) = default;
+  };
+  std::vector<Part> parts_;
 };
 
 // A text in which literals are looked for, with the answer to what was asked of all of it last. It
@@ -54,9 +78,19 @@ class ScannedText {
     }
     return held_;
   }
+  // Kept for whoever works them out (frontend/python/telling.cpp), of the word that was asked about
+  // last: many literals are one word with different conditions.
+  struct Word {
+    size_t at = SIZE_MAX, size = 0;
+    bool code = false;           // it can be a name of code
+    std::optional<bool> told{};  // whether what is passed can be told, once asked, and that
+    std::vector<std::pair<std::string_view, std::string_view>> arguments{};  // keyword, value
+  };
+  Word& word() const { return word_; }
 
  private:
   std::string_view text_;
+  mutable Word word_;
   mutable std::string_view asked_;
   mutable bool held_ = false;
 };

@@ -184,10 +184,16 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   std::size_t at = 0;
   while (at < bytes.size()) {
-    if (at + 8 <= bytes.size()) {  // most of a source is ASCII
-      uint64_t eight;
-      std::memcpy(&eight, bytes.data() + at, 8);
-      if ((eight & 0x8080808080808080u) == 0) {
+    if (at + 64 <= bytes.size()) {  // most of a source is ASCII
+      std::array<uint64_t, 8> words;
+      std::memcpy(words.data(), bytes.data() + at, 64);
+      uint64_t any = 0;
+      for (const uint64_t word : words) any |= word;
+      if ((any & 0x8080808080808080u) == 0) {
+        at += 64;
+        continue;
+      }
+      if ((words[0] & 0x8080808080808080u) == 0) {
         at += 8;
         continue;
       }

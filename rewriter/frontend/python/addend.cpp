@@ -7,6 +7,7 @@
 
 #include "rewriter/catalogue/catalogue.hpp"
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -404,14 +405,14 @@ bool adds_one(std::string_view text, std::span<const ByteRange> lines, const Add
   for (size_t at = whole.find('1'); at != std::string_view::npos; at = whole.find('1', at + 1)) {
     if (may_be_one(whole, at)) note(begin + at);
   }
-  for (size_t at = whole.find("True"); at != std::string_view::npos;
-       at = whole.find("True", at + 1)) {
+  for (size_t at = find_text(whole, "True"); at != std::string_view::npos;
+       at = find_text(whole, "True", at + 1)) {
     note(begin + at);
   }
   if (!any) return false;
   Found found;
-  const bool roots = whole.find("sqrt") != std::string_view::npos ||
-                     whole.find("pow") != std::string_view::npos || has_power(whole);
+  const bool roots =
+      contains_text(whole, "sqrt") || contains_text(whole, "pow") || has_power(whole);
   for (int round = 0; round < kRounds; ++round) {
     found.more = false;
     for (size_t i = 0; i < lines.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/own_stores.hpp"
 #include "rewriter/frontend/python/visible.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -221,8 +222,8 @@ class Chooser {
   static bool reaches_out(std::string_view body) {
     if (may_begin_statement(body, "global")) return true;
     constexpr std::string_view kClass = "class ";
-    for (size_t at = body.find(kClass); at != std::string_view::npos;
-         at = body.find(kClass, at + 1)) {
+    for (size_t at = find_text(body, kClass); at != std::string_view::npos;
+         at = find_text(body, kClass, at + 1)) {
       size_t before = at == 0 ? std::string_view::npos : body.find_last_not_of(" \t", at - 1);
       if (before != std::string_view::npos && (body[before] == '\n' || body[before] == ';')) {
         return true;

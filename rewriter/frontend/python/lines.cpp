@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "rewriter/project/byte_scan.hpp"
 
@@ -49,8 +50,8 @@ bool may_begin_statement(std::string_view text, size_t at, std::string_view keyw
 }
 
 bool may_begin_statement(std::string_view text, std::string_view keyword) {
-  for (size_t at = text.find(keyword); at != std::string_view::npos;
-       at = text.find(keyword, at + 1)) {
+  for (size_t at = find_text(text, keyword); at != std::string_view::npos;
+       at = find_text(text, keyword, at + 1)) {
     if (may_begin_statement(text, at, keyword)) return true;
   }
   return false;
@@ -209,6 +210,10 @@ size_t Lines::logical_line(size_t at, size_t* code_end) const {
 }
 
 size_t Lines::find_outside(size_t at, size_t end, char wanted) const {
+  // Mostly it stands nowhere.
+  if (at >= end || std::memchr(text_.data() + at, wanted, end - at) == nullptr) {
+    return std::string_view::npos;
+  }
   int brackets = 0;
   while (at < end) {
     char c = text_[at];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "rewriter/project/byte_scan.hpp"
+
 namespace refit::python {
 
 namespace {
@@ -43,7 +45,8 @@ MadeAttributes::MadeAttributes(std::string_view text, const Outline& outline, co
 
 void MadeAttributes::note_stores() {
   constexpr std::string_view kSelf = "self";
-  for (size_t at = text_.find(kSelf); at != std::string_view::npos; at = text_.find(kSelf, at)) {
+  for (size_t at = find_text(text_, kSelf); at != std::string_view::npos;
+       at = find_text(text_, kSelf, at)) {
     size_t word = at;
     at += kSelf.size();
     if (word > 0 && name_char(text_[word - 1])) continue;
@@ -91,6 +94,7 @@ void MadeAttributes::note_class_bodies() {
 // What a text calls may be what one of the attributes is given.
 void MadeAttributes::note_calls(std::string_view code,
                                 const std::vector<std::string_view>& attributes) {
+  std::vector<uint32_t> called;
   for (size_t at = 0; at < code.size();) {
     if (!name_char(code[at])) {
       ++at;
@@ -100,20 +104,20 @@ void MadeAttributes::note_calls(std::string_view code,
     while (end < code.size() && (name_char(code[end]) || code[end] == '.')) ++end;
     size_t next = past_space(code, end);
     if (next < code.size() && code[next] == '(') {
-      auto& given = calls_[code.substr(at, end - at)];
-      given.insert(given.end(), attributes.begin(), attributes.end());
+      auto [known, fresh] =
+          numbers_.try_emplace(code.substr(at, end - at), static_cast<uint32_t>(calls_.size()));
+      if (fresh) calls_.push_back(known->first);
+      called.push_back(known->second);
     }
     at = end;
   }
-}
-
-MadeAttributes::Names MadeAttributes::of(const std::vector<std::string>& classes) const {
-  Names out;
-  const bool any = renamed_inside(classes);
-  for (const auto& [dotted, attributes] : calls_) {
-    if (any || means_one(dotted, classes)) out.insert(attributes.begin(), attributes.end());
+  if (called.empty()) return;
+  const auto here = static_cast<uint32_t>(called_in_.size());
+  called_in_.push_back(std::move(called));
+  for (std::string_view attribute : attributes) {
+    auto& given = given_in_[attribute];
+    if (given.empty() || given.back() != here) given.push_back(here);
   }
-  return out;
 }
 
 namespace {
@@ -160,15 +164,32 @@ bool MadeAttributes::renamed_inside(const std::vector<std::string>& classes) con
   });
 }
 
-bool MadeAttributes::read_in(const Names& names, std::string_view part) {
-  if (names.empty()) return false;
+// Nearly always what is called there tells; where a class may have been renamed inside, any may.
+bool MadeAttributes::may_give(std::string_view attribute, Classes& classes) const {
+  auto given = given_in_.find(attribute);
+  if (given == given_in_.end()) return false;
+  auto [known, fresh] = classes.gives_.try_emplace(attribute, false);
+  if (!fresh) return known->second;
+  classes.meant_.resize(calls_.size());
+  for (uint32_t text : given->second) {
+    for (uint32_t call : called_in_[text]) {
+      std::optional<bool>& meant = classes.meant_[call];
+      if (!meant) meant = means_one(calls_[call], classes.names_);
+      if (*meant) return known->second = true;
+    }
+  }
+  if (!classes.renamed_) classes.renamed_ = renamed_inside(classes.names_);
+  return known->second = *classes.renamed_;
+}
+
+bool MadeAttributes::read_in(Classes& classes, std::string_view part) const {
   for (size_t at = part.find('.'); at != std::string_view::npos; at = part.find('.', at)) {
     size_t begin = past_space(part, ++at);
     std::string_view name = first_word(part.substr(begin));
-    if (name.empty() || !names.contains(name)) continue;
+    if (name.empty() || given_in_.find(name) == given_in_.end()) continue;
     size_t after = past_space(part, begin + name.size());
     bool further = after < part.size() && part[after] == '.';  // an attribute of it
-    if (!further && !assigns(part, after)) return true;
+    if (!further && !assigns(part, after) && may_give(name, classes)) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -18,8 +19,9 @@ std::string_view last_component(std::string_view name) { return name.substr(name
 // true; whether it did.
 template <typename Visit>
 bool any_word(std::string_view text, size_t begin, size_t end, std::string_view word, Visit visit) {
-  for (size_t at = text.find(word, begin); at != std::string_view::npos && at + word.size() <= end;
-       at = text.find(word, at + word.size())) {
+  const std::string_view before = text.substr(0, end);
+  for (size_t at = word.empty() ? std::string_view::npos : find_text(before, word, begin);
+       at != std::string_view::npos; at = find_text(before, word, at + word.size())) {
     const size_t next = at + word.size();
     if ((at > 0 && name_char(text[at - 1])) || (next < text.size() && name_char(text[next]))) {
       continue;

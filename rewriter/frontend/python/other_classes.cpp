@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lower.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -57,9 +58,8 @@ OtherClasses::OtherClasses(Project& project, const Catalogue& catalogue)
 OtherClasses::~OtherClasses() = default;
 
 bool OtherClasses::moves_axes(std::string_view function) const {
-  return std::any_of(moving_.begin(), moving_.end(), [&](const std::string& word) {
-    return function.find(word) != std::string_view::npos;
-  });
+  return std::any_of(moving_.begin(), moving_.end(),
+                     [&](const std::string& word) { return contains_text(function, word); });
 }
 
 OtherClasses::File* OtherClasses::file_of(const std::string& module) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/project/byte_scan.hpp"
@@ -83,8 +84,8 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
       return true;
     }
     std::string_view head = text.substr(begin, at - begin);
-    if (head.find('.') == std::string_view::npos || own_attribute(head)) return true;
-    const bool argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
+    if (own_attribute(head) || head.find('.') == std::string_view::npos) return true;
+    std::optional<bool> argument;  // of a call that goes on
     int depth = 0;
     size_t piece = 0;
     for (size_t i = 0; i <= head.size(); ++i) {
@@ -102,7 +103,10 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
         std::string_view name = attribute_of_other(whole);
         if (!name.empty()) {
           out.stored.push_back(name_hash(name));
-          if (!argument) replaced.store(whole.substr(0, whole.size() - name.size() - 1), name);
+          if (!argument) {
+            argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
+          }
+          if (!*argument) replaced.store(whole.substr(0, whole.size() - name.size() - 1), name);
         }
         if (c == ':' && piece == 0 && is_target(whole)) break;  // an annotation follows
         piece = i + 1;

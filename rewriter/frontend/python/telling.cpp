@@ -45,6 +45,15 @@ bool in_code(std::string_view text, size_t at, size_t size) {
   return !in_comment(text, at);
 }
 
+// What is kept of a word of the text.
+ScannedText::Word& word_at(const ScannedText& scanned, size_t at, size_t size) {
+  ScannedText::Word& word = scanned.word();
+  if (word.at != at || word.size != size) {
+    word = {at, size, in_code(scanned, at, size)};
+  }
+  return word;
+}
+
 // Whether a name is an attribute of the object that a method belongs to, and so no module's: the
 // text is one function, whose first parameter `self` is. What an inner function calls so is named
 // in the report.
@@ -84,13 +93,11 @@ bool may_name(std::string_view text, size_t at, size_t size, const Operation& op
   return names == nullptr || names->may_name(place, size, operation);
 }
 
-struct Argument {
-  std::string_view keyword, value;
-};
+using Arguments = std::vector<std::pair<std::string_view, std::string_view>>;  // keyword, value
 
 // The arguments of the call whose bracket opens at `open`; nullopt where they cannot be made out or
 // one is a splat.
-std::optional<std::vector<Argument>> arguments_at(std::string_view text, size_t open) {
+std::optional<Arguments> arguments_at(std::string_view text, size_t open) {
   const Lines lines(text);
   int depth = 0;
   size_t at = open;
@@ -109,13 +116,14 @@ std::optional<std::vector<Argument>> arguments_at(std::string_view text, size_t 
     }
   }
   if (at >= text.size()) return std::nullopt;
-  std::vector<Argument> out;
+  Arguments out;
   for (std::string_view part : lines.parts(text.substr(open + 1, at - open - 1))) {
     if (part.front() == '*') return std::nullopt;
     std::string_view keyword = first_word(part);
     std::string_view rest = trimmed(part.substr(keyword.size()));
     bool named = !keyword.empty() && rest.starts_with("=") && !rest.starts_with("==");
-    out.push_back(named ? Argument{keyword, trimmed(rest.substr(1))} : Argument{{}, part});
+    if (!named) keyword = {};
+    out.emplace_back(keyword, named ? trimmed(rest.substr(1)) : part);
   }
   return out;
 }
@@ -169,19 +177,18 @@ bool may_be_single(std::string_view written) {
 }
 
 // Whether a call may pass what is wanted; `receiver`: the first parameter stands before the dot.
-bool passes(const std::vector<Argument>& arguments, const std::vector<Wanted>& wanted,
-            bool receiver) {
+bool passes(const Arguments& arguments, const std::vector<Wanted>& wanted, bool receiver) {
   for (const Wanted& w : wanted) {
     const std::string_view *value = nullptr, *last = nullptr;
     size_t position = w.position == SIZE_MAX ? SIZE_MAX : w.position - (receiver ? 1 : 0);
     size_t next = 0;
-    for (const Argument& a : arguments) {
-      if (a.keyword.empty() && w.parameter.variadic && next > position) last = &a.value;
-      bool its = a.keyword.empty() ? next++ == position
-                                   : a.keyword == w.parameter.name ||
-                                         std::find(w.parameter.also.begin(), w.parameter.also.end(),
-                                                   a.keyword) != w.parameter.also.end();
-      if (its) value = &a.value;
+    for (const auto& [keyword, given] : arguments) {
+      if (keyword.empty() && w.parameter.variadic && next > position) last = &given;
+      bool its = keyword.empty() ? next++ == position
+                                 : keyword == w.parameter.name ||
+                                       std::find(w.parameter.also.begin(), w.parameter.also.end(),
+                                                 keyword) != w.parameter.also.end();
+      if (its) value = &given;
     }
     if (w.single) {
       if (last != nullptr || value == nullptr || !may_be_single(*value)) return false;
@@ -199,14 +206,20 @@ bool passes(const std::vector<Argument>& arguments, const std::vector<Wanted>& w
   return true;
 }
 
-// Whether the call of the name that ends at `at` may pass what is wanted. A name that is not called
+// Whether the call of a name may pass what is wanted. A name that is not called
 // there may be called elsewhere.
-bool may_pass(std::string_view text, size_t at, const std::vector<Wanted>& wanted, bool method) {
-  while (at < text.size() && blank(text[at])) ++at;
-  if (at == text.size() || text[at] != '(') return true;
-  auto arguments = arguments_at(text, at);
-  return !arguments || passes(*arguments, wanted, false) ||
-         (method && passes(*arguments, wanted, true));
+bool may_pass(std::string_view text, ScannedText::Word& word, const std::vector<Wanted>& wanted,
+              bool method) {
+  if (!word.told) {
+    size_t at = word.at + word.size;
+    while (at < text.size() && blank(text[at])) ++at;
+    const bool called = at < text.size() && text[at] == '(';
+    auto arguments = called ? arguments_at(text, at) : std::nullopt;
+    word.told = arguments.has_value();
+    if (arguments) word.arguments = std::move(*arguments);
+  }
+  return !*word.told || passes(word.arguments, wanted, false) ||
+         (method && passes(word.arguments, wanted, true));
 }
 
 // Whether an operator stands behind an operand, and not where `opening` opens an expression: before
@@ -325,10 +338,10 @@ std::optional<std::vector<Telling>> operator_tellings(const Operation& operation
   }
   std::string name = operation.id.substr(operation.id.rfind('.') + 1);
   const size_t size = name.size();
-  out.push_back({std::move(name), operation.id, [size, &operation](std::string_view in, size_t at) {
-                   return in_code(in, at, size) && !of_self(in, at) &&
-                          may_name(in, at, size, operation);
-                 }});
+  out.push_back(
+      {std::move(name), operation.id, [size, &operation](const ScannedText& in, size_t at) {
+         return word_at(in, at, size).code && !of_self(in, at) && may_name(in, at, size, operation);
+       }});
   return out;
 }
 
@@ -371,9 +384,10 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
     bool method = !operation.methods.empty();
     out.push_back({std::move(text), condition,
                    [wanted, size, method, &operation](const ScannedText& in, size_t at) {
-                     return in_code(in, at, size) && (method || !of_self(in, at)) &&
+                     ScannedText::Word& word = word_at(in, at, size);
+                     return word.code && (method || !of_self(in, at)) &&
                             !calls_builtin(in, at, size) && may_name(in, at, size, operation) &&
-                            may_pass(in, at + size, wanted, method);
+                            may_pass(in, word, wanted, method);
                    }});
   }
   return out;

@@ -261,8 +261,8 @@ bool Visible::shows(size_t n, uint32_t begin, uint32_t end) {
   }
   if (!made_) made_.emplace(text_, outline_, names_);
   if (made_of_.empty()) made_of_.resize(focus_.shown->size());
-  if (!made_of_[n]) made_of_[n] = made_->of(shown.names);
-  return MadeAttributes::read_in(*made_of_[n], part);
+  if (!made_of_[n]) made_of_[n].emplace(shown.names);
+  return made_->read_in(*made_of_[n], part);
 }
 
 // Whether a text has a function of its own of that name.

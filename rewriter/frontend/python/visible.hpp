@@ -86,8 +86,8 @@ class Visible {
   std::vector<std::optional<Mentioned::Part>> parts_;  // by definition
   std::vector<std::optional<LiteralBits>> aliases_;    // by alias
   std::optional<MadeAttributes> made_;
-  std::vector<std::optional<MadeAttributes::Names>> made_of_;  // by focus_.shown
-  std::vector<size_t> group_, number_, lowest_;                // by node
+  std::vector<std::optional<MadeAttributes::Classes>> made_of_;  // by focus_.shown
+  std::vector<size_t> group_, number_, lowest_;                  // by node
   size_t numbered_ = 0;
   std::vector<Group> groups_;
 };
