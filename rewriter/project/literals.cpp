@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "rewriter/project/byte_scan.hpp"
@@ -296,19 +299,16 @@ void Literals::each_sign(const Tables& tables, std::string_view text, std::strin
   });
 }
 
-template <typename Look>
-void Literals::each(const Tables& tables, std::string_view text, std::string_view bytes, Look look,
-                    WordSet* words, Places* noted) const {
-  if (tables.words || words != nullptr || noted != nullptr) {
+template <typename Words, typename Look>
+void Literals::each(const Tables& tables, std::string_view text, std::string_view bytes,
+                    Words words, Look look) const {
+  constexpr bool nobody = std::is_same_v<Words, std::nullptr_t>;
+  if (tables.words || !nobody) {
     const bool ends = !tables.by_last.empty();
     each_word(text, [&](size_t begin, size_t end) {
       const uint64_t first = first_bytes(text, begin, end);
       const uint64_t hash = word_hash(first);
-      if (words != nullptr) words->add(hash, end - begin);
-      if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
-          (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
-        noted->titles.emplace_back(begin, end);
-      }
+      if constexpr (!nobody) words(begin, end, hash);
       tables.by_first.find(first, hash, [&](const KeyTable::Entry& e) {
         const bool whole = e.size == 0 || e.size == end - begin;
         if (whole && begin >= e.offset) look(e.id, begin - e.offset);
@@ -367,24 +367,38 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     if (literal.check != nullptr && common_sign(literal.text)) return;
     if (stands_at(scanned, at, literal)) seen.set(id);
   };
-  each(*tables_, text, tables_->bytes, look, words, noted);
+  if (words == nullptr && noted == nullptr) {
+    each(*tables_, text, tables_->bytes, nullptr, look);
+    return seen;
+  }
+  auto note = [&](size_t begin, size_t end, uint64_t hash) {
+    if (words != nullptr) words->add(hash, end - begin);
+    if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
+        (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
+      noted->titles.emplace_back(begin, end);
+    }
+  };
+  each(*tables_, text, tables_->bytes, note, look);
   return seen;
 }
 
-std::vector<Literals::Place> Literals::bare_places(std::string_view text, uint32_t begin,
-                                                   uint32_t end) const {
-  std::vector<Place> out;
+void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t end,
+                               std::vector<Place>& places, const VisitWord* visit) const {
+  const size_t before = places.size();
   const std::string_view part = text.substr(begin, end - begin);
   auto look = [&](uint32_t id, size_t at) {
     const Literal& literal = literals_[id];
     if (!literal.negation && literal.noted == kNotNoted && stands_bare(part, at, literal)) {
-      out.push_back({begin + static_cast<uint32_t>(at), id});
+      places.push_back({begin + static_cast<uint32_t>(at), id});
     }
   };
-  each(*parts_, part, parts_->longer, look);
-  std::sort(out.begin(), out.end(),
+  if (visit == nullptr) {
+    each(*parts_, part, parts_->longer, nullptr, look);
+  } else {
+    each(*parts_, part, parts_->longer, std::cref(*visit), look);
+  }
+  std::sort(places.begin() + static_cast<ptrdiff_t>(before), places.end(),
             [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
-  return out;
 }
 
 LiteralBits Literals::untold() const {
@@ -398,7 +412,7 @@ LiteralBits Literals::untold() const {
 }
 
 void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
-                        const std::vector<Place>& places, LiteralBits& seen) const {
+                        std::span<const Place> places, LiteralBits& seen) const {
   const std::string_view part = text.substr(begin, end - begin);
   const ScannedText scanned(part);
   auto look = [&](uint32_t id, size_t at) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -147,15 +148,18 @@ class Literals {
   struct Place {
     uint32_t at = 0, id = 0;
   };
-  // Where literals stand in the part [begin, end) of a text, whatever their conditions say,
-  // ascending; those of `untold` aside.
-  std::vector<Place> bare_places(std::string_view text, uint32_t begin, uint32_t end) const;
+  // Adds where literals stand in the part [begin, end) of a text, whatever their conditions say,
+  // ascending; those of `untold` aside. `visit`, if given, is called for each word of the part, as
+  // each_word does, with its hash.
+  using VisitWord = std::function<void(size_t begin, size_t end, uint64_t hash)>;
+  void add_bare_places(std::string_view text, uint32_t begin, uint32_t end,
+                       std::vector<Place>& places, const VisitWord* visit = nullptr) const;
   // The literals that those places do not tell of: signs of one byte.
   LiteralBits untold() const;
   // Adds what `scan` finds in the part [begin, end) of a text; `places` are the bare ones of it or
   // of more.
-  void add_seen(std::string_view text, uint32_t begin, uint32_t end,
-                const std::vector<Place>& places, LiteralBits& seen) const;
+  void add_seen(std::string_view text, uint32_t begin, uint32_t end, std::span<const Place> places,
+                LiteralBits& seen) const;
 
  private:
   struct Literal {
@@ -174,9 +178,10 @@ class Literals {
   uint32_t number(std::string_view literal, std::string_view condition, Stands stands,
                   Literal made);
   // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
-  template <typename Look>
-  void each(const Tables& tables, std::string_view text, std::string_view bytes, Look look,
-            WordSet* words = nullptr, Places* noted = nullptr) const;
+  // `words` is called for each word and its hash.
+  template <typename Words, typename Look>
+  void each(const Tables& tables, std::string_view text, std::string_view bytes, Words words,
+            Look look) const;
   template <typename Look>
   static void each_sign(const Tables& tables, std::string_view text, std::string_view bytes,
                         Look look);

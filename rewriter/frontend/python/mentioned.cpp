@@ -16,7 +16,8 @@ constexpr size_t kFilterRoom = size_t{1} << 16;  // in bytes of text, see WordSe
 
 }  // namespace
 
-Mentioned::Mentioned(std::string_view text, const Outline& outline) {
+Mentioned::Mentioned(std::string_view text, const Outline& outline, const Literals* literals,
+                     std::vector<Literals::Place>& places) {
   static constexpr std::string_view kStarred[] = {".abs", ".all",   ".any",   ".max", ".min",
                                                   ".pow", ".range", ".round", ".sum"};
   for (size_t i = 0; i < outline.definitions.size(); ++i) {
@@ -44,12 +45,18 @@ Mentioned::Mentioned(std::string_view text, const Outline& outline) {
   for (const auto& [name, word] : words_) {
     filter_.add(word_hash(first_bytes(name, 0, name.size())), name.size());
   }
-  uint32_t at = 0;
-  for (ByteRange remark : outline.remarks) {
-    if (remark.begin > at) look(text, at, remark.begin);
-    at = std::max(at, remark.end);
-  }
-  look(text, at, static_cast<uint32_t>(text.size()));
+  each_but_remarks(outline, {0, static_cast<uint32_t>(text.size())}, [&](ByteRange part) {
+    const std::string_view words = text.substr(part.begin, part.size());
+    if (literals == nullptr) {
+      return each_word(words, [&](size_t begin, size_t end) {
+        note(text, part.begin + begin, part.begin + end, word_hash(first_bytes(words, begin, end)));
+      });
+    }
+    const Literals::VisitWord visit = [&](size_t begin, size_t end, uint64_t hash) {
+      note(text, part.begin + begin, part.begin + end, hash);
+    };
+    literals->add_bare_places(text, part.begin, part.end, places, &visit);
+  });
 }
 
 void Mentioned::add_alias(std::string_view local, std::string_view meaning) {
@@ -61,24 +68,21 @@ void Mentioned::add_alias(std::string_view local, std::string_view meaning) {
   meanings_[word.alias].push_back(meaning);
 }
 
-void Mentioned::look(std::string_view text, uint32_t begin, uint32_t end) {
-  const std::string_view part = text.substr(begin, end - begin);
-  each_word(part, [&](size_t from, size_t to) {
-    if (!filter_.may_hold(word_hash(first_bytes(part, from, to)), to - from)) return;
-    auto known = words_.find(part.substr(from, to - from));
-    if (known == words_.end()) return;
-    const uint32_t first = begin + static_cast<uint32_t>(from);
-    Place place{first, known->second};
-    // After a dot it can be a method of the same object, and nothing else that stands here.
-    place.member = first > 0 && text[first - 1] == '.';
-    place.own = place.member && first >= 5 && text.substr(first - 5, 4) == "self";
-    if (place.member && !place.own) return;
-    uint32_t before = first;
-    while (before > 0 && blank(text[before - 1])) --before;
-    place.annotates =
-        before > 0 && std::string_view(":\"'").find(text[before - 1]) != std::string_view::npos;
-    places_.push_back(place);
-  });
+void Mentioned::note(std::string_view text, size_t begin, size_t end, uint64_t hash) {
+  if (!filter_.may_hold(hash, end - begin)) return;
+  auto known = words_.find(text.substr(begin, end - begin));
+  if (known == words_.end()) return;
+  const auto first = static_cast<uint32_t>(begin);
+  Place place{first, known->second};
+  // After a dot it can be a method of the same object, and nothing else that stands here.
+  place.member = first > 0 && text[first - 1] == '.';
+  place.own = place.member && first >= 5 && text.substr(first - 5, 4) == "self";
+  if (place.member && !place.own) return;
+  uint32_t before = first;
+  while (before > 0 && blank(text[before - 1])) --before;
+  place.annotates =
+      before > 0 && std::string_view(":\"'").find(text[before - 1]) != std::string_view::npos;
+  places_.push_back(place);
 }
 
 Mentioned::Part Mentioned::in(uint32_t begin, uint32_t end) const {

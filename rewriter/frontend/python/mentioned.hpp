@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "rewriter/frontend/python/outline.hpp"
-#include "rewriter/project/word_set.hpp"
+#include "rewriter/project/literals.hpp"
 
 namespace refit::python {
 
 class Mentioned {
  public:
-  Mentioned(std::string_view text, const Outline& outline);
+  // With `literals` the same pass adds where those stand outside remarks.
+  Mentioned(std::string_view text, const Outline& outline, const Literals* literals,
+            std::vector<Literals::Place>& places);
 
   // A name of a definition, by number; `own`: as a member of `self`.
   struct Name {
@@ -48,7 +50,7 @@ class Mentioned {
     bool member = false, own = false, annotates = false;
   };
   void add_alias(std::string_view local, std::string_view meaning);
-  void look(std::string_view text, uint32_t begin, uint32_t end);
+  void note(std::string_view text, size_t begin, size_t end, uint64_t hash);
 
   std::unordered_map<std::string_view, Word> words_;
   std::vector<std::vector<size_t>> by_name_;

@@ -3,6 +3,7 @@
 // graph is made of, at a small part of a parse's cost. Entry point: outline.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,20 @@ struct Outline {
   // Where the line that a place stands in ends; 0 where it stands in none.
   size_t line_end(size_t at) const;
 };
+
+// Calls visit(part) for each part of a range outside remarks, in order.
+template <typename Visit>
+void each_but_remarks(const Outline& outline, ByteRange where, Visit visit) {
+  auto remark = std::lower_bound(outline.remarks.begin(), outline.remarks.end(), where.begin,
+                                 [](ByteRange r, uint32_t at) { return r.begin < at; });
+  for (uint32_t at = where.begin; at < where.end; ++remark) {
+    const bool last = remark == outline.remarks.end() || remark->begin >= where.end;
+    const uint32_t stop = last ? where.end : remark->begin;
+    if (stop > at) visit(ByteRange{at, stop});
+    if (last) break;
+    at = remark->end;
+  }
+}
 
 // nullopt where the text does not hold together (an unclosed bracket or string, an indentation that
 // fits no block): such a file needs the parser, which bears with errors.

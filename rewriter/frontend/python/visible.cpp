@@ -21,8 +21,7 @@ Visible::Visible(std::string_view text, const Outline& outline, const Focus& foc
       outline_(outline),
       focus_(focus),
       names_(meant),
-      mentioned_(text, outline),
-      places_(outline.definitions.size()),
+      mentioned_(text, outline, focus.literals, places_),
       assumed_(focus.literals->untold()),
       only_shown_(focus.literals->none()),
       parts_(outline.definitions.size()) {
@@ -89,11 +88,6 @@ bool Visible::outside_wanted(ByteRange where) {
     at = d.end;
   }
   parts.push_back({at, std::max(at, where.end)});
-  Places places;
-  for (ByteRange part : parts) {
-    const Places more = focus_.literals->bare_places(text_, part.begin, part.end);
-    places.insert(places.end(), more.begin(), more.end());
-  }
   LiteralBits named = focus_.literals->none();  // the module's aliases stand in its own text
   for (ByteRange part : parts) {
     if (where.begin == 0) break;
@@ -101,10 +95,14 @@ bool Visible::outside_wanted(ByteRange where) {
   }
   LiteralBits out = assumed_;
   out |= named;
-  for (Literals::Place place : places) out.set(place.id);
+  for (ByteRange part : parts) {
+    for (Literals::Place place : places_in(part.begin, part.end)) out.set(place.id);
+  }
   if (!focus_.wanted(where, out)) return false;
   out = std::move(named);
-  for (ByteRange part : parts) add_seen(part.begin, part.end, places, out);
+  for (ByteRange part : parts) {
+    add_seen(part.begin, part.end, places_in(part.begin, part.end), out);
+  }
   return with_shown(where, std::move(out), [&](size_t n) {
     return std::any_of(parts.begin(), parts.end(),
                        [&](ByteRange part) { return shows(n, part.begin, part.end); });
@@ -130,10 +128,17 @@ const Mentioned::Part& Visible::part(size_t i) {
   return *parts_[i];
 }
 
-const Visible::Places& Visible::places(size_t i) {
+Visible::Places Visible::places(size_t i) const {
   const OutlinedDefinition& d = outline_.definitions[i];
-  if (!places_[i]) places_[i] = focus_.literals->bare_places(text_, d.begin, d.end);
-  return *places_[i];
+  return places_in(d.begin, d.end);
+}
+
+Visible::Places Visible::places_in(uint32_t begin, uint32_t end) const {
+  auto from = [&](uint32_t at) {
+    return std::lower_bound(places_.begin(), places_.end(), at,
+                            [](Literals::Place p, uint32_t place) { return p.at < place; });
+  };
+  return {from(begin), from(std::max(begin, end))};
 }
 
 // From what was changed back to those that name it, and to those that name these.
@@ -169,16 +174,10 @@ std::vector<bool> Visible::see_change() {
 }
 
 // What stands in a part of the text, remarks apart.
-void Visible::add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const {
-  auto remark = std::lower_bound(outline_.remarks.begin(), outline_.remarks.end(), begin,
-                                 [](ByteRange r, uint32_t at) { return r.begin < at; });
-  for (uint32_t at = begin; at < end; ++remark) {
-    const bool last = remark == outline_.remarks.end() || remark->begin >= end;
-    const uint32_t stop = last ? end : remark->begin;
-    if (stop > at) focus_.literals->add_seen(text_, at, stop, places, out);
-    if (last) break;
-    at = remark->end;
-  }
+void Visible::add_seen(uint32_t begin, uint32_t end, Places places, LiteralBits& out) const {
+  each_but_remarks(outline_, {begin, end}, [&](ByteRange part) {
+    focus_.literals->add_seen(text_, part.begin, part.end, places, out);
+  });
 }
 
 void Visible::add_alias(size_t alias, LiteralBits& out) {

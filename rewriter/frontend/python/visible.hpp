@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -53,9 +54,10 @@ class Visible {
 
   const Mentioned::Part& part(size_t i);
   std::string_view text(size_t i) const;
-  using Places = std::vector<Literals::Place>;
-  const Places& places(size_t i);
-  void add_seen(uint32_t begin, uint32_t end, const Places& places, LiteralBits& out) const;
+  using Places = std::span<const Literals::Place>;
+  Places places(size_t i) const;
+  Places places_in(uint32_t begin, uint32_t end) const;
+  void add_seen(uint32_t begin, uint32_t end, Places places, LiteralBits& out) const;
   void add_alias(size_t alias, LiteralBits& out);
   template <typename Known>
   std::vector<size_t> reached(size_t group, Known known) const;
@@ -77,9 +79,9 @@ class Visible {
   const Outline& outline_;
   const Focus& focus_;
   const Meant& names_;
+  std::vector<Literals::Place> places_;  // of literals in the whole text, outside remarks
   Mentioned mentioned_;
-  std::vector<std::optional<Places>> places_;  // by definition
-  LiteralBits assumed_;                        // what places do not tell
+  LiteralBits assumed_;  // what places do not tell
   LiteralBits only_shown_;
   static constexpr size_t kSeveral = SIZE_MAX - 1;
   std::vector<size_t> meant_;  // by name, twice: the only definition, kSeveral or SIZE_MAX
