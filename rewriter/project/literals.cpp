@@ -1,6 +1,6 @@
 // Nearly all literals are words or hold one: they are looked up for each word of the text, by its
 // first eight bytes or, where only its end is known, by its last four. Those without a word are
-// looked for where their rarest byte stands. What may stand in the middle of a word is left to a
+// looked for as a text. What may stand in the middle of a word is left to a
 // filter on the hash of three bytes at every place. See literals.hpp.
 #include "rewriter/project/literals.hpp"
 
@@ -74,10 +74,8 @@ uint32_t hash3(uint32_t bytes) { return (bytes & 0xffffffu) * 2654435761u >> 17;
 struct Literals::Tables {
   KeyTable by_first, by_last;
   bool words = false;  // any of them is asked
-  // Literals without a word, by a byte of theirs, and where that byte is in each; those of one byte
-  // are signs.
-  std::string bytes, signs, longer;  // the bytes of all, of signs, of the others
-  std::array<std::vector<std::pair<uint32_t, uint32_t>>, 256> by_byte;
+  // Literals without a word: all that a whole file is asked for, those of one byte, the others.
+  std::vector<Sign> all, signs, longer;
   // Those that may stand in the middle of a word: of one byte, and by a hash of their first three
   // bytes; one of two stands under every third.
   std::vector<uint32_t> single;
@@ -178,15 +176,13 @@ void Literals::Tables::place(const Literal& literal, uint32_t id) {
       by_last.add({last_bytes(text, best->end), id, static_cast<uint32_t>(best->end), 0});
     }
   } else if (runs.empty()) {
-    // Blanks and brackets are everywhere.
-    size_t rarest = text.find_first_of("@*/%^&|<>!;`$?~\\{}:-+\"'[]");
-    if (rarest == std::string::npos) rarest = 0;
-    by_byte[static_cast<unsigned char>(text[rarest])].emplace_back(id,
-                                                                   static_cast<uint32_t>(rarest));
     const bool common = literal.check != nullptr && common_sign(text);
-    for (std::string* of : {&bytes, text.size() == 1 ? &signs : &longer}) {
-      if (of == &bytes && common) continue;
-      if (of->find(text[rarest]) == std::string::npos) *of += text[rarest];
+    for (std::vector<Sign>* of : {&all, text.size() == 1 ? &signs : &longer}) {
+      if (of == &all && common) continue;
+      auto known =
+          std::find_if(of->begin(), of->end(), [&](const Sign& s) { return s.text == text; });
+      if (known == of->end()) known = of->insert(of->end(), {text, {}});
+      known->ids.push_back(id);
     }
   } else if (text.size() == 1) {
     single.push_back(id);
@@ -288,19 +284,22 @@ bool Literals::stands_bare(std::string_view text, size_t at, const Literal& lite
 }
 
 template <typename Look>
-void Literals::each_sign(const Tables& tables, std::string_view text, std::string_view bytes,
-                         Look look) {
-  if (bytes.empty()) return;
-  each_of_bytes(text, bytes, [&](size_t place) {
-    for (auto [id, offset] : tables.by_byte[static_cast<unsigned char>(text[place])]) {
-      if (place >= offset) look(id, place - offset);
+void Literals::each_sign(const std::vector<Sign>& signs, std::string_view text, Look look) {
+  for (const Sign& sign : signs) {
+    auto next = [&](size_t at) {
+      return sign.text.size() == 1 ? text.find(sign.text.front(), at)
+                                   : find_text(text, sign.text, at);
+    };
+    for (size_t at = next(0); at != std::string_view::npos; at = next(at + 1)) {
+      bool done = true;
+      for (uint32_t id : sign.ids) done = look(id, at) && done;
+      if (done) break;
     }
-    return true;
-  });
+  }
 }
 
 template <typename Words, typename Look>
-void Literals::each(const Tables& tables, std::string_view text, std::string_view bytes,
+void Literals::each(const Tables& tables, std::string_view text, const std::vector<Sign>& signs,
                     Words words, Look look) const {
   constexpr bool nobody = std::is_same_v<Words, std::nullptr_t>;
   if (tables.words || !nobody) {
@@ -320,7 +319,7 @@ void Literals::each(const Tables& tables, std::string_view text, std::string_vie
       });
     });
   }
-  each_sign(tables, text, bytes, look);
+  each_sign(signs, text, look);
   for (uint32_t id : tables.single) {
     for (size_t at = text.find(literals_[id].text); at != std::string_view::npos;
          at = text.find(literals_[id].text, at + 1)) {
@@ -357,18 +356,20 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     noted->titles.clear();
   }
   auto look = [&](uint32_t id, size_t at) {
-    if (seen.test(id)) return;
+    if (seen.test(id)) return true;
     const Literal& literal = literals_[id];
     if (literal.noted != kNotNoted) {
       if (noted != nullptr && stands_bare(text, at, literal))
         noted->of[literal.noted].push_back(at);
-      return;
+      return false;
     }
-    if (literal.check != nullptr && common_sign(literal.text)) return;
-    if (stands_at(scanned, at, literal)) seen.set(id);
+    if (literal.check != nullptr && common_sign(literal.text)) return true;
+    if (!stands_at(scanned, at, literal)) return false;
+    seen.set(id);
+    return true;
   };
   if (words == nullptr && noted == nullptr) {
-    each(*tables_, text, tables_->bytes, nullptr, look);
+    each(*tables_, text, tables_->all, nullptr, look);
     return seen;
   }
   auto note = [&](size_t begin, size_t end, uint64_t hash) {
@@ -378,7 +379,7 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
       noted->titles.emplace_back(begin, end);
     }
   };
-  each(*tables_, text, tables_->bytes, note, look);
+  each(*tables_, text, tables_->all, note, look);
   return seen;
 }
 
@@ -391,6 +392,7 @@ void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t e
     if (!literal.negation && literal.noted == kNotNoted && stands_bare(part, at, literal)) {
       places.push_back({begin + static_cast<uint32_t>(at), id});
     }
+    return false;
   };
   if (visit == nullptr) {
     each(*parts_, part, parts_->longer, nullptr, look);
@@ -403,10 +405,8 @@ void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t e
 
 LiteralBits Literals::untold() const {
   LiteralBits out = none();
-  for (char sign : parts_->signs) {
-    for (auto [id, offset] : parts_->by_byte[static_cast<unsigned char>(sign)]) {
-      if (literals_[id].text.size() == 1) out.set(id);
-    }
+  for (const Sign& sign : parts_->signs) {
+    for (uint32_t id : sign.ids) out.set(id);
   }
   return out;
 }
@@ -416,11 +416,10 @@ void Literals::add_seen(std::string_view text, uint32_t begin, uint32_t end,
   const std::string_view part = text.substr(begin, end - begin);
   const ScannedText scanned(part);
   auto look = [&](uint32_t id, size_t at) {
-    const Literal& literal = literals_[id];
-    if (literal.text.size() != 1 || seen.test(id)) return;
-    if (stands_at(scanned, at, literal)) seen.set(id);
+    if (!seen.test(id) && stands_at(scanned, at, literals_[id])) seen.set(id);
+    return seen.test(id);
   };
-  each_sign(*parts_, part, parts_->signs, look);
+  each_sign(parts_->signs, part, look);
   auto place = std::lower_bound(places.begin(), places.end(), begin,
                                 [](Place p, uint32_t at) { return p.at < at; });
   for (; place != places.end() && place->at < end; ++place) {

@@ -177,14 +177,19 @@ class Literals {
   static bool negates(std::string_view text, size_t at);
   uint32_t number(std::string_view literal, std::string_view condition, Stands stands,
                   Literal made);
-  // Calls look(id, at) where a literal may stand; those without a word where one of `bytes` does.
-  // `words` is called for each word and its hash.
+  // Those without a word that are one text, with different conditions.
+  struct Sign {
+    std::string text;
+    std::vector<uint32_t> ids;
+  };
+  // Calls look(id, at) where a literal may stand, of those without a word where it is one of
+  // `signs`; what it gives says whether no more of that literal matters. `words` is called for each
+  // word and its hash.
   template <typename Words, typename Look>
-  void each(const Tables& tables, std::string_view text, std::string_view bytes, Words words,
-            Look look) const;
+  void each(const Tables& tables, std::string_view text, const std::vector<Sign>& signs,
+            Words words, Look look) const;
   template <typename Look>
-  static void each_sign(const Tables& tables, std::string_view text, std::string_view bytes,
-                        Look look);
+  static void each_sign(const std::vector<Sign>& signs, std::string_view text, Look look);
 
   std::vector<Literal> literals_;
   uint32_t noted_ = 0;  // how many of them

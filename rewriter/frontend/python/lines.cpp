@@ -210,13 +210,22 @@ size_t Lines::logical_line(size_t at, size_t* code_end) const {
 }
 
 size_t Lines::find_outside(size_t at, size_t end, char wanted) const {
-  // Mostly it stands nowhere.
-  if (at >= end || std::memchr(text_.data() + at, wanted, end - at) == nullptr) {
-    return std::string_view::npos;
-  }
+  auto next_wanted = [&](size_t from, size_t to) {
+    const void* found = from < to ? std::memchr(text_.data() + from, wanted, to - from) : nullptr;
+    return found == nullptr ? std::string_view::npos
+                            : static_cast<size_t>(static_cast<const char*>(found) - text_.data());
+  };
+  if (next_wanted(at, end) == std::string_view::npos) return std::string_view::npos;  // mostly
   int brackets = 0;
   while (at < end) {
-    char c = text_[at];
+    const size_t special = std::min(next_special(at), end);
+    if (brackets == 0) {
+      const size_t found = next_wanted(at, special);
+      if (found != std::string_view::npos) return found;
+    }
+    if (special == end) break;
+    at = special;
+    const char c = text_[at];
     if (c == wanted && brackets == 0) return at;
     if (c == '\'' || c == '"') {
       at = std::min(string_end(at, 0), end);

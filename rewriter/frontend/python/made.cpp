@@ -63,6 +63,10 @@ void MadeAttributes::note_stores() {
 
 // `norm = LayerNorm(8)` among a class's own statements.
 void MadeAttributes::note_class_bodies() {
+  auto is_remark = [&](ByteRange line) {
+    return std::binary_search(outline_.remarks.begin(), outline_.remarks.end(), line,
+                              [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
+  };
   const auto& definitions = outline_.definitions;
   for (size_t c = 0; c < definitions.size(); ++c) {
     if (!definitions[c].is_class) continue;
@@ -70,6 +74,7 @@ void MadeAttributes::note_class_bodies() {
     auto statements = [&](uint32_t end) {
       if (at >= end) return;
       for (ByteRange line : outline_.lines_in(at, end)) {
+        if (is_remark(line)) continue;
         const std::string_view code = text_.substr(line.begin, line.size());
         if (code.find('(') == std::string_view::npos) continue;
         std::vector<std::string_view> names;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -37,6 +38,7 @@ class Scanner {
     size_t at = 0;
     while (at < text_.size()) {
       uint32_t indent = 0;
+      for (; text_.substr(at).starts_with("        "); at += 8) indent += 8;
       for (; at < text_.size() && blank(text_[at]); ++at) {
         indent = text_[at] == '\f' ? 0 : text_[at] == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
       }
@@ -132,11 +134,13 @@ class Scanner {
 
   // A line of a function: only its imports are of interest.
   void inner(size_t begin, size_t end) {
-    std::string_view code = text_.substr(begin, end - begin);
-    size_t from = code.find("from");
-    if (from == std::string_view::npos || code.find("import", from) == std::string_view::npos) {
-      return;
+    if (next_from_ < begin) {
+      next_from_ = std::min(find_text(text_, "from", begin), text_.size());
     }
+    if (next_from_ + 4 > end) return;
+    const std::string_view code = text_.substr(begin, end - begin);
+    const size_t from = next_from_ - begin;
+    if (code.find("import", from) == std::string_view::npos) return;
     simple_statements(begin, end, false, nullptr);
     if (from != 0) {  // `try: from a import b`
       size_t colon = lines_.find_outside(begin, end, ':');
@@ -532,7 +536,8 @@ class Scanner {
   std::vector<Block> blocks_{Block{}};
   std::optional<uint32_t> decorated_;
   uint32_t last_code_ = 0;
-  bool lost_ = false;  // something is nested more deeply than is followed here
+  size_t next_from_ = 0;  // the first `from` at the line that was asked about last, or behind it
+  bool lost_ = false;     // something is nested more deeply than is followed here
 };
 
 }  // namespace

@@ -59,11 +59,15 @@ constexpr std::array<bool, 256> kSplits = [] {
 
 // Whether a head is `self.NAME` and nothing else.
 bool own_attribute(std::string_view head) {
+  auto skip = [&](size_t at) {
+    while (at < head.size() && (head[at] == ' ' || head[at] == '\t')) ++at;
+    return at;
+  };
   constexpr std::string_view kSelf = "self.";
-  const size_t at = std::min(head.find_first_not_of(" \t"), head.size());
+  const size_t at = skip(0);
   if (!head.substr(at).starts_with(kSelf)) return false;
-  const std::string_view rest = head.substr(at + kSelf.size()), name = first_word(rest);
-  return !name.empty() && rest.find_first_not_of(" \t", name.size()) == std::string_view::npos;
+  const std::string_view name = first_word(head.substr(at + kSelf.size()));
+  return !name.empty() && skip(at + kSelf.size() + name.size()) == head.size();
 }
 
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
