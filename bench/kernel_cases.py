@@ -225,12 +225,15 @@ def rotary_cases(launchers):
         angle = torch.rand(length, 1, width // 2, device="cuda") * 6.28
         return angle.repeat_interleave(2, -1).cos(), angle.repeat_interleave(2, -1).sin()
 
-    def one(shape, form, pair=False):
+    def of_tables(dtype):
+        return "" if dtype == torch.float32 else f", {str(dtype)[6:]} tables"
+
+    def one(shape, form, pair=False, tables=torch.float32):
         length, width = shape[1], shape[-1]
 
         def make():
             t = {"x": rand(*shape), "cos": None, "sin": None}
-            t["cos"], t["sin"] = table(length, width)
+            t["cos"], t["sin"] = (part.to(tables) for part in table(length, width))
             if form == "complex":
                 t["cos"] = torch.polar(
                     torch.ones(length, 1, width // 2, device="cuda"),
@@ -269,7 +272,8 @@ def rotary_cases(launchers):
             )  # fmt: skip
 
         return Case(
-            f"rotary {form}{', q and k' if pair else ''}", f"{list(shape)}", make, ours, lines
+            f"rotary {form}{', q and k' if pair else ''}{of_tables(tables)}", f"{list(shape)}", make,
+            ours, lines,
         )
 
     for shape in ((1, 4608, 24, 128), (1, 32760, 40, 128)):
@@ -280,13 +284,15 @@ def rotary_cases(launchers):
     yield one((1, 4608, 24, 128), "neighbours", pair=True)
     yield one((2, 4096, 16, 72), "halves")
     yield one((16, 4096, 16, 72), "halves")
+    yield one((2, 4096, 16, 80), "halves", tables=BF16)
+    yield one((2, 4096, 16, 96), "halves", pair=True, tables=BF16)
 
-    def normed(shape, form, heads, key_heads=None):
+    def normed(shape, form, heads, key_heads=None, tables=torch.float32):
         length, count, width = shape[1:]
 
         def make():
             q, k = rand(*shape), rand(shape[0], length, key_heads or count, width)
-            cos, sin = table(length, width)
+            cos, sin = (part.to(tables) for part in table(length, width))
             size = count * width if heads else width
             t = {"q": q, "k": k, "qw": rand(size), "kw": rand(size), "cos": cos, "sin": sin}
             if form == "complex":
@@ -321,7 +327,10 @@ def rotary_cases(launchers):
 
         where = "over heads" if heads else "per head"
         told = f" and {key_heads}" if key_heads else ""
-        return Case(f"qk norm {where} + rotary {form}", f"{list(shape)}{told}", make, ours, lines)
+        return Case(
+            f"qk norm {where} + rotary {form}{of_tables(tables)}", f"{list(shape)}{told}", make, ours,
+            lines,
+        )  # fmt: skip
 
     yield normed((1, 4608, 24, 128), "neighbours", False)
     yield normed((1, 4608, 24, 128), "halves", False)
@@ -329,6 +338,18 @@ def rotary_cases(launchers):
     yield normed((2, 4096, 16, 80), "halves", False)
     yield normed((16, 4096, 16, 72), "halves", False)
     yield normed((2, 4096, 16, 72), "neighbours", False)
+    yield normed((2, 4096, 16, 96), "halves", False)
+    yield normed((16, 4096, 16, 96), "halves", False)
+    yield normed((2, 4096, 16, 72), "halves", False, tables=BF16)
+    yield normed((16, 4096, 16, 72), "halves", False, tables=BF16)
+    yield normed((2, 4096, 16, 96), "halves", False, tables=BF16)
+    yield normed((2, 4096, 16, 72), "neighbours", False, tables=BF16)
+    yield normed((2, 4096, 16, 72), "halves", False, 4)
+    yield normed((16, 4096, 16, 72), "halves", False, 4)
+    yield normed((2, 4096, 32, 72), "complex", False, 8)
+    yield normed((2, 4096, 24, 96), "complex", False, 8)
+    yield normed((8, 4096, 24, 96), "complex", False, 8)
+    yield normed((1, 1024, 16, 72), "halves", False)
     yield normed((1, 32760, 40, 128), "halves", False)
     yield normed((1, 16384, 32, 128), "halves", False, 8)
     yield normed((4, 4096, 32, 128), "halves", False, 8)

@@ -79,7 +79,7 @@ def run_case(case, launchers, seconds, compiled=True, one_state=False):
     count = max(2, math.ceil(COLD_BYTES / held)) if held >= 2**20 else 1
     sets = [first] + [case.make() for _ in range(count - 1)]
     guess = traffic / 3e12 + 2e-6
-    source = torch.randn(count, max(traffic // 8, 16), device="cuda")
+    source = torch.randn(count, max(traffic // 32 * 4, 16), device="cuda")  # rows of 16-byte vectors
     target = torch.empty_like(source)
     copies = [(source[i], target[i]) for i in range(count)]
     half = traffic // 2 // 16 * 16

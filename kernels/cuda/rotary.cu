@@ -432,10 +432,10 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
 
   Form form;
   LaunchStatus status = LaunchStatus::kOk;
-  if (packed(present, &form)) return run_rows(present, form, *device, stream);
-  if (present.norm == NormSpan::kRow && run_staged(present, *device, stream, &status)) {
+  if (present.norm != NormSpan::kHeads && run_staged(present, *device, stream, &status)) {
     return status;
   }
+  if (packed(present, &form)) return run_rows(present, form, *device, stream);
   // Rotations of halves after a norm of their row: see rotary_kernel_of.
   const bool short_vectors = present.norm == NormSpan::kRow && !present.operands[0].interleaved &&
                              !present.operands[0].has_matrix &&

@@ -1,11 +1,13 @@
-// Instances of rotary.cuh and rotary_heads.cuh for float.
+// Instances of rotary.cuh, rotary_heads.cuh and rotary_staged.cuh for float.
 
 #include "kernels/cuda/rotary.cuh"
 #include "kernels/cuda/rotary_heads.cuh"
+#include "kernels/cuda/rotary_staged.cuh"
 
 namespace mindiesd::kernels::cuda {
 
 MINDIESD_ROTARY_INSTANCES(float)
 MINDIESD_ROTARY_HEADS_INSTANCES(float)
+MINDIESD_ROTARY_STAGED_INSTANCES(float)
 
 }  // namespace mindiesd::kernels::cuda

@@ -145,8 +145,8 @@ inline bool form_of(const RotaryQk& problem, int bytes, Form* form) {
   return true;
 }
 
-// Query and key after the norms of their rows, in rotary_staged_kernel (rotary_staged.cu). False
-// where it does not take them.
+// Rows that turn by themselves or after their own norms, in rotary_staged_kernel
+// (rotary_staged.cu). False where it does not take them.
 bool run_staged(const RotaryQk& problem, const Device& device, void* stream, LaunchStatus* status);
 
 }  // namespace mindiesd::kernels::cuda

@@ -1,14 +1,14 @@
-// RMSNorm of each row and its rotation, of query and key where a row's vectors are no power of two
-// (widths 72, 80 and 96), the heads of a token lie side by side and tables are float32. Instances:
-// rotary_*.cu through rotary_staged_kernel_for; the choice: rotary.cu. For compute capability 9.0
-// on.
+// The rotation of each row, mostly after its RMSNorm, of query and key where a row's vectors are no
+// power of two (widths 72, 80 and 96) and the heads of a token lie side by side; of either alone,
+// too. Instances: rotary_*.cu through rotary_staged_kernel_for; the choice: rotary_staged.cu. For
+// compute capability 9.0 on.
 //
-// Blocks stay and go through tiles of two tokens of both operands. One warp has the copy engine
-// fetch tiles and their tables ahead into shared memory; the others sum the squares there, rotate
-// in place, each thread the same columns of four rows, and have the engine write the tile back. So
-// nothing is read or written in pieces of a sector, no thread idles because 9 is not 16, and
-// threads spend no instructions on global memory. Traffic per element: input once, output once,
-// tables once.
+// Blocks stay and go through tiles of a few tokens of both operands, which need not have the same
+// number of heads. One warp has the copy engine fetch tiles and their tables ahead into shared
+// memory; the others sum the squares there, rotate in place, each thread the same columns of four
+// rows, and have the engine write the tile back. So nothing is read or written in pieces of a
+// sector, no thread idles because 9 is not 16, and threads spend no instructions on global memory.
+// Traffic per element: input once, output once, tables once.
 
 #pragma once
 
@@ -16,13 +16,12 @@
 
 namespace mindiesd::kernels::cuda {
 
-constexpr int kStagedTokens = 2;                 // of a tile
-constexpr int kStagedParts = 4;                  // of a tile: tokens of each operand
-constexpr int kStagedRows = 4;                   // that a thread rotates: a fourth of a part's
-constexpr int kStagedStages = 6;                 // tiles in a block at once, at most
-constexpr int kStagedBlocks = 3;                 // of a multiprocessor
-constexpr std::size_t kStagedBytes = 75 * 1024;  // of a block: a third of what 9.0 has
-constexpr int kStagedThreads = 200;              // that rotate, at most; one warp more fetches
+constexpr int kStagedRows = 4;     // that a thread rotates, of one token and operand
+constexpr int kStagedStages = 12;  // tiles in a block at once, at most
+constexpr int kStagedBlocks = 3;   // of a multiprocessor
+// Of a block: a third of what 9.0 has, but for what is reserved and the barriers.
+constexpr std::size_t kStagedBytes = 75 * 1024 - 256;
+constexpr int kStagedThreads = 224;  // that rotate, at most; one warp more fetches
 
 struct StagedItem {
   const void* input;
@@ -30,6 +29,8 @@ struct StagedItem {
   const void* weight;
   DataType weight_type;
   std::int64_t input_token, output_token;  // bytes between tokens
+  std::uint32_t rows;                      // heads of a group; 0: there is no such operand
+  Divisor fours;                           // of them: what a thread takes; the last may be fewer
 };
 
 struct StagedParameters {
@@ -39,24 +40,32 @@ struct StagedParameters {
   const void* sin;
   Table table;
   std::uint32_t cos_bytes, sin_bytes;  // of a token; 0 for sin where there is one table
-  std::uint32_t tokens;
-  Divisor groups;      // of heads of a token, one after the other
-  std::uint32_t rows;  // heads of a group: a multiple of kStagedRows
-  Divisor fours;       // rows / kStagedRows
+  std::uint32_t sin_place;             // in a stage, from cos on; a tile's rows of one lie together
+  std::uint32_t tile_bytes;            // of a stage: rows and tables
+  Divisor table_period;  // tokens whose tables lie one behind the other; 0: they do not
+  std::uint32_t tokens, tile_tokens, tiles;
+  Divisor groups;  // of heads of a token, one after the other
   int stages;
+  bool norm;
   bool keep_tables;  // in the second-level cache, for samples that read the same
   float eps, per_width;
 };
 
-// Of a stage: the tile and its tables.
-constexpr std::uint32_t staged_tile_bytes(std::uint32_t row_vectors, std::uint32_t table_bytes) {
-  return kStagedParts * row_vectors * 16 + kStagedTokens * table_bytes;
-}
-// Of a block: its stages, and the sums of squares of vectors and of rows.
-constexpr std::size_t staged_bytes(int stages, std::uint32_t rows, std::uint32_t vectors,
-                                   std::uint32_t table_bytes) {
-  return std::size_t{staged_tile_bytes(rows * vectors, table_bytes)} * stages +
-         std::size_t{kStagedParts} * rows * (vectors + 1) * 4;
+// What the number of a tile's tokens decides.
+struct StagedLayout {
+  std::uint32_t sin_place, tile_bytes;
+  std::size_t sums_bytes;  // of squares, for each vector and row
+};
+
+// `rows` and `row_bytes` of both operands, of a token.
+constexpr StagedLayout staged_layout(std::uint32_t tokens, std::uint32_t rows,
+                                     std::uint32_t row_bytes, std::uint32_t cos_bytes,
+                                     std::uint32_t sin_bytes) {
+  const std::uint32_t sin_place = (tokens * cos_bytes + 15) / 16 * 16;
+  // Tiles of whole lines: from 256 MiB on up to 3 % faster.
+  const std::uint32_t bytes = tokens * rows * row_bytes + sin_place + tokens * sin_bytes;
+  return {sin_place, (bytes + 127) / 128 * 128,
+          std::size_t{tokens} * rows * (row_bytes / 16 + 1) * 4};
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -134,40 +143,42 @@ __device__ __forceinline__ void order_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// kValues float32 from shared memory, 16 bytes at a time.
-template <int kValues>
-__device__ __forceinline__ void read_floats(const float* from, float* to) {
+// kValues of type V from shared memory, 16 or 8 bytes at a time.
+template <int kValues, typename V>
+__device__ __forceinline__ void read_values(const V* from, float* to) {
+  constexpr int kBytes = kValues * sizeof(V) < 16 ? 8 : 16;
+  constexpr int kCount = kBytes / static_cast<int>(sizeof(V));
 #pragma unroll
-  for (int i = 0; i < kValues; i += 4) unpack<float>(load_operand<16>(from + i), to + i);
+  for (int i = 0; i < kValues; i += kCount) unpack<V>(load_operand<kBytes>(from + i), to + i);
 }
 
 // Coefficients of pairs 4 * unit to 4 * unit + 3 from a token's tables; kHalf is the number of
 // pairs.
-template <int kHalf, bool kNeighbours>
-__device__ __forceinline__ void read_coefficients(const float* cos, const float* sin, Table table,
-                                                  int unit, Coefficients<4, true>& result) {
+template <int kHalf, bool kNeighbours, typename V>
+__device__ __forceinline__ void read_coefficients(const V* cos, const V* sin, Table table, int unit,
+                                                  Coefficients<4, true>& result) {
   if (table == Table::kHalf) {
-    read_floats<4>(cos + 4 * unit, result.ca);
-    read_floats<4>(sin + 4 * unit, result.sa);
+    read_values<4>(cos + 4 * unit, result.ca);
+    read_values<4>(sin + 4 * unit, result.sa);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       result.cb[j] = result.ca[j];
       result.sb[j] = result.sa[j];
     }
   } else if constexpr (!kNeighbours) {
-    read_floats<4>(cos + 4 * unit, result.ca);
-    read_floats<4>(cos + 4 * unit + kHalf, result.cb);
-    read_floats<4>(sin + 4 * unit, result.sa);
-    read_floats<4>(sin + 4 * unit + kHalf, result.sb);
+    read_values<4>(cos + 4 * unit, result.ca);
+    read_values<4>(cos + 4 * unit + kHalf, result.cb);
+    read_values<4>(sin + 4 * unit, result.sa);
+    read_values<4>(sin + 4 * unit + kHalf, result.sb);
   } else if (table == Table::kFull) {
     float both[8];
-    read_floats<8>(cos + 8 * unit, both);
+    read_values<8>(cos + 8 * unit, both);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       result.ca[j] = both[2 * j];
       result.cb[j] = both[2 * j + 1];
     }
-    read_floats<8>(sin + 8 * unit, both);
+    read_values<8>(sin + 8 * unit, both);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       result.sa[j] = both[2 * j];
@@ -175,7 +186,7 @@ __device__ __forceinline__ void read_coefficients(const float* cos, const float*
     }
   } else if (table == Table::kComplex) {
     float both[8];
-    read_floats<8>(cos + 8 * unit, both);
+    read_values<8>(cos + 8 * unit, both);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       result.ca[j] = result.cb[j] = both[2 * j];
@@ -185,7 +196,7 @@ __device__ __forceinline__ void read_coefficients(const float* cos, const float*
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       float of[4];
-      read_floats<4>(cos + 16 * unit + 4 * j, of);
+      read_values<4>(cos + 16 * unit + 4 * j, of);
       result.ca[j] = of[0];
       result.sa[j] = -of[1];
       result.sb[j] = of[2];
@@ -196,36 +207,43 @@ __device__ __forceinline__ void read_coefficients(const float* cos, const float*
 
 #endif
 
-// blockDim.x: rows * kVectors, the vectors of a row, rounded up to whole warps, and a warp. Output
-// and input have type T.
-template <typename T, int kVectors, bool kNeighbours>
+// blockDim.x: kUnits threads for every four rows of a tile, rounded up to whole warps, and a warp.
+// A row has kUnits times eight values. Output and input have type T, tables V.
+template <typename T, typename V, int kUnits, bool kNeighbours>
 __global__ void __launch_bounds__(256, kStagedBlocks)
     rotary_staged_kernel(const __grid_constant__ StagedParameters p) {
 #if __CUDA_ARCH__ >= 900
-  constexpr int kBytes = kNeighbours ? 16 : 8;
-  constexpr int kHalf = kVectors * 4;
-  using U = Unit<T, kBytes, kNeighbours>;
-  static_assert(U::kPairs == 4);
+  constexpr int kHalf = kUnits * 4;
+  constexpr int kVectors = kUnits * static_cast<int>(sizeof(T)) / 2;  // of a row
+  // A thread's eight values of a row: how they lie there.
+  constexpr int kParts = kNeighbours && sizeof(T) == 2 ? 1 : 2;
+  constexpr int kCount = 8 / kParts, kBytes = kCount * static_cast<int>(sizeof(T));
+  const auto column = [](int unit, int part) {
+    return kNeighbours ? unit * 8 + part * kCount : unit * kCount + part * kHalf;
+  };
+  const auto a = [](int pair) { return kNeighbours ? 2 * pair : pair; };
+  const auto b = [](int pair) { return kNeighbours ? 2 * pair + 1 : pair + 4; };
   extern __shared__ uint4 staged[];
   __shared__ std::uint64_t fetched[kStagedStages], done[kStagedStages];
-  const std::uint32_t row_vectors = p.rows * kVectors;  // of a part
-  const std::uint32_t tile_bytes =
-      kStagedParts * row_vectors * 16 + kStagedTokens * (p.cos_bytes + p.sin_bytes);
+  const std::uint32_t token_rows = p.items[0].rows + p.items[1].rows;
+  const std::uint32_t tile_rows = p.tile_tokens * token_rows;
+  const std::uint32_t tile_vectors = tile_rows * kVectors;
   char* const stages = reinterpret_cast<char*>(staged);
-  float* const squares = reinterpret_cast<float*>(stages + tile_bytes * p.stages);
-  float* const factors = squares + kStagedParts * row_vectors;
-  const std::uint32_t tiles = (p.tokens + kStagedTokens - 1) / kStagedTokens * p.groups.value;
-  const auto first_token = [&](std::uint32_t tile) {
-    return tile / p.groups.value * kStagedTokens;
+  float* const squares = reinterpret_cast<float*>(stages + p.tile_bytes * p.stages);
+  float* const factors = squares + tile_vectors;
+  struct Tokens {
+    std::uint32_t first, count, group;
   };
-  const auto group_bytes = [&](std::uint32_t tile) {
-    return tile % p.groups.value * row_vectors * 16;
+  const auto tokens_of = [&](std::uint32_t tile) {
+    const std::uint32_t index = p.groups.quotient(tile);
+    const std::uint32_t first = index * p.tile_tokens;
+    return Tokens{first, min(p.tokens - first, p.tile_tokens), tile - index * p.groups.value};
   };
   const std::uint32_t workers = blockDim.x - 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < p.stages; ++s) {
       barrier_init(fetched + s, 1);
-      barrier_init(done + s, workers / 32);
+      barrier_init(done + s, workers);
     }
     order_copies();
   }
@@ -236,54 +254,74 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
   if (threadIdx.x >= workers) {
     if (threadIdx.x > workers) return;
     const std::uint64_t table_policy = keep_policy(p.keep_tables);
-    // The body takes, for each token of the tile and each operand, the operand, where the part lies
-    // in the stage and the token.
-    const auto for_each_part = [&](std::uint32_t tile, char* stage, const auto& body) {
-#pragma unroll 1
-      for (std::uint32_t t = 0; t < kStagedTokens && first_token(tile) + t < p.tokens; ++t) {
+    // Calls the body for both operands, token by token or, where these lie one behind the other,
+    // for all at once, with the place in the stage, where that is in memory, and the bytes.
+    const auto for_each_part = [&](const Tokens& of, bool output, const auto& body) {
+      std::uint32_t first = 0;
 #pragma unroll
-        for (std::uint32_t i = 0; i < 2; ++i) {
-          body(p.items[i], stage + (i * kStagedTokens + t) * row_vectors * 16,
-               first_token(tile) + t);
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        const StagedItem& item = p.items[i];
+        const std::uint32_t bytes = item.rows * kVectors * 16;
+        if (bytes == 0) continue;
+        const std::int64_t step = output ? item.output_token : item.input_token;
+        const bool together = step == bytes;
+        const std::uint32_t size = together ? of.count * bytes : bytes;
+        std::int64_t offset = of.first * step + std::int64_t{of.group} * bytes;
+        std::uint32_t place = first;
+#pragma unroll 1
+        for (std::uint32_t t = 0; t < (together ? 1 : of.count); ++t) {
+          body(item, place, offset, size);
+          place += bytes;
+          offset += step;
         }
+        first += p.tile_tokens * bytes;
       }
     };
+    const auto fetch_tables = [&](std::uint32_t token, std::uint32_t count, char* to, int stage) {
+      const V* const cos = static_cast<const V*>(p.cos) + p.map.offset(token, kRotaryCos);
+      fetch(to, cos, count * p.cos_bytes, fetched + stage, table_policy);
+      if (p.sin_bytes == 0) return;
+      const V* const sin = static_cast<const V*>(p.sin) + p.map.offset(token, kRotarySin);
+      fetch(to + p.sin_place, sin, count * p.sin_bytes, fetched + stage, table_policy);
+    };
     const auto fetch_tile = [&](std::uint32_t tile, int stage) {
-      char* const to = stages + stage * tile_bytes;
-      const std::uint32_t token = first_token(tile);
-      const std::uint32_t count = min(p.tokens - token, static_cast<std::uint32_t>(kStagedTokens));
-      barrier_expect(fetched + stage, count * (2 * row_vectors * 16 + p.cos_bytes + p.sin_bytes));
-      for_each_part(tile, to, [&](const StagedItem& item, char* part, std::uint32_t of) {
-        fetch(part,
-              static_cast<const char*>(item.input) + group_bytes(tile) + of * item.input_token,
-              row_vectors * 16, fetched + stage);
-      });
-      char* table = to + kStagedParts * row_vectors * 16;
+      char* const to = stages + stage * p.tile_bytes;
+      const Tokens of = tokens_of(tile);
+      barrier_expect(fetched + stage,
+                     of.count * (token_rows * kVectors * 16 + p.cos_bytes + p.sin_bytes));
+      for_each_part(of, false,
+                    [&](const StagedItem& item, std::uint32_t place, std::int64_t offset,
+                        std::uint32_t bytes) {
+                      fetch(to + place, static_cast<const char*>(item.input) + offset, bytes,
+                            fetched + stage);
+                    });
+      char* const table = to + tile_vectors * 16;
+      // Tokens whose tables lie one behind the other.
+      const std::uint32_t period = p.table_period.value;
+      if (period != 0 &&
+          of.first - p.table_period.quotient(of.first) * period + of.count <= period) {
+        fetch_tables(of.first, of.count, table, stage);
+        return;
+      }
 #pragma unroll 1
-      for (std::uint32_t of = token; of < token + count; ++of) {
-        fetch(table, static_cast<const float*>(p.cos) + p.map.offset(of, kRotaryCos), p.cos_bytes,
-              fetched + stage, table_policy);
-        table += p.cos_bytes;
-        if (p.sin_bytes == 0) continue;
-        fetch(table, static_cast<const float*>(p.sin) + p.map.offset(of, kRotarySin), p.sin_bytes,
-              fetched + stage, table_policy);
-        table += p.sin_bytes;
+      for (std::uint32_t t = 0; t < of.count; ++t) {
+        fetch_tables(of.first + t, 1, table + t * p.cos_bytes, stage);
       }
     };
     std::uint32_t next = blockIdx.x;
-    for (int s = 0; s < p.stages && next < tiles; ++s, next += gridDim.x) fetch_tile(next, s);
+    for (int s = 0; s < p.stages && next < p.tiles; ++s, next += gridDim.x) fetch_tile(next, s);
     int stage = 0;
     std::uint32_t parity = 0;
-    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (std::uint32_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
       barrier_wait(done + stage, parity);
-      for_each_part(
-          tile, stages + stage * tile_bytes,
-          [&](const StagedItem& item, const char* part, std::uint32_t of) {
-            put(static_cast<char*>(item.output) + group_bytes(tile) + of * item.output_token, part,
-                row_vectors * 16);
-          });
+      for_each_part(tokens_of(tile), true,
+                    [&](const StagedItem& item, std::uint32_t place, std::int64_t offset,
+                        std::uint32_t bytes) {
+                      put(static_cast<char*>(item.output) + offset,
+                          stages + stage * p.tile_bytes + place, bytes);
+                    });
       put_wait();
-      if (next < tiles) fetch_tile(next, stage);
+      if (next < p.tiles) fetch_tile(next, stage);
       next += gridDim.x;
       if (++stage == p.stages) stage = 0, parity ^= 1;
     }
@@ -291,94 +329,110 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
     return;
   }
 
-  const bool active = threadIdx.x < row_vectors;
-  const std::uint32_t row = threadIdx.x / kVectors;
-  const int unit = static_cast<int>(threadIdx.x % kVectors);
-  const std::uint32_t part = p.fours.quotient(row);
-  const std::uint32_t place = part * p.rows + (row - part * p.fours.value) * kStagedRows;
-  float weight[U::kValues];
+  // The thread's rows of a tile: up to four of one token and operand.
+  const std::uint32_t four = threadIdx.x / kUnits;
+  const int unit = static_cast<int>(threadIdx.x % kUnits);
+  const std::uint32_t query_fours = p.tile_tokens * p.items[0].fours.value;
+  const std::uint32_t fours = query_fours + p.tile_tokens * p.items[1].fours.value;
+  const std::uint32_t threads = fours * kUnits;
+  const bool active = threadIdx.x < threads;
+  const std::uint32_t which = four < query_fours ? 0 : 1;
+  const StagedItem& item = p.items[which];
+  const std::uint32_t own = four - which * query_fours;
+  const std::uint32_t token = item.fours.quotient(own);
+  const std::uint32_t first_row = (own - token * item.fours.value) * kStagedRows;
+  const std::uint32_t place =
+      which * p.tile_tokens * p.items[0].rows + token * item.rows + first_row;
+  const std::uint32_t rows = item.rows - first_row;
+  float weight[8];
 #pragma unroll
-  for (int i = 0; i < U::kValues; ++i) weight[i] = 1.0F;
-  {
-    const StagedItem& item = p.items[part < kStagedTokens ? 0 : 1];
-    if (active && item.weight != nullptr) {
-      U::load_weight(item.weight, item.weight_type, 0, unit, kHalf, weight);
+  for (float& value : weight) value = 1.0F;
+  if (active && item.weight != nullptr) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      load_mixed<T, kCount>(item.weight, item.weight_type, column(unit, i), weight + i * kCount);
     }
   }
   const auto workers_barrier = [&] { asm volatile("bar.sync 1, %0;" ::"r"(workers) : "memory"); };
   int stage = 0;
   std::uint32_t parity = 0;
-  for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    char* const here = stages + stage * tile_bytes;
+  for (std::uint32_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    char* const here = stages + stage * p.tile_bytes;
     uint4* const vectors = reinterpret_cast<uint4*>(here);
     barrier_wait(fetched + stage, parity);
-    if (active) {
+    if (p.norm) {
+      if (active) {
 #pragma unroll
-      for (int i = 0; i < kStagedParts; ++i) {
-        const std::uint32_t at = i * row_vectors + threadIdx.x;
-        float x[8], sums[2] = {};
-        unpack<T>(load_operand<16>(vectors + at), x);
+        for (int i = 0; i < kStagedRows * kVectors / kUnits; ++i) {
+          const std::uint32_t at = i * threads + threadIdx.x;
+          if (at >= tile_vectors) break;
+          float x[16 / sizeof(T)], sums[2] = {};
+          unpack<T>(load_operand<16>(vectors + at), x);
 #pragma unroll
-        for (int j = 0; j < 8; ++j) sums[j % 2] = fmaf(x[j], x[j], sums[j % 2]);
-        squares[at] = sums[0] + sums[1];
-      }
-    }
-    workers_barrier();
-    if (threadIdx.x < kStagedParts * p.rows) {
-      float total[2] = {};
-#pragma unroll
-      for (int i = 0; i < kVectors; ++i) total[i % 2] += squares[threadIdx.x * kVectors + i];
-      float square = total[0] + total[1], down = 1.0F, eps = p.eps;
-      if (kOverflows<T> && !is_finite(square)) {  // see norm_kernel
-        down = kDown;
-        eps = eps_down(eps);
-        square = 0.0F;
-#pragma unroll 1
-        for (int i = 0; i < kVectors; ++i) {
-          float x[8];
-          unpack<T>(load_operand<16>(vectors + threadIdx.x * kVectors + i), x);
-#pragma unroll
-          for (int j = 0; j < 8; ++j) square = fmaf(x[j] * kDown, x[j] * kDown, square);
+          for (int j = 0; j < 16 / static_cast<int>(sizeof(T)); ++j) {
+            sums[j % 2] = fmaf(x[j], x[j], sums[j % 2]);
+          }
+          squares[at] = sums[0] + sums[1];
         }
       }
-      factors[threadIdx.x] = rsqrtf(square * p.per_width + eps) * down;
+      workers_barrier();
+      if (threadIdx.x < tile_rows) {
+        float total[2] = {};
+#pragma unroll
+        for (int i = 0; i < kVectors; ++i) total[i % 2] += squares[threadIdx.x * kVectors + i];
+        float square = total[0] + total[1], down = 1.0F, eps = p.eps;
+        if (kOverflows<T> && !is_finite(square)) {  // see norm_kernel
+          down = kDown;
+          eps = eps_down(eps);
+          square = 0.0F;
+#pragma unroll 1
+          for (int i = 0; i < kVectors; ++i) {
+            float x[16 / sizeof(T)];
+            unpack<T>(load_operand<16>(vectors + threadIdx.x * kVectors + i), x);
+#pragma unroll
+            for (const float value : x) square = fmaf(value * kDown, value * kDown, square);
+          }
+        }
+        factors[threadIdx.x] = inverse_root<T>(square * p.per_width + eps) * down;
+      }
+      workers_barrier();
     }
-    workers_barrier();
     if (active) {
-      const float* cos =
-          reinterpret_cast<const float*>(here + kStagedParts * row_vectors * 16 +
-                                         part % kStagedTokens * (p.cos_bytes + p.sin_bytes));
+      const char* const tables = here + tile_vectors * 16 + token * p.cos_bytes;
       Coefficients<4, true> table;
-      read_coefficients<kHalf, kNeighbours>(cos, cos + p.cos_bytes / 4, p.table, unit, table);
+      read_coefficients<kHalf, kNeighbours>(reinterpret_cast<const V*>(tables),
+                                            reinterpret_cast<const V*>(tables + p.sin_place),
+                                            p.table, unit, table);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        table.ca[j] *= weight[U::a(j)];
-        table.sa[j] *= weight[U::b(j)];
-        table.cb[j] *= weight[U::b(j)];
-        table.sb[j] *= weight[U::a(j)];
+        table.ca[j] *= weight[a(j)];
+        table.sa[j] *= weight[b(j)];
+        table.cb[j] *= weight[b(j)];
+        table.sb[j] *= weight[a(j)];
       }
       T* values = reinterpret_cast<T*>(vectors + place * kVectors);
 #pragma unroll
-      for (int r = 0; r < kStagedRows; ++r) {
-        const float factor = factors[place + r];
-        U of;
-        of.load(values, unit, kHalf);
-        float x[U::kValues];
-        of.values(x);
+      for (std::uint32_t r = 0; r < kStagedRows; ++r) {
+        if (r >= rows) break;
+        const float factor = p.norm ? factors[place + r] : 1.0F;
+        float x[8];
 #pragma unroll
-        for (int i = 0; i < U::kValues; ++i) x[i] *= factor;
-#pragma unroll
-        for (int j = 0; j < U::kPairs; ++j) table.rotate(j, x[U::a(j)], x[U::b(j)]);
-#pragma unroll
-        for (int i = 0; i < U::kParts; ++i) {
-          store_raw(values + unit * U::kCount + i * kHalf, pack<T, kBytes>(x + i * U::kCount));
+        for (int i = 0; i < kParts; ++i) {
+          unpack<T>(load_operand<kBytes>(values + column(unit, i)), x + i * kCount);
         }
-        values += kVectors * 8;
+#pragma unroll
+        for (float& value : x) value *= factor;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) table.rotate(j, x[a(j)], x[b(j)]);
+#pragma unroll
+        for (int i = 0; i < kParts; ++i) {
+          store_raw(values + column(unit, i), pack<T, kBytes>(x + i * kCount));
+        }
+        values += kUnits * 8;
       }
       order_copies();
     }
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(done + stage);
+    barrier_arrive(done + stage);  // each thread: racecheck does not see one arrive for its warp
     if (++stage == p.stages) stage = 0, parity ^= 1;
   }
 #endif
@@ -386,23 +440,35 @@ __global__ void __launch_bounds__(256, kStagedBlocks)
 
 using RotaryStagedKernel = void (*)(StagedParameters);
 
-// For __half and __nv_bfloat16, rows of 9, 10 or 12 vectors.
-template <typename T>
-RotaryStagedKernel rotary_staged_kernel_for(int vectors, bool neighbours);
+struct StagedChoice {
+  int units;  // of a row: its width / 8
+  bool neighbours;
+  bool float_tables;  // else of the operands' type
+};
 
-template <typename T, int kVectors>
-RotaryStagedKernel rotary_staged_kernel_of(bool neighbours) {
-  return neighbours ? rotary_staged_kernel<T, kVectors, true>
-                    : rotary_staged_kernel<T, kVectors, false>;
+// For rows of 9, 10 or 12 units.
+template <typename T>
+RotaryStagedKernel rotary_staged_kernel_for(const StagedChoice& choice);
+
+template <typename T, typename V, int kUnits>
+RotaryStagedKernel rotary_staged_kernel_of(const StagedChoice& choice) {
+  return choice.neighbours ? rotary_staged_kernel<T, V, kUnits, true>
+                           : rotary_staged_kernel<T, V, kUnits, false>;
 }
 
-#define MINDIESD_ROTARY_STAGED_INSTANCES(T_)                                      \
-  template <>                                                                     \
-  RotaryStagedKernel rotary_staged_kernel_for<T_>(int vectors, bool neighbours) { \
-    return vectors == 9    ? rotary_staged_kernel_of<T_, 9>(neighbours)           \
-           : vectors == 10 ? rotary_staged_kernel_of<T_, 10>(neighbours)          \
-           : vectors == 12 ? rotary_staged_kernel_of<T_, 12>(neighbours)          \
-                           : nullptr;                                             \
+template <typename T, int kUnits>
+RotaryStagedKernel rotary_staged_kernel_of(const StagedChoice& choice) {
+  return choice.float_tables ? rotary_staged_kernel_of<T, float, kUnits>(choice)
+                             : rotary_staged_kernel_of<T, T, kUnits>(choice);  // one if T is float
+}
+
+#define MINDIESD_ROTARY_STAGED_INSTANCES(T_)                                    \
+  template <>                                                                   \
+  RotaryStagedKernel rotary_staged_kernel_for<T_>(const StagedChoice& choice) { \
+    return choice.units == 9    ? rotary_staged_kernel_of<T_, 9>(choice)        \
+           : choice.units == 10 ? rotary_staged_kernel_of<T_, 10>(choice)       \
+           : choice.units == 12 ? rotary_staged_kernel_of<T_, 12>(choice)       \
+                                : nullptr;                                      \
   }
 
 }  // namespace mindiesd::kernels::cuda

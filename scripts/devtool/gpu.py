@@ -27,7 +27,8 @@ _ROWS = ("not many_rows and not squares and not waves and ((gated and 1536) or n
 _WAVES = "waves and dtype1 and 1536"
 _SQUARES = "squares and (dtype1 or 100 or 1152)"
 _MANY_ROWS = "many_rows and dtype0 and (1024 or 3072 or 16384) or many_rows and dtype1 and (5120 or 12288)"
-_STAGED = "(forms and dtype1) or packed_projection or (heads and 24) or nan or squares"
+_STAGED = ("(forms and dtype1) or packed_projection or (heads and 24) or nan or squares or one_operand"
+           " or (half_precision and dtype1) or float32 or in_order or (without_a_norm and dtype1)")
 SANITIZED = (
     (f"{SUITES[0]}/test_launchers.py", f"{_LAUNCHERS} and not more_",
      f"{_LAUNCHERS} and dtype1 and not more_"),
