@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/tree_walk.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -75,15 +76,12 @@ std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range) {
 }
 
 size_t line_limit(std::string_view text) {
-  size_t longest = 0, run = 0;
-  for (char c : text) {
-    if (c == '\n') {
-      if (run <= 120) longest = std::max(longest, run);
-      run = 0;
-    } else {
-      ++run;
-    }
-  }
+  size_t longest = 0, begin = 0;
+  each_of_bytes(text, "\n", [&](size_t at) {
+    if (at - begin <= 120) longest = std::max(longest, at - begin);
+    begin = at + 1;
+    return true;
+  });
   return std::clamp<size_t>(longest, 88, 120);
 }
 
