@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rewriter/frontend/python/lines.hpp"
+#include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
@@ -434,7 +435,7 @@ class Scanner {
     std::string from = absolute_module(written, out_.module.name, out_.module.package);
     std::string_view list = trimmed(rest.substr(import));
     if (list.starts_with("*")) {
-      if (names != nullptr) names->stars.push_back(from);
+      if (names != nullptr && !has_types_only(from)) names->stars.push_back(from);
       return;
     }
     if (list.starts_with("(")) {

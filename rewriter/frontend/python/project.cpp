@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/outline.hpp"
+#include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/frontend/python/scope.hpp"
 #include "rewriter/text/disk.hpp"
 
@@ -144,7 +145,7 @@ class Indexer {
         bind(i.local, {Binding::Kind::import, i.qualified, range_of(node), guarded});
       }
       std::string star = star_module(node, source_, out_.name, out_.package);
-      if (!star.empty()) out_.names.stars.push_back(star);
+      if (!star.empty() && !has_types_only(star)) out_.names.stars.push_back(star);
     } else if (type == "function_definition" || type == "class_definition") {
       std::string_view name = text_of(source_, field(node, "name"));
       bind(name, {type == "class_definition" ? Binding::Kind::class_ : Binding::Kind::function,

@@ -6,6 +6,12 @@
 
 namespace refit::python {
 
+bool has_types_only(std::string_view module) {
+  static constexpr std::string_view kModules[] = {"abc",   "collections.abc", "numbers",
+                                                  "types", "typing",          "typing_extensions"};
+  return std::find(std::begin(kModules), std::end(kModules), module) != std::end(kModules);
+}
+
 bool is_python_module(std::string_view package) {
   static constexpr std::string_view kModules[] = {
       "__future__",   "abc",         "aifc",         "annotationlib",
