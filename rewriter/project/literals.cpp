@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -384,7 +383,8 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
 }
 
 void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t end,
-                               std::vector<Place>& places, const VisitWord* visit) const {
+                               std::vector<Place>& places, const WordSet& words,
+                               const VisitWord& visit) const {
   const size_t before = places.size();
   const std::string_view part = text.substr(begin, end - begin);
   auto look = [&](uint32_t id, size_t at) {
@@ -394,11 +394,10 @@ void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t e
     }
     return false;
   };
-  if (visit == nullptr) {
-    each(*parts_, part, parts_->longer, nullptr, look);
-  } else {
-    each(*parts_, part, parts_->longer, std::cref(*visit), look);
-  }
+  auto pass_on = [&](size_t from, size_t to, uint64_t hash) {
+    if (words.may_hold(hash, to - from)) visit(from, to);
+  };
+  each(*parts_, part, parts_->longer, pass_on, look);
   std::sort(places.begin() + static_cast<ptrdiff_t>(before), places.end(),
             [](Place a, Place b) { return std::pair(a.at, a.id) < std::pair(b.at, b.id); });
 }

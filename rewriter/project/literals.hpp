@@ -149,11 +149,12 @@ class Literals {
     uint32_t at = 0, id = 0;
   };
   // Adds where literals stand in the part [begin, end) of a text, whatever their conditions say,
-  // ascending; those of `untold` aside. `visit`, if given, is called for each word of the part, as
-  // each_word does, with its hash.
-  using VisitWord = std::function<void(size_t begin, size_t end, uint64_t hash)>;
+  // ascending; those of `untold` aside. `visit` is called for each word of the part that `words`
+  // may hold, as each_word does.
+  using VisitWord = std::function<void(size_t begin, size_t end)>;
   void add_bare_places(std::string_view text, uint32_t begin, uint32_t end,
-                       std::vector<Place>& places, const VisitWord* visit = nullptr) const;
+                       std::vector<Place>& places, const WordSet& words,
+                       const VisitWord& visit) const;
   // The literals that those places do not tell of: signs of one byte.
   LiteralBits untold() const;
   // Adds what `scan` finds in the part [begin, end) of a text; `places` are the bare ones of it or

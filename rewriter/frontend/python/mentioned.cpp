@@ -16,7 +16,7 @@ constexpr size_t kFilterRoom = size_t{1} << 16;  // in bytes of text, see WordSe
 
 }  // namespace
 
-Mentioned::Mentioned(std::string_view text, const Outline& outline, const Literals* literals,
+Mentioned::Mentioned(std::string_view text, const Outline& outline, const Literals& literals,
                      std::vector<Literals::Place>& places) {
   static constexpr std::string_view kStarred[] = {".abs", ".all",   ".any",   ".max", ".min",
                                                   ".pow", ".range", ".round", ".sum"};
@@ -46,16 +46,9 @@ Mentioned::Mentioned(std::string_view text, const Outline& outline, const Litera
     filter_.add(word_hash(first_bytes(name, 0, name.size())), name.size());
   }
   each_but_remarks(outline, {0, static_cast<uint32_t>(text.size())}, [&](ByteRange part) {
-    const std::string_view words = text.substr(part.begin, part.size());
-    if (literals == nullptr) {
-      return each_word(words, [&](size_t begin, size_t end) {
-        note(text, part.begin + begin, part.begin + end, word_hash(first_bytes(words, begin, end)));
-      });
-    }
-    const Literals::VisitWord visit = [&](size_t begin, size_t end, uint64_t hash) {
-      note(text, part.begin + begin, part.begin + end, hash);
-    };
-    literals->add_bare_places(text, part.begin, part.end, places, &visit);
+    literals.add_bare_places(
+        text, part.begin, part.end, places, filter_,
+        [&](size_t begin, size_t end) { note(text, part.begin + begin, part.begin + end); });
   });
 }
 
@@ -68,8 +61,7 @@ void Mentioned::add_alias(std::string_view local, std::string_view meaning) {
   meanings_[word.alias].push_back(meaning);
 }
 
-void Mentioned::note(std::string_view text, size_t begin, size_t end, uint64_t hash) {
-  if (!filter_.may_hold(hash, end - begin)) return;
+void Mentioned::note(std::string_view text, size_t begin, size_t end) {
   auto known = words_.find(text.substr(begin, end - begin));
   if (known == words_.end()) return;
   const auto first = static_cast<uint32_t>(begin);

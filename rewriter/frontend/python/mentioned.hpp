@@ -14,8 +14,8 @@ namespace refit::python {
 
 class Mentioned {
  public:
-  // With `literals` the same pass adds where those stand outside remarks.
-  Mentioned(std::string_view text, const Outline& outline, const Literals* literals,
+  // The same pass adds where literals stand outside remarks.
+  Mentioned(std::string_view text, const Outline& outline, const Literals& literals,
             std::vector<Literals::Place>& places);
 
   // A name of a definition, by number; `own`: as a member of `self`.
@@ -50,7 +50,7 @@ class Mentioned {
     bool member = false, own = false, annotates = false;
   };
   void add_alias(std::string_view local, std::string_view meaning);
-  void note(std::string_view text, size_t begin, size_t end, uint64_t hash);
+  void note(std::string_view text, size_t begin, size_t end);
 
   std::unordered_map<std::string_view, Word> words_;
   std::vector<std::vector<size_t>> by_name_;

@@ -21,7 +21,7 @@ Visible::Visible(std::string_view text, const Outline& outline, const Focus& foc
       outline_(outline),
       focus_(focus),
       names_(meant),
-      mentioned_(text, outline, focus.literals, places_),
+      mentioned_(text, outline, *focus.literals, places_),
       assumed_(focus.literals->untold()),
       only_shown_(focus.literals->none()),
       parts_(outline.definitions.size()) {
