@@ -350,6 +350,9 @@ def rotary_cases(launchers):
     yield normed((2, 4096, 24, 96), "complex", False, 8)
     yield normed((8, 4096, 24, 96), "complex", False, 8)
     yield normed((1, 1024, 16, 72), "halves", False)
+    for length in (1, 16, 64):
+        for width in (64, 72, 80, 96, 128):
+            yield normed((1, length, 16, width), "halves", False)
     yield normed((1, 32760, 40, 128), "halves", False)
     yield normed((1, 16384, 32, 128), "halves", False, 8)
     yield normed((4, 4096, 32, 128), "halves", False, 8)

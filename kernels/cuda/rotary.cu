@@ -432,7 +432,8 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
 
   Form form;
   LaunchStatus status = LaunchStatus::kOk;
-  if (present.norm != NormSpan::kHeads && run_staged(present, *device, stream, &status)) {
+  if (present.norm != NormSpan::kHeads && (run_few(present, *device, stream, &status) ||
+                                           run_staged(present, *device, stream, &status))) {
     return status;
   }
   if (packed(present, &form)) return run_rows(present, form, *device, stream);

@@ -2,6 +2,7 @@
 // rotary_staged.cuh for __half.
 
 #include "kernels/cuda/rotary.cuh"
+#include "kernels/cuda/rotary_few.cuh"
 #include "kernels/cuda/rotary_heads.cuh"
 #include "kernels/cuda/rotary_packed.cuh"
 #include "kernels/cuda/rotary_staged.cuh"
@@ -9,6 +10,7 @@
 namespace mindiesd::kernels::cuda {
 
 MINDIESD_ROTARY_INSTANCES(__half)
+MINDIESD_ROTARY_FEW_INSTANCES(__half)
 MINDIESD_ROTARY_HEADS_INSTANCES(__half)
 MINDIESD_ROTARY_PACKED_INSTANCES(__half)
 MINDIESD_ROTARY_STAGED_INSTANCES(__half)

@@ -1,6 +1,6 @@
 // What the host files of the rotations share: an operand with its rows split into outer ones and
 // those along one dimension, and how operands can be read in vectors. Entry points: split_at,
-// shared_dim, form_of, run_staged.
+// shared_dim, form_of, run_staged, run_few.
 
 #pragma once
 
@@ -148,5 +148,8 @@ inline bool form_of(const RotaryQk& problem, int bytes, Form* form) {
 // Rows that turn by themselves or after their own norms, in rotary_staged_kernel
 // (rotary_staged.cu). False where it does not take them.
 bool run_staged(const RotaryQk& problem, const Device& device, void* stream, LaunchStatus* status);
+
+// The same, few of them, in rotary_few_kernel (rotary_few.cu). False where it does not take them.
+bool run_few(const RotaryQk& problem, const Device& device, void* stream, LaunchStatus* status);
 
 }  // namespace mindiesd::kernels::cuda
