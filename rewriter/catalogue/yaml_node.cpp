@@ -43,7 +43,6 @@ class YamlBuilder {
  public:
   explicit YamlBuilder(std::string_view text) : text_(text) {
     yaml_parser_initialize(&parser_);
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
                                  text.size());
   }

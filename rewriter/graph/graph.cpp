@@ -173,6 +173,30 @@ constexpr int kFewPairs = 32;     // of which these many are not looked up
 
 }  // namespace
 
+// Whether what a call is given is a value, holds it or shares its storage: `h([x])`, `h(x[0])`.
+static bool hands_over(const Graph& g, ValueId given, ValueId value, int depth = 0) {
+  constexpr int kDepth = 4;
+  if (given == value) return true;
+  if (given == kNone || depth == kDepth) return false;
+  const Value& v = g[given];
+  switch (v.kind) {
+    case Kind::tuple:
+    case Kind::list:
+    case Kind::starred:
+    case Kind::opaque:
+      return std::any_of(v.operands.begin(), v.operands.end(),
+                         [&](ValueId part) { return hands_over(g, part, value, depth + 1); });
+    case Kind::op:
+      if (!v.op->view) return false;
+      [[fallthrough]];
+    case Kind::index:
+    case Kind::element:
+      return !v.operands.empty() && hands_over(g, v.operands[0], value, depth + 1);
+    default:
+      return false;
+  }
+}
+
 // Whether a call that may change what it is given stands between two computations that read the
 // same value: `g * n; h(n); g * n`.
 bool Graph::changed_between(ValueId x, ValueId y) const {
@@ -189,6 +213,11 @@ bool Graph::changed_between(ValueId x, ValueId y) const {
       const Kind kind = values[read].kind;
       if (kind == Kind::literal || kind == Kind::symbol) continue;
       if (touches(between, read)) return true;
+      const auto& given = values[between].operands;
+      if (std::any_of(given.begin() + 1, given.end(),
+                      [&](ValueId id) { return hands_over(*this, id, read); })) {
+        return true;
+      }
     }
   }
   return false;

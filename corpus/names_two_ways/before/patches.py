@@ -1,9 +1,11 @@
 import sys
 
 import computed
+import updated
 import other
 from commented import attention
 
 sys.modules["whole"] = other
 for name in ("F",):
     setattr(computed, name, other)
+updated.__dict__.update({"F": other})

@@ -2,6 +2,7 @@
 // notes of Project::note. Entry points: Project::note, Project::callers_of.
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/project.hpp"
@@ -199,16 +200,23 @@ std::string Project::attribute_reader_of(const std::string& module_name, const s
                                          const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
   const std::string last(last_component(module_name));
-  auto component = components_.find(std::string_view(last));
-  if (component == components_.end()) return "";
-  auto found = module_importers_.find(component->second);
-  if (found == module_importers_.end()) return "";
+  // Whoever imports the module, or a package above it: `import pkg`, `pkg.layers.F`.
+  std::set<uint32_t> files;
+  for (std::string_view rest = module_name; !rest.empty();) {
+    const size_t dot = rest.find('.');
+    auto component = components_.find(rest.substr(0, dot));
+    rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
+    if (component == components_.end()) continue;
+    auto found = module_importers_.find(component->second);
+    if (found != module_importers_.end()) files.insert(found->second.begin(), found->second.end());
+  }
+  if (files.empty()) return "";
   std::vector<std::string> reads{last + "." + name};
   auto known = classes().known_as.find(last);
   if (known != classes().known_as.end()) {
     for (const std::string& alias : known->second) reads.push_back(alias + "." + name);
   }
-  for (uint32_t file : found->second) {
+  for (uint32_t file : files) {
     if (all_[file].relative == except) continue;
     auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
     if (!bytes) continue;

@@ -65,7 +65,10 @@ std::optional<std::string> class_meaning(const Module& module, const LoweringCon
   if (bound == module.names.bindings.end()) return std::nullopt;
   auto meaning = project.meaning(bound->second, nullptr);
   bool imported = bound->second.front().kind == Binding::Kind::import;
-  if (!meaning || !project.replaced(module.name, first, imported).empty()) return std::nullopt;
+  if (!meaning || !project.replaced(module.name, first, imported).empty() ||
+      !project.stars_agree(module, std::string(first), *meaning)) {
+    return std::nullopt;
+  }
   auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
   const Operation* op = out ? context.catalogue.find(*out) : nullptr;
   const Operation* like = out && op == nullptr ? project.casting(*out, context.catalogue) : nullptr;

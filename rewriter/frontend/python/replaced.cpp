@@ -145,7 +145,10 @@ void ReplacedReader::note_text() {
   });
   for (size_t at : places_.of(NotedPlaces::kDict)) {
     const size_t open = at + NotedPlaces::text_of(NotedPlaces::kDict).size();
-    std::string_view name = quoted_after(text_, open);
+    const std::string_view behind = text_.substr(open);
+    if (!behind.starts_with("[") && !behind.starts_with(".update(")) continue;
+    const std::string_view name =
+        behind.front() == '[' ? quoted_after(text_, open + 1) : std::string_view{};
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
     const std::string_view object = text_.substr(begin, at - begin);

@@ -100,16 +100,17 @@ Project::Meaning Project::by_stars(const std::vector<std::string>& stars, const 
   Meaning one;
   const std::string* by = nullptr;
   for (const std::string& star : stars) {
-    if (name.starts_with('_') || !has_module(star)) continue;  // which names others have: not known
+    if (!has_module(star)) continue;  // which names others have is not known
     const Module* m = module(star);
     if (m == nullptr) continue;
+    if (name.starts_with('_') && !m->names.bindings.contains("__all__")) continue;
     std::string candidate = star + "." + name;
     const bool binds = m->names.bindings.contains(name.substr(0, name.find('.')));
     if (!binds && m->names.stars.empty()) continue;
     Meaning through = resolve(candidate, asked);
-    if (!binds && (!through.name || *through.name == candidate)) continue;
     if (!through.name && through.why.empty()) continue;  // asked on the way here
     if (!through.name) return through;
+    if (!binds && *through.name == candidate) continue;
     if (by != nullptr && *one.name != *through.name) {
       return {std::nullopt,
               fmt::format("`from {} import *` and `from {} import *` both bind it", *by, star)};
@@ -130,7 +131,7 @@ std::optional<std::string> Project::by_stars(const Module& module, const std::st
 
 bool Project::stars_agree(const Module& module, const std::string& name, const std::string& meaning,
                           const std::set<std::string>& asked) {
-  if (module.names.stars.empty() || name.starts_with('_')) return true;
+  if (module.names.stars.empty()) return true;
   // Neither question is in the other's way, nor in that of what is asked next.
   std::set<std::string> by_star = asked, by_name = asked;
   Meaning through = by_stars(module.names.stars, name, by_star);

@@ -88,6 +88,9 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
       return true;
     }
     std::string_view head = text.substr(begin, at - begin);
+    if (const size_t one_more = head.rfind(';'); one_more != std::string_view::npos) {
+      head.remove_prefix(one_more + 1);
+    }
     if (own_attribute(head) || head.find('.') == std::string_view::npos) return true;
     std::optional<bool> argument;  // of a call that goes on
     int depth = 0;

@@ -33,7 +33,7 @@ constexpr std::string_view kTexts[] = {
     "patch(",
     "patch.object(",
     "sys.modules[",
-    ".__dict__[",
+    ".__dict__",
     "vars(",
     "type(",
     "script",

@@ -1,0 +1,4 @@
+try:
+    from missing import F
+except ImportError:
+    import other as F

@@ -1,0 +1,3 @@
+__all__ = ["_F"]
+
+import other as _F

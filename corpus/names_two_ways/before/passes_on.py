@@ -1,0 +1,1 @@
+from doubtful import *
