@@ -212,8 +212,10 @@ bool Graph::changed_between(ValueId x, ValueId y) const {
       if (read == kNone || read != w.operands[i]) continue;
       const Kind kind = values[read].kind;
       if (kind == Kind::literal || kind == Kind::symbol) continue;
-      if (touches(between, read)) return true;
-      const auto& given = values[between].operands;
+      const auto& given = values[between].operands;  // the callee first
+      const Value& callee = values[given[0]];
+      if (callee.kind == Kind::attribute && hands_over(*this, callee.operands[0], read))
+        return true;
       if (std::any_of(given.begin() + 1, given.end(),
                       [&](ValueId id) { return hands_over(*this, id, read); })) {
         return true;

@@ -221,12 +221,58 @@ const Tree kTrees[] = {
      "m.py",
      "from a import x\ndef f(a):\n  return x(a)\n",
      "call ?x(a)"},
+    {"stars_of_one_meaning",
+     {{"a.py", "from torch import rsqrt\n"}, {"b.py", "import torch\nfrom a import *\n"}},
+     "m.py",
+     "from a import *\nfrom b import *\ndef f(a):\n  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
+    {"stars_of_two_meanings",
+     {{"a.py", "from torch import rsqrt\n"}, {"b.py", "def rsqrt(a):\n  return a\n"}},
+     "m.py",
+     "from a import *\nfrom b import *\ndef f(a):\n  return rsqrt(a)\n",
+     "call ?rsqrt(a)"},
+    {"stars_in_a_circle",
+     {{"a.py", "from torch import rsqrt\nfrom b import *\n"}, {"b.py", "from a import *\n"}},
+     "m.py",
+     "from b import *\ndef f(a):\n  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
+    {"global_elsewhere",
+     {{"a.py", "from torch import rsqrt\ndef g():\n  global x, rsqrt\n  rsqrt = x\n"}},
+     "m.py",
+     "from a import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
+     "call ?rsqrt(a)"},
+    {"global_in_prose",
+     {{"a.py", "\"\"\"The\nglobal inverse rsqrt.\n\"\"\"\nfrom torch import rsqrt\n"}},
+     "m.py",
+     "from a import rsqrt\ndef f(a):\n  return rsqrt(a)\n",
+     "torch.rsqrt(a, -)"},
     {"own_module_named_like_the_library",
      {{"torch/__init__.py", "def rsqrt(a):\n  return a\n"}},
      "m.py",
      "import torch\ndef f(a):\n  return torch.rsqrt(a)\n",
      "call ?rsqrt(a)"},
 };
+
+// Each asks in two ways what the next one gives; followed to the end that would double 60 times.
+TEST(OverManyFiles, ChainsOfStarsEnd) {
+  const ScratchFolder folder;
+  std::deque<std::string> paths, names;
+  std::vector<python::Project::File> files;
+  auto put = [&](const std::string& name, const std::string& text) {
+    folder.put(name, text);
+    files.push_back({paths.emplace_back(folder.path(name)), names.emplace_back(name)});
+  };
+  constexpr int kModules = 60;
+  for (int i = 0; i < kModules; ++i) {
+    const std::string next = "m" + std::to_string(i + 1);
+    put("m" + std::to_string(i) + ".py",
+        "from " + next + " import *\nfrom " + next + " import x\n");
+  }
+  put("m" + std::to_string(kModules) + ".py", "from torch import rsqrt as x\n");
+  const char* source = "from m0 import x\ndef f(a):\n  return x(a)\n";
+  put("main.py", source);
+  EXPECT_EQ(Lowered(source, "main.py", folder.path(), files).returned(), "call ?x(a)");
+}
 
 INSTANTIATE_TEST_SUITE_P(Projects, OverFiles, testing::ValuesIn(kTrees), RowName());
 

@@ -38,3 +38,10 @@ def changed_inside(x, change):
     change([x.view(-1)])
     b = x.float()
     return b * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def changed_through_a_view(x):
+    a = x.float()
+    x.view(-1).renew()
+    b = x.float()
+    return b * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6)

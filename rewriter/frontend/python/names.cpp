@@ -255,19 +255,27 @@ void add_globals(std::string_view text, Module& module) {
        at = find_text(text, kGlobal, at + 1)) {
     size_t name = at + kGlobal.size();
     if (!may_begin_statement(text, at, kGlobal)) continue;
-    // Names with commas between them, as far as the line goes.
+    // Names with commas between them, as far as the line goes; others are prose.
+    std::vector<std::string_view> found;
+    bool comma = true;
     while (name < text.size()) {
       if (name_char(text[name])) {
-        const std::string_view found = first_word(text.substr(name));
-        module.names.bindings[std::string(found)].push_back({Binding::Kind::other, "", {}, true});
-        name += found.size();
+        if (!comma) found.clear();
+        if (!comma) break;
+        found.push_back(first_word(text.substr(name)));
+        name += found.back().size();
+        comma = false;
       } else if (text[name] == '\\') {  // the line goes on
         name = std::min(text.find('\n', name), text.size() - 1) + 1;
       } else if (text[name] == ' ' || text[name] == '\t' || text[name] == ',') {
+        comma = comma || text[name] == ',';
         ++name;
       } else {
         break;
       }
+    }
+    for (std::string_view one : found) {
+      module.names.bindings[std::string(one)].push_back({Binding::Kind::other, "", {}, true});
     }
   }
 }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 constexpr size_t kMostSteps = 1000;  // names on the way from a name to what it stands for
+// And to where a name is asked for in two ways, which doubles what follows.
+constexpr size_t kMostAgreeing = 10;
 
 }  // namespace
 
@@ -132,6 +134,7 @@ std::optional<std::string> Project::by_stars(const Module& module, const std::st
 bool Project::stars_agree(const Module& module, const std::string& name, const std::string& meaning,
                           const std::set<std::string>& asked) {
   if (module.names.stars.empty()) return true;
+  if (asked.size() > kMostAgreeing) return false;
   // Neither question is in the other's way, nor in that of what is asked next.
   std::set<std::string> by_star = asked, by_name = asked;
   Meaning through = by_stars(module.names.stars, name, by_star);
