@@ -8,16 +8,15 @@
 #include <filesystem>
 #include <string_view>
 
+#include "rewriter/text/libgit2.hpp"
+
 namespace refit {
 namespace {
 
 namespace fs = std::filesystem;
 
 Error git_failure(std::string_view step) {
-  const git_error* error = git_error_last();
-  return Error{fmt::format(
-      "{}: {}", step,
-      error != nullptr && error->message != nullptr ? error->message : "no reason given")};
+  return Error{fmt::format("{}: {}", step, last_git_error())};
 }
 
 struct FreeDiff {
@@ -44,7 +43,7 @@ void GitTree::Free::operator()(git_repository* repository) const {
 }
 
 Expected<std::optional<GitTree>> GitTree::open(const std::string& folder) {
-  git_libgit2_init();
+  start_libgit2();
   // The owner of a repository matters to git because it may run the repository's hooks and
   // commands; libgit2 runs none, and a mounted checkout often belongs to someone else.
   git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);

@@ -7,6 +7,8 @@
 
 #include <memory>
 
+#include "rewriter/text/libgit2.hpp"
+
 namespace refit {
 namespace {
 
@@ -73,18 +75,12 @@ int append(const git_diff_delta*, const git_diff_hunk*, const git_diff_line* lin
   return 0;
 }
 
-std::string last_git_error() {
-  const git_error* error = git_error_last();
-  return error != nullptr && error->message != nullptr ? error->message : "no reason given";
-}
-
 }  // namespace
 
 Expected<std::string> unified_diff(const std::string& path, std::string_view before,
                                    std::string_view after, bool colour) {
   if (before == after) return std::string();
-  // Counted by libgit2; never shut down, since other threads may be using it.
-  git_libgit2_init();
+  start_libgit2();
   git_diff_options options;
   if (git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION) != 0) {
     return failure(fmt::format("making a diff of {} failed: {}", path, last_git_error()));
