@@ -3,6 +3,6 @@
 #
 # Licensed under terms.
 def attend(q, k, v):
-    from torch.nn.functional import scaled_dot_product_attention as sdpa
+    from .operators import attend_to as sdpa
 
     return sdpa(q, k, v)

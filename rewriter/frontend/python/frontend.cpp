@@ -519,7 +519,7 @@ Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
   Realised out;
   std::set<std::string> modules = Assembly(unit, catalogue_, changes, out).run();
   EditSet imports;
-  add_imports(unit, catalogue_, modules, imports);
+  add_imports(unit, catalogue_, modules, out.edits, imports);
   EditSet removals;
   remove_imports(unit, project_, out.edits, imports, removals, out.notes);
   auto added = out.edits.add_all(removals);

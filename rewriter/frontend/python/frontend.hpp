@@ -84,9 +84,9 @@ struct Spelling {
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
                                 const std::string& qualified);
 
-// Edits that add `import MODULE` lines where a person would.
+// Edits that add `import MODULE` lines where a person would; `changes` are those that need them.
 void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
-                 const std::set<std::string>& modules, EditSet& edits);
+                 const std::set<std::string>& modules, const EditSet& changes, EditSet& edits);
 // Edits that remove imports of which `edits` delete the last use; `added` are those of
 // add_imports; notes say which had to stay.
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,

@@ -1,5 +1,5 @@
-// Import statements: new ones where a person would put them, and those whose last use a rewrite
-// took away. An import that is a probe, an interface or read elsewhere stays, and a note says so.
+// Import statements whose last use a rewrite took away. An import that is a probe, an interface or
+// read elsewhere stays, and a note says so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "rewriter/frontend/python/frontend.hpp"
-#include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/tree_walk.hpp"
@@ -121,25 +120,6 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
   return false;
 }
 
-// Line ends that keep a first import apart from what follows it at `at`: two blank lines before a
-// definition, one before anything else.
-std::string apart(std::string_view text, uint32_t at, const std::string& nl) {
-  size_t blanks = 0;
-  while (at < text.size()) {
-    ByteRange line = line_of(text, at);
-    if (!blank(text.substr(line.begin, line.size()))) break;
-    ++blanks;
-    at = line.end;
-  }
-  if (at >= text.size()) return "";
-  std::string_view next = text.substr(at);
-  bool definition = next.starts_with("def ") || next.starts_with("class ") ||
-                    next.starts_with("async ") || next.starts_with("@");
-  std::string out;
-  for (size_t have = blanks; have < (definition ? 2 : 1); ++have) out += nl;
-  return out;
-}
-
 bool guarded(TSNode node) {
   for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
     const NodeKind type = type_of(p);
@@ -156,140 +136,7 @@ bool inside_function(TSNode node) {
   return false;
 }
 
-// The first package that `import a.b, c` or `from a.b import c` names: a.
-std::string_view imported_package(std::string_view statement) {
-  size_t begin = statement.find_first_not_of(" \t", statement.find_first_of(" \t"));
-  if (begin == std::string_view::npos) return {};
-  size_t end = begin;
-  while (end < statement.size() && word_char(statement[end])) ++end;
-  return statement.substr(begin, end - begin);
-}
-
 }  // namespace
-
-void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
-                 const std::set<std::string>& modules, EditSet& edits) {
-  // `import a.b` also binds `a`: the longest of each package is enough.
-  std::set<std::string> wanted;
-  for (const std::string& m : modules) {
-    bool covered = std::any_of(modules.begin(), modules.end(), [&](const std::string& other) {
-      return other.size() > m.size() && other.starts_with(m + ".");
-    });
-    if (!covered) wanted.insert(m);
-  }
-  if (wanted.empty()) return;
-  std::string nl(unit.source().newline());
-  auto top = statements_of(unit.tree.root());
-
-  // Groups of top-level absolute imports: runs without another statement or a blank line between.
-  struct Group {
-    std::vector<TSNode> statements;
-    bool third_party = false;
-  };
-  std::vector<Group> groups;
-  TSNode last_head{};  // docstring, `from __future__`
-  uint32_t last_row = 0;
-  bool in_header = true;
-  for (TSNode s : top) {
-    bool import = is(s, "import_statement") || is(s, "import_from_statement");
-    if (is(s, "future_import_statement")) {
-      last_head = s;
-      continue;
-    }
-    if (!import) {
-      if (in_header && groups.empty() && is(s, "expression_statement") &&
-          is(children_of(s).empty() ? TSNode{} : children_of(s).front(), "string")) {
-        last_head = s;
-        continue;
-      }
-      in_header = false;
-      last_row = UINT32_MAX - 1;
-      continue;
-    }
-    if (is(s, "import_from_statement") && is(field(s, "module_name"), "relative_import")) {
-      last_row = UINT32_MAX - 1;
-      continue;
-    }
-    const uint32_t row = unit.source().position(ts_node_start_byte(s)).line;
-    if (groups.empty() || row > last_row + 1 || last_row == UINT32_MAX - 1) groups.emplace_back();
-    groups.back().statements.push_back(s);
-    last_row = unit.source().position(ts_node_end_byte(s)).line;
-    std::string_view package = imported_package(text_of(unit.text(), s));
-    if (!is_python_module(package) && catalogue.describes(package)) {
-      groups.back().third_party = true;  // what the catalogue describes and Python does not bring
-    }
-  }
-  const Group* group = nullptr;
-  for (const Group& g : groups) {
-    if (g.third_party && (group == nullptr || !group->third_party)) group = &g;
-    if (group == nullptr) group = &g;
-  }
-  // Without a group of other packages the runtime gets one of its own, below the last.
-  const Group* alone = group != nullptr && !group->third_party ? &groups.back() : nullptr;
-  if (alone != nullptr) group = alone;
-
-  for (const std::string& m : wanted) {
-    std::string line = "import " + m + nl;
-    if (group == nullptr) {
-      uint32_t at = 0;
-      std::string_view text = unit.text();
-      if (present(last_head)) {
-        at = ts_node_end_byte(last_head);
-        while (at < text.size() && text[at] != '\n') ++at;
-        if (at < text.size()) ++at;
-        line = nl + line;
-        if (at == text.size() && (text.empty() || text.back() != '\n')) line = nl + line;
-      } else {
-        // After the comment block that opens the file (shebang, cookie, licence).
-        while (at < text.size() && text[at] == '#') {
-          size_t end = text.find('\n', at);
-          at = end == std::string_view::npos ? static_cast<uint32_t>(text.size())
-                                             : static_cast<uint32_t>(end + 1);
-        }
-        if (at > 0) line = nl + line;
-      }
-      line += apart(text, at, nl);
-      (void)edits.add({{at, at}, line});
-      continue;
-    }
-    // Plain imports in order first, then from-imports, as isort keeps them; below what comes with
-    // Python where that stands in the same group.
-    TSNode before{};
-    bool sorted_plain = false, pythons = true;
-    if (alone != nullptr && &m == &*wanted.begin()) line = nl + line;
-    for (TSNode s : group->statements) {
-      if (alone != nullptr) break;
-      pythons = pythons && is_python_module(imported_package(text_of(unit.text(), s)));
-      if (pythons) continue;
-      if (is(s, "import_statement")) {
-        sorted_plain = true;
-        TSNode name = fields_of(s, "name").front();
-        if (is(name, "aliased_import")) name = field(name, "name");
-        if (text_of(unit.text(), name) > m) {
-          before = s;
-          break;
-        }
-      } else if (!sorted_plain || is(s, "import_from_statement")) {
-        before = s;
-        break;
-      }
-    }
-    uint32_t at;
-    if (present(before)) {
-      at = ts_node_start_byte(before);
-    } else {
-      at = ts_node_end_byte(group->statements.back());
-      std::string_view text = unit.text();
-      while (at < text.size() && text[at] != '\n') ++at;
-      if (at < text.size()) {
-        ++at;
-      } else {
-        line = nl + line.substr(0, line.size() - nl.size());
-      }
-    }
-    (void)edits.add({{at, at}, line});
-  }
-}
 
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
                     const EditSet& added, EditSet& removals, std::vector<std::string>& notes) {
