@@ -120,13 +120,23 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
   return false;
 }
 
+// Whether an import asks if it can be done: in a `try`, or under an `if` of a module or class. In a
+// function an `if` says when the name is needed, unless the import is all that it does.
 bool guarded(TSNode node) {
+  bool under_if = false;
   for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
     const NodeKind type = type_of(p);
-    if (type == "try_statement" || type == "if_statement") return true;
-    if (type == "function_definition" || type == "class_definition") return false;
+    if (type == "try_statement") return true;
+    if (type == "if_statement") under_if = true;
+    if (type == "class_definition") return under_if;
+    if (type == "function_definition") {
+      const NodeList beside = statements_of(ts_node_parent(node));
+      return under_if && std::all_of(beside.begin(), beside.end(), [](TSNode s) {
+               return is(s, "import_statement") || is(s, "import_from_statement");
+             });
+    }
   }
-  return false;
+  return under_if;
 }
 
 bool inside_function(TSNode node) {
