@@ -48,14 +48,24 @@ const std::string kHead = "import torch\nimport torch.nn.functional as F\n";
 const std::string kSite =
     "def site(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)\n";
 
-// Four times as much takes at most eight times as long: the square would take sixteen.
+// Four times as much takes at most eight times as long as `small`, both less the start: the square
+// would take sixteen. A machine that does other work can take a run twice its time, so that the
+// shortest of three counts.
+void expect_growth(double start, double small, Ran large, const std::function<Ran()>& again) {
+  const double bound = 8 * std::max(small - start, 0.05);
+  for (int more = 0; more < 2 && large.seconds - start >= bound; ++more) {
+    large.seconds = std::min(large.seconds, again().seconds);
+  }
+  EXPECT_LT(large.seconds - start, bound)
+      << "start " << start << " s, small " << small << " s, large " << large.seconds << " s";
+}
+
 void expect_linear(size_t n, const std::function<std::string(size_t)>& text, size_t sites) {
   const double start = migrate(kHead + kSite).seconds;
   const Ran small = migrate(text(n)), large = migrate(text(4 * n));
   EXPECT_EQ(small.result.findings.size(), sites == 0 ? 1 : n / sites);
   EXPECT_EQ(large.result.findings.size(), sites == 0 ? 1 : 4 * n / sites);
-  EXPECT_LT(large.seconds - start, 8 * std::max(small.seconds - start, 0.05))
-      << n << ": " << small.seconds << " s, " << 4 * n << ": " << large.seconds << " s";
+  expect_growth(start, small.seconds, large, [&] { return migrate(text(4 * n)); });
 }
 
 TEST(Growth, FunctionsWithASiteEach) {
@@ -379,8 +389,7 @@ TEST(Growth, RulesOfTheKindsThatShip) {
   ASSERT_TRUE(few && many);
   const double none = migrate(text).seconds;
   const Ran small = migrate(text, *few), large = migrate(text, *many);
-  EXPECT_LT(large.seconds - none, 8 * std::max(small.seconds - none, 0.05))
-      << none << " s, " << small.seconds << " s, " << large.seconds << " s";
+  expect_growth(none, small.seconds, large, [&] { return migrate(text, *many); });
 }
 
 // Rules of their own: calls by name, and values made of the operations that every line has.
@@ -410,7 +419,7 @@ TEST(Growth, Rules) {
   const double none = migrate(text).seconds;
   const Ran small = migrate(text, *few), large = migrate(text, *many);
   EXPECT_EQ(large.result.findings.size(), 1U);
-  EXPECT_LT(large.seconds - none, 8 * std::max(small.seconds - none, 0.05));
+  expect_growth(none, small.seconds, large, [&] { return migrate(text, *many); });
 }
 
 // Deeper than any person writes, as deep as a generator may.
