@@ -71,6 +71,61 @@ TEST(ReplacedLibrary, OperationsAndTheModulesThatTheyAreIn) {
   EXPECT_EQ(replaced.of_library("torch.chunk"), nullptr);
 }
 
+struct TableRow {
+  const char* name;
+  std::string text;
+  bool replaced;  // whether the module pkg.helpers is
+};
+
+class Table : public testing::TestWithParam<TableRow> {};
+
+TEST_P(Table, OfModules) {
+  OutsideStores stores;
+  stores.add(0, text_notes(GetParam().text, false));
+  EXPECT_EQ(stores.replaced().of_whole("pkg.helpers") != nullptr, GetParam().replaced);
+}
+
+const TableRow kTableRows[] = {
+    {"assigned", "import sys\nsys.modules['pkg.helpers'] = x\n", true},
+    {"with_blanks", "import sys\nsys . modules [ 'pkg.helpers' ] = x\n", true},
+    {"in_a_tuple", "import sys\nsys.modules['pkg.helpers'], y = x, 1\n", true},
+    {"as_target_of_a_loop", "import sys\nfor sys.modules['pkg.helpers'] in x: pass\n", true},
+    {"from_sys", "from sys import modules\nmodules['pkg.helpers'] = x\n", true},
+    {"from_sys_renamed", "from sys import modules as ms\nms['pkg.helpers'] = x\n", true},
+    {"of_no_sys", "from pkg import modules\nmodules['pkg.helpers'] = x\n", false},
+    {"sys_renamed", "import sys as s\ns.modules['pkg.helpers'] = x\n", true},
+    {"of_another", "import s\ns.modules['pkg.helpers'] = x\n", false},
+    {"by_another_name", "import sys\nm = sys.modules\nm['pkg.helpers'] = x\n", true},
+    {"updated", "import sys\nsys.modules.update({'pkg.helpers': x})\n", true},
+    {"updated_by_another", "import sys\nsys.modules.update({'pkg.others': x})\n", false},
+    {"joined", "import sys\nsys.modules |= {'pkg.helpers': x}\n", true},
+    {"set_by_default", "import sys\nsys.modules.setdefault('pkg.helpers', 'x')\n", true},
+    {"set_to_its_name", "import sys\nsys.modules.setdefault('x', 'pkg.helpers')\n", false},
+    {"set_by_method", "import sys\nsys.modules.__setitem__('pkg.helpers', x)\n", true},
+    {"patched", "patch.dict(sys.modules, {'pkg.helpers': x}).start()\n", true},
+    {"patched_by_name", "patch.dict('sys.modules', {'pkg.helpers': x}).start()\n", true},
+    {"below_its_package", "import sys\nsys.modules[f'{__package__}.helpers'] = x\n", true},
+    {"by_a_computed_name", "import sys\nsys.modules[name] = x\n", false},
+    {"read", "import sys\ny = sys.modules['pkg.helpers']\n", false},
+    {"compared", "import sys\nif sys.modules['pkg.helpers'] == x: pass\n", false},
+    {"an_argument", "import sys\nf(sys.modules['pkg.helpers'], b=x)\n", false},
+    {"deleted", "import sys\ndel sys.modules['pkg.helpers']\n", false},
+    {"in_a_comment", "import sys\n# sys.modules['pkg.helpers'] = x\n", false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Frontend, Table, testing::ValuesIn(kTableRows), RowName());
+
+TEST(Table, ModulesThatReplaceThemselves) {
+  OutsideStores stores;
+  stores.add(0, text_notes("import sys\nsys.modules[__name__] = Lazy(__name__, x)\n", false));
+  stores.add(1, text_notes("import sys\nsys.modules[__name__] = Mine()\n", false));
+  const ReplacedNames& replaced = stores.replaced();
+  EXPECT_EQ(replaced.by_itself(0, true), nullptr);
+  EXPECT_NE(replaced.by_itself(0, false), nullptr);
+  EXPECT_NE(replaced.by_itself(1, true), nullptr);
+  EXPECT_EQ(replaced.by_itself(2, false), nullptr);
+}
+
 TEST(TestFile, ByItsNameOrItsFolder) {
   for (const char* file :
        {"test_a.py", "a/b_test.py", "conftest.py", "tests/a.py", "a/test/b.py"}) {

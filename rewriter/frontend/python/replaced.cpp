@@ -134,15 +134,7 @@ void ReplacedReader::note_text() {
     std::string_view name = quoted_after(text_, comma + 1);
     if (!name.empty()) store(text_.substr(at, comma - at), name);
   });
-  each(NotedPlaces::kSysModules, [&](size_t at) {
-    std::string_view module = quoted_after(text_, at);
-    if (module.empty()) return;
-    size_t close = text_.find(']', at);
-    if (close == std::string_view::npos) return;
-    std::string_view behind = trimmed(text_.substr(close + 1, 8));
-    if (!behind.starts_with("=") || behind.starts_with("==")) return;
-    out_.modules.push_back({name_hash(module), static_cast<uint32_t>(at)});
-  });
+  note_modules();
   for (size_t at : places_.of(NotedPlaces::kDict)) {
     const size_t open = at + NotedPlaces::text_of(NotedPlaces::kDict).size();
     const std::string_view behind = text_.substr(open);
@@ -173,7 +165,16 @@ void ReplacedReader::note_text() {
 
 void ReplacedNames::add(uint32_t file, const TextNotes& notes) {
   for (const auto& n : notes.replaced) names_.emplace(n.name, Place{file, n.offset});
-  for (const auto& m : notes.modules) modules_.emplace(m.name, Place{file, m.offset});
+  static const uint64_t itself = name_hash(kItself), loads = name_hash(kLoadsItself);
+  for (const auto& m : notes.modules) {
+    const Place place{file, m.offset};
+    if (m.name != itself && m.name != loads) {
+      modules_.emplace(m.name, place);
+    } else if (const auto own = own_.emplace(file, Own{place, m.name == loads}).first;
+               m.name == itself) {
+      own->second.loads = false;
+    }
+  }
 }
 
 const ReplacedNames::Place* ReplacedNames::of_module(std::string_view module, std::string_view name,
@@ -195,14 +196,24 @@ const ReplacedNames::Place* ReplacedNames::of_module(std::string_view module, st
 }
 
 const ReplacedNames::Place* ReplacedNames::of_whole(std::string_view module) const {
+  if (modules_.empty()) return nullptr;
   auto found = modules_.find(name_hash(module));
+  if (found == modules_.end()) {
+    found = modules_.find(paired(name_hash("*"), name_hash(last_component(module))));
+  }
   return found == modules_.end() ? nullptr : &found->second;
+}
+
+const ReplacedNames::Place* ReplacedNames::by_itself(uint32_t file, bool package) const {
+  auto found = own_.find(file);
+  if (found == own_.end() || (package && found->second.loads)) return nullptr;
+  return &found->second.place;
 }
 
 const ReplacedNames::Place* ReplacedNames::of_library(std::string_view qualified) const {
   for (size_t dot = qualified.find('.');; dot = qualified.find('.', dot + 1)) {
     std::string_view prefix = qualified.substr(0, dot);
-    if (const Place* place = modules_.empty() ? nullptr : of_whole(prefix)) return place;
+    if (const Place* place = of_whole(prefix)) return place;
     size_t last = prefix.rfind('.');
     if (last != std::string_view::npos) {
       size_t before = prefix.rfind('.', last - 1);

@@ -19,6 +19,10 @@ namespace refit::python {
 // Whether a file is a test by its name or its folder, as pytest finds them.
 bool test_file(std::string_view relative);
 
+// Among the modules that a text replaces: its own; its own by what is handed `__name__` first, as
+// packages do that load their modules when they are asked for, with the same names.
+inline constexpr std::string_view kItself = "__name__", kLoadsItself = "(__name__";
+
 // Notes what one text replaces; the text outlives it.
 class ReplacedReader {
  public:
@@ -30,11 +34,13 @@ class ReplacedReader {
   void store(std::string_view object, std::string_view name);
   // A store under a name that the text computes: `setattr(OBJECT, name, …)`, `vars(OBJECT)[name]`.
   void store_any(std::string_view object);
-  // Patches, `sys.modules[…] = …` and stores into `__dict__` of the text.
+  // Patches, stores into the table of modules and into `__dict__` of the text.
   void note_text();
 
  private:
   void add(uint64_t key, std::string_view name);
+  void note_modules();
+  void note_table(size_t begin, size_t end);
   bool imports(std::string_view name);
   template <typename Found>
   void each(NotedPlaces::Word word, Found found) const;
@@ -62,11 +68,18 @@ class ReplacedNames {
   const Place* of_module(std::string_view module, std::string_view name, bool imported) const;
   // Where a module as a whole is replaced.
   const Place* of_whole(std::string_view module) const;
+  // Where the module of that file replaces itself.
+  const Place* by_itself(uint32_t file, bool package) const;
   // Where a name of a library may, or the module that it is in.
   const Place* of_library(std::string_view qualified) const;
 
  private:
   std::unordered_map<uint64_t, Place> names_, modules_;  // see TextNotes
+  struct Own {
+    Place place;
+    bool loads;  // kLoadsItself
+  };
+  std::unordered_map<uint32_t, Own> own_;  // by file
 };
 
 }  // namespace refit::python

@@ -72,7 +72,13 @@ std::string Project::replaced(const std::string& module, std::string_view name, 
 }
 
 std::string Project::replaced_whole(const std::string& module) {
-  std::string place = stored_at(classes().stores.replaced().of_whole(module));
+  const ReplacedNames& replaced = classes().stores.replaced();
+  const ReplacedNames::Place* found = replaced.of_whole(module);
+  auto own = files_.find(module);
+  if (found == nullptr && own != files_.end()) {
+    found = replaced.by_itself(own->second.file, own->second.package);
+  }
+  std::string place = stored_at(found);
   return place.empty() ? "" : place + " gives the module `" + module + "` another meaning";
 }
 

@@ -32,7 +32,7 @@ constexpr std::string_view kTexts[] = {
     "._modules[",
     "patch(",
     "patch.object(",
-    "sys.modules[",
+    "modules",
     ".__dict__",
     "vars(",
     "type(",
@@ -51,7 +51,8 @@ void make_unique(std::vector<uint64_t>& names) {
 
 void NotedPlaces::add_to(Literals& literals) {
   for (uint32_t word = 0; word < kWords; ++word) {
-    const bool whole = word == kImport || word == kScript || word == kScriptIfTracing;
+    const bool whole =
+        word == kImport || word == kTableOfModules || word == kScript || word == kScriptIfTracing;
     literals.add_noted(kTexts[word], whole ? Literals::Stands::alone : Literals::Stands::anywhere);
   }
 }

@@ -61,7 +61,7 @@ class NotedPlaces {
     kModules,
     kPatch,
     kPatchObject,
-    kSysModules,
+    kTableOfModules,
     kDict,
     kVars,
     kType,
