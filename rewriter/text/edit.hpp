@@ -54,15 +54,17 @@ class EditSet {
 // Where offsets of a text after some edits stood before them.
 class Origins {
  public:
-  explicit Origins(const EditSet& edits);
-  // What was put in has the offset of its place.
-  uint32_t before(uint32_t offset) const;
-
- private:
   struct Same {  // a stretch that no edit touches
     uint32_t before, after;
     uint32_t size;
   };
+  explicit Origins(const EditSet& edits);
+  // What was put in has the offset of its place.
+  uint32_t before(uint32_t offset) const;
+  // In the order of the text; the last reaches beyond its end.
+  const std::vector<Same>& same() const { return same_; }
+
+ private:
   std::vector<Same> same_;
 };
 

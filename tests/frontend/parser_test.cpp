@@ -196,35 +196,5 @@ TEST(Parser, AgreesWhereSomethingIsMissing) {
   }
 }
 
-// The nodes of a tree, as they lie there.
-std::string dump(const Tree& tree) {
-  const NodeData* root = tree.root().get();
-  return dump(std::vector<NodeData>(root, root + root->extent));
-}
-
-// Bodies of functions whose tree is known from another text are as if they had been parsed.
-TEST(Parser, PutsKnownBlocksInPlace) {
-  const std::string before = "import a  # b\n\n\n";
-  size_t blocks = 0;
-  for (const std::string& text : corpus()) {
-    const Tree old_tree(text);
-    if (ts_node_has_error(old_tree.root()) || text.starts_with("\xef\xbb\xbf")) continue;
-    const auto shift = static_cast<uint32_t>(before.size());
-    std::vector<Tree::Known> known;
-    const NodeData* end = old_tree.root().get() + old_tree.root()->extent;
-    for (const NodeData* at = old_tree.root().get(); at < end;) {
-      const TSNode node(at);
-      const bool body = is(node, "block") && is(ts_node_parent(node), "function_definition") &&
-                        at->end - at->begin >= Tree::kFoldable;
-      if (body) known.push_back({{at->begin + shift, at->end + shift}, at});
-      at += body ? at->extent : 1;
-    }
-    blocks += known.size();
-    const std::string after = before + text;
-    EXPECT_EQ(dump(Tree(after, {}, known)), dump(Tree(after))) << text;
-  }
-  EXPECT_GT(blocks, 500u);
-}
-
 }  // namespace
 }  // namespace refit::python

@@ -162,7 +162,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       find_own_libraries(outlined->module.names, module, {project_, catalogue_, isomorphisms_});
       choice = choose(source.text(), *outlined, *focus, resolving(module));
       if (choice.nothing && focus->before == nullptr) return nullptr;
-      known = unchanged_bodies(source.text(), *outlined, *focus, choice.unseen);
+      known = unchanged_statements(source.text(), *focus, choice.unseen);
     }
   }
   std::vector<ByteRange> folded;

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include <tree_sitter/api.h>
+
+#include "rewriter/frontend/python/lr_pile.hpp"
 
 extern "C" const TSLanguage* tree_sitter_python(void);
 
@@ -242,62 +245,109 @@ Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded) {
 
 namespace {
 
-// A fold that stands for a block: an expression statement of one number.
-constexpr uint32_t kFoldExtent = 3;
+// Puts known rows of statements in place of the folds that stand for them, which were read as
+// statements of one number.
+class Putting {
+ public:
+  Putting(const std::vector<NodeData>& nodes, const std::vector<ByteRange>& folded,
+          const std::vector<Tree::Known>& known)
+      : nodes_(nodes), next_fold_(folded.begin()), folds_end_(folded.end()), known_(known) {}
 
-// Puts known blocks in place of the folds that stand for them; false where one is not to be found.
-bool put_in(std::vector<NodeData>& nodes, const std::vector<Tree::Known>& known) {
-  static const TSSymbol kBlock = symbol_number("block");
-  const size_t count = nodes.size();
-  std::vector<uint32_t> place(count + 1);  // of each node among the new ones
-  std::vector<bool> kept(count, true);
-  std::vector<NodeData> out;
-  size_t size = count;
-  for (const Tree::Known& k : known) size += k.block->extent;
-  out.reserve(size);
-  auto next = known.begin();
-  for (size_t i = 0; i < count; ++i) {
-    const auto at = static_cast<uint32_t>(out.size());
-    const NodeData& node = nodes[i];
-    place[i] = at;
-    if (node.kind != kBlock || next == known.end() || node.begin != next->range.begin) {
-      out.push_back(node);
-      continue;
+  // Nothing where one of them, or a block to be folded in one, is not to be found.
+  std::optional<std::vector<NodeData>> run() {
+    size_t size = nodes_.size();
+    for (const Tree::Known& k : known_) size += k.nodes;
+    out_.reserve(size);
+    std::vector<uint32_t> place(nodes_.size());  // of each node among the new ones
+    auto next = known_.begin();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const NodeData& node = nodes_[i];
+      place[i] = static_cast<uint32_t>(out_.size());
+      const uint32_t above = place[i - node.above];
+      if (next == known_.end() || node.begin != next->range.begin || node.kind != kStatement) {
+        add(node, above, 0);
+        continue;
+      }
+      const uint16_t around = nodes_[i - node.above].kind;
+      if (node.end != next->range.end || node.extent != 2 ||
+          (around != kBlock && around != kModule)) {
+        return std::nullopt;
+      }
+      if (!copy(*next++, above)) return std::nullopt;
+      ++i;  // the number
     }
-    if (node.end != next->range.end || node.extent != kFoldExtent) return false;
-    out.insert(out.end(), next->block, next->block + next->block->extent);
-    const uint32_t shift = node.begin - next->block->begin;
-    for (size_t n = at; n < out.size(); ++n) {
-      out[n].begin += shift;
-      out[n].end += shift;
+    if (next != known_.end()) return std::nullopt;
+    for (size_t i = out_.size(); --i > 0;) out_[i - out_[i].above].extent += out_[i].extent;
+    return std::vector<NodeData>(out_.data(), out_.data() + out_.size());
+  }
+
+ private:
+  // Under the node at `above`; how many places it takes is counted in the end.
+  void add(NodeData node, uint32_t above, uint32_t shift) {
+    node.begin += shift;
+    node.end += shift;
+    node.above = static_cast<uint32_t>(out_.size()) - above;
+    node.extent = 1;
+    out_.push_back(node);
+  }
+
+  bool copy(const Tree::Known& known, uint32_t parent) {
+    const uint32_t shift = known.range.begin - known.first->begin;
+    if (place_.size() < known.nodes) place_.resize(known.nodes);
+    while (next_fold_ != folds_end_ && next_fold_->begin < known.range.begin) ++next_fold_;
+    for (uint32_t i = 0; i < known.nodes;) {
+      const NodeData& node = known.first[i];
+      const auto here = static_cast<uint32_t>(out_.size());
+      place_[i] = here;
+      add(node, node.above > i ? parent : place_[i - node.above], shift);
+      const ByteRange range{node.begin + shift, node.end + shift};
+      if (node.kind != kBlock || next_fold_ == folds_end_ || range != *next_fold_) {
+        ++i;
+        continue;
+      }
+      ++next_fold_;
+      NodeData inside = node;
+      inside.field = 0;
+      inside.kind = kStatement;
+      add(inside, here, shift);
+      inside.kind = kInteger;
+      add(inside, here + 1, shift);
+      i += node.extent;
     }
-    out[at].field = node.field;
-    for (uint32_t inner = 1; inner < kFoldExtent; ++inner) kept[++i] = false;
-    ++next;
+    return next_fold_ == folds_end_ || next_fold_->begin >= known.range.end;
   }
-  if (next != known.end()) return false;
-  place[count] = static_cast<uint32_t>(out.size());
-  for (size_t i = 0; i < count; ++i) {
-    if (!kept[i]) continue;
-    NodeData& node = out[place[i]];
-    node.above = place[i] - place[i - nodes[i].above];
-    node.extent = place[i + nodes[i].extent] - place[i];
-  }
-  nodes = std::move(out);
-  return true;
-}
+
+  static inline const TSSymbol kBlock = symbol_number("block"), kModule = symbol_number("module"),
+                               kStatement = symbol_number("expression_statement"),
+                               kInteger = symbol_number("integer");
+  const std::vector<NodeData>& nodes_;
+  std::vector<ByteRange>::const_iterator next_fold_, folds_end_;
+  const std::vector<Tree::Known>& known_;
+  Pile<NodeData> out_;
+  std::vector<uint32_t> place_;  // of each of a row's nodes among the new ones
+};
 
 }  // namespace
 
 Tree::Tree(std::string_view text, const std::vector<ByteRange>& folded,
            const std::vector<Known>& known) {
   if (!known.empty() && text.find(kFold) == std::string_view::npos) {
-    std::vector<ByteRange> all = folded;
-    for (const Known& k : known) all.push_back(k.range);
-    std::sort(all.begin(), all.end(),
-              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-    nodes_ = Tree(text, all).nodes_;
-    if (!nodes_.front().has_error && put_in(nodes_, known)) return;
+    std::vector<ByteRange> all;
+    all.reserve(folded.size() + known.size());
+    auto fold = folded.begin();
+    for (const Known& k : known) {
+      while (fold != folded.end() && fold->begin < k.range.begin) all.push_back(*fold++);
+      while (fold != folded.end() && fold->begin < k.range.end) ++fold;
+      all.push_back(k.range);
+    }
+    all.insert(all.end(), fold, folded.end());
+    const Tree around(text, all);
+    if (!around.nodes_.front().has_error) {
+      if (auto nodes = Putting(around.nodes_, folded, known).run()) {
+        nodes_ = std::move(*nodes);
+        return;
+      }
+    }
   }
   nodes_ = Tree(text, folded).nodes_;
 }

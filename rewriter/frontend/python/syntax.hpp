@@ -149,11 +149,13 @@ class Tree {
   // taken for a `0`. Falls back on the whole text where it holds the byte by which a fold is told.
   static constexpr uint32_t kFoldable = 8;
   Tree(std::string_view text, const std::vector<ByteRange>& folded);
-  // The same for a text some of whose blocks, in order and apart from the folded ranges, are known:
-  // each takes the same bytes as one of another text, whose tree is put in its place.
+  // The same for a text of which some statements are known, rows of them in one block that take
+  // whole lines, in order: the trees of the same bytes in another text are put in their place. A
+  // folded range is apart from them or is a block in one of them.
   struct Known {
-    ByteRange range;
-    const NodeData* block;
+    ByteRange range;        // of a row, kFoldable bytes at least
+    const NodeData* first;  // statement's tree in that text
+    uint32_t nodes;         // that the row takes, what stands between its statements among them
   };
   Tree(std::string_view text, const std::vector<ByteRange>& folded,
        const std::vector<Known>& known);
