@@ -377,6 +377,12 @@ std::vector<std::string> FunctionLowering::decorators(TSNode node) {
       use(value);
       ValueId name = g()[value].kind == Kind::call ? g()[value].operands[0] : value;
       if (g()[name].kind == Kind::symbol) out.push_back(g()[name].text);
+      std::string_view written = text(e);
+      written = written.substr(0, written.find('('));
+      written.remove_prefix(written.rfind('.') + 1);
+      if (!context_.pattern && context_.project.scripting(written)) {
+        out.emplace_back("torch.jit.script");
+      }
     }
   }
   return out;

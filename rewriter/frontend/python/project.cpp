@@ -405,6 +405,7 @@ const Project::Classes& Project::classes() {
       classes_.heirs.add(file, notes);
       classes_.stores.add(file, notes);
       classes_.scripted.insert(notes.scripted.begin(), notes.scripted.end());
+      classes_.scripting.insert(notes.scripting.begin(), notes.scripting.end());
       for (const auto& [name, alias] : notes_[file].aliases) {
         auto& others = classes_.known_as[name];
         if (std::find(others.begin(), others.end(), alias) == others.end()) others.push_back(alias);

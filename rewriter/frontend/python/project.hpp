@@ -140,6 +140,9 @@ class Project {
   bool exchanged(const std::string& name) { return classes().stores.exchanged(name); }
   // Whether some file hands a function or an object of a class of that name to TorchScript.
   bool scripted(std::string_view name) { return classes().scripted.contains(name_hash(name)); }
+  // Whether a decorator of that name may be TorchScript's compiler: `fuser = torch.jit.script`, or
+  // a function that calls it.
+  bool scripting(std::string_view name) { return classes().scripting.contains(name_hash(name)); }
   // Whether a file that does not define a class of that name asks `isinstance` about it.
   bool compared(const std::string& name);
   // What a list of bindings of one name means, when it means one thing.
@@ -182,7 +185,7 @@ class Project {
     OutsideStores stores;
     // What some file imports a name of the project as.
     std::unordered_map<std::string, std::vector<std::string>> known_as;
-    std::unordered_set<uint64_t> scripted;
+    std::unordered_set<uint64_t> scripted, scripting;
     // Where some file stores into the module, by its own name or one it is imported as.
     const ReplacedNames::Place* stored_in(const std::string& module, std::string_view name,
                                           bool imported) const;

@@ -42,8 +42,14 @@ class Reader {
     if (line < text_.size() && text_[line] == '@') {
       const size_t definition = text_.find("def ", end);
       if (definition != std::string_view::npos) note_calls(definition);
-    } else if (size_t open = skip_blanks(text_, end); open < text_.size() && text_[open] == '(') {
-      handed(skip_blanks(text_, open + 1));
+    } else {
+      const size_t open = skip_blanks(text_, end);
+      if (open < text_.size() && text_[open] == '(') {
+        handed(skip_blanks(text_, open + 1));
+      } else {
+        note_decorator(assigned(line, begin));
+      }
+      note_functions_around(line);
     }
     while (!found_.empty()) {
       const std::string_view name = found_.back();
@@ -67,6 +73,37 @@ class Reader {
       behind = at + name.size();
     }
     note(name);
+  }
+
+  // The name that a statement gives to what stands at `end`; its parts' names do no harm.
+  std::string_view assigned(size_t line, size_t end) const {
+    const size_t equals = text_.substr(0, end).rfind('=');
+    if (equals == std::string_view::npos || equals <= line) return {};
+    size_t name = equals;
+    while (name > line && space(text_[name - 1])) --name;
+    return word_before(text_, name);
+  }
+
+  // The functions that the statement of a line stands in: a decorator, or what makes one.
+  void note_functions_around(size_t line) {
+    size_t begin = line_begin(text_, line), depth = line - begin;
+    while (begin > 0 && depth > 0) {
+      begin = line_begin(text_, begin - 1);
+      const size_t code = skip_blanks(text_, begin);
+      const std::string_view rest = text_.substr(code);
+      if (code - begin >= depth || rest.empty() || rest[0] == '#' || rest[0] == '\r' ||
+          rest[0] == '\n') {
+        continue;
+      }
+      depth = code - begin;
+      if (rest.starts_with("def ")) {
+        note_decorator(first_word(text_.substr(skip_blanks(text_, code + 4))));
+      }
+    }
+  }
+
+  void note_decorator(std::string_view name) {
+    if (!name.empty()) out_.scripting.push_back(name_hash(name));
   }
 
   void note(std::string_view name) {

@@ -1,6 +1,7 @@
 // Which definitions TorchScript compiles though no decorator of theirs says so: what a project's
 // files hand to it by name (`gelu = torch.jit.script(gelu)`), and what such functions and decorated
-// ones call. Read from the text without a parser. Entry point: note_scripted.
+// ones call; and which names are decorators that may be that compiler (`fuser = torch.jit.script`).
+// Read from the text without a parser. Entry point: note_scripted.
 #pragma once
 
 #include <string_view>

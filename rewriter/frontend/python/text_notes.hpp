@@ -35,6 +35,7 @@ struct TextNotes {
   std::vector<uint64_t> stored;     // see OutsideStores::stored
   std::vector<uint64_t> exchanged;  // see OutsideStores::exchanged
   std::vector<uint64_t> scripted;   // see note_scripted
+  std::vector<uint64_t> scripting;  // decorators that may be TorchScript's compiler
   std::vector<Place> replaced;      // OBJECT.NAME; NAME of an object not known
   std::vector<Place> modules;       // replaced as a whole
 };
