@@ -6,8 +6,6 @@
 #include <functional>
 #include <set>
 
-#include "rewriter/project/common_sign.hpp"
-
 namespace refit {
 
 using graph::Graph;
@@ -22,12 +20,6 @@ constexpr size_t kAlternatives = 64;  // more are not told apart
 constexpr size_t kProduct = 4096;     // ways to make the choices of one pattern; more are not asked
 
 std::string last_component(const std::string& name) { return name.substr(name.rfind('.') + 1); }
-
-bool is_word(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
 
 // Whether an operation has an operand that is this hole.
 bool takes(const Value& v, const Graph& graph, const std::string& hole) {
@@ -84,7 +76,7 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     : frontend_(frontend), catalogue_(catalogue) {
   frontend.add_noted_words(literals_);
   derive(isomorphisms);
-  std::vector<std::vector<Draft>> drafts;
+  std::vector<std::vector<Numbered>> drafts;
   for (const CompiledRule& rule : rules.rules) drafts.push_back(of_rule(rule));
   // Literals get their numbers first: a set of bits has room for all of them.
   std::vector<std::string> named, called, runtime, callees;
@@ -145,8 +137,14 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   auto of_triggers = [&](size_t r) {
     return rules.rules[r].callees.empty() ? Sought::later : Sought::words;
   };
+  std::vector<bool> literal_known(by_number_.size(), false);
   for (const auto& alternatives : drafts) {
-    for (const Draft& draft : alternatives) number(draft, Sought::words, true);
+    for (const Numbered& draft : alternatives) {
+      for (const uint32_t any_of : draft) {
+        if (!literal_known[any_of]) number({*by_number_[any_of]}, Sought::words, true);
+        literal_known[any_of] = true;
+      }
+    }
   }
   for (size_t r = 0; r < triggers.size(); ++r) number(triggers[r], of_triggers(r));
   number({named}, Sought::later);
@@ -184,13 +182,18 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
     asked_later_.set(shown.literal);
     shown_.push_back(shown);
   }
+  std::vector<std::optional<Clause>> by_number(by_number_.size());
+  for (size_t i = 0; i < by_number.size(); ++i) {
+    if (literal_known[i]) by_number[i] = clause(*by_number_[i], Sought::words);
+  }
   for (size_t r = 0; r < drafts.size(); ++r) {
     Rule& rule = rules_.emplace_back();
     rule.triggers = clauses(triggers[r], of_triggers(r));
-    for (const Draft& draft : drafts[r]) {
-      rule.alternatives.push_back(clauses(draft, Sought::words));
-      for (const auto& any_of : draft) {
-        rule.asks_shown = rule.asks_shown || any_of.front().front() == kShown;
+    for (const Numbered& draft : drafts[r]) {
+      Clauses& all_of = rule.alternatives.emplace_back();
+      for (const uint32_t any_of : draft) {
+        if (by_number[any_of]) all_of.push_back(*by_number[any_of]);
+        rule.asks_shown = rule.asks_shown || by_number_[any_of]->front().front() == kShown;
       }
     }
   }
@@ -206,52 +209,6 @@ Requirements::Requirements(const CompiledRules& rules, const Catalogue& catalogu
   for (const std::string& text : callees) callees_.emplace(text, literal(text, Sought::ends));
   trains_ = clauses(trains, Sought::plain);
   exports_ = clauses(exports, Sought::plain);
-}
-
-void Requirements::number_alternatives() {
-  const LiteralBits untold = literals_.untold();
-  std::map<std::vector<AnyLiteral>, size_t> numbers;
-  for (Rule& rule : rules_) {
-    for (const Clauses& clauses : rule.alternatives) {
-      std::vector<std::pair<size_t, AnyLiteral>> ordered;  // those that any text meets last
-      for (const Clause& clause : clauses) {
-        size_t literals = 0;
-        clause.each([&](uint32_t) { ++literals; });
-        const bool any = clause.intersects(untold) || clause.intersects(asked_later_);
-        ordered.emplace_back(any ? literals_.size() + literals : literals, clause);
-      }
-      std::sort(ordered.begin(), ordered.end());
-      std::vector<AnyLiteral> alternative;
-      for (auto& [literals, clause] : ordered) alternative.push_back(std::move(clause));
-      auto [at, fresh] = numbers.try_emplace(std::move(alternative), asked_.size());
-      if (fresh) asked_.push_back(at->first);
-      rule.asked.push_back(at->second);
-    }
-  }
-}
-
-uint32_t Requirements::literal(const std::string& text, Sought sought) {
-  using Stands = Literals::Stands;
-  if (text.front() == kShown) return literals_.add_unscanned(text);
-  size_t end = text.find(kCondition);
-  if (end != std::string::npos) {
-    const Checked& checked = checks_.at(text);
-    std::string bare = text.substr(0, end);
-    const bool word = is_word(bare);
-    const uint32_t id = literals_.add(bare, word ? checked.stands : Stands::anywhere,
-                                      text.substr(end + 1), checked.check);
-    if (common_sign(bare)) common_ids_.insert(id);
-    return id;
-  }
-  const bool word = is_word(text);
-  if (sought == Sought::words && word) return literals_.add(text, Stands::alone);
-  if (sought == Sought::ends) return literals_.add(text, Stands::ends);
-  // A part of a word, which the pass over the words of a file does not see.
-  if (sought == Sought::later || (sought == Sought::plain && word)) {
-    later_ids_.insert(literals_.add_later(text));
-    return literals_.add_later(text);
-  }
-  return literals_.add(text, Stands::anywhere);
 }
 
 void Requirements::derive(const Isomorphisms& isomorphisms) {
@@ -443,10 +400,10 @@ Requirements::Texts Requirements::needed(const std::string& attribute) {
   return ways == ways_to_attribute_.end() ? texts : with_ways(std::move(texts), ways->second);
 }
 
-Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
-  std::set<std::vector<std::string>> out;
+Requirements::Numbered Requirements::of_graph(const Graph& graph, ValueId root) {
+  std::set<uint32_t> out;
   auto add = [&](Texts texts) {
-    if (texts) out.insert(std::move(*texts));
+    if (texts) out.insert(numbered(std::move(*texts)));
   };
   for (ValueId id : reachable(graph, root)) {
     const Value& v = graph[id];
@@ -461,8 +418,7 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
         });
         if (operand.kind != Kind::literal || given) continue;
         add(addition_of(graph, root, id, operand.literal));
-        if (auto tellings = frontend_.number(operand.literal))
-          out.insert(noted(std::move(*tellings)));
+        if (auto tellings = frontend_.number(operand.literal)) add(noted(std::move(*tellings)));
       }
     } else if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::symbol) {
       // `...`, which has one spelling, and may come about where a slice has a step.
@@ -471,7 +427,7 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
       std::vector<Telling> tellings{{v.literal.text}};
       if (made != made_symbols_.end() && step) tellings.push_back(std::move(*step));
       if (made == made_symbols_.end() || (made->second && step)) {
-        out.insert(noted(std::move(tellings)));
+        add(noted(std::move(tellings)));
       }
     } else if (v.kind == Kind::attribute) {
       add(needed(v.text));
@@ -482,40 +438,49 @@ Requirements::Draft Requirements::of_graph(const Graph& graph, ValueId root) {
   return {out.begin(), out.end()};
 }
 
+// Of all alternatives of a hole: they may have choices in turn, of holes that come later.
+const std::vector<Requirements::Numbered>& Requirements::of_choice(const CompiledRule& rule,
+                                                                   Choices choice) {
+  auto [at, fresh] = by_choice_.try_emplace(&choice->second);
+  if (!fresh) return at->second;
+  std::vector<Numbered> ways;
+  for (const CompiledPattern& alternative : choice->second) {
+    for (Numbered& way : of_pattern(rule, alternative, std::next(choice))) {
+      ways.push_back(std::move(way));
+    }
+  }
+  tidy(ways);
+  return at->second = std::move(ways);
+}
+
 // A pattern's own requirements, times those of the ways in which its choices can be made, from
-// `first` on: an alternative may have choices in turn, of holes that come later.
-std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& rule,
-                                                          const CompiledPattern& pattern,
-                                                          Choices first) {
+// `first` on.
+std::vector<Requirements::Numbered> Requirements::of_pattern(const CompiledRule& rule,
+                                                             const CompiledPattern& pattern,
+                                                             Choices first) {
   auto known = by_pattern_.find(&pattern);
   if (known == by_pattern_.end()) {
     known = by_pattern_.emplace(&pattern, of_graph(pattern.graph, pattern.root)).first;
   }
-  std::vector<Draft> drafts{known->second};
+  std::vector<Numbered> drafts{known->second};
   for (const Where& clause : pattern.source->where) {
     // One without a code says which sites are meant at all.
     if (!clause.code.empty() || clause.or_assume) continue;
     Texts texts;
     if (clause.kind == "computed_from") texts = any_of(clause.values);
     if (clause.kind == "instance") texts = object_of(clause, pattern.graph);
-    if (texts) drafts.front().push_back(std::move(*texts));
+    if (texts) drafts.front().push_back(numbered(std::move(*texts)));
   }
   for (; first != rule.choices.end(); ++first) {
     const std::string& hole = first->first;
     bool used = std::any_of(pattern.graph.values.begin(), pattern.graph.values.end(),
                             [&](const Value& v) { return v.kind == Kind::hole && v.text == hole; });
     if (!used) continue;
-    std::vector<Draft> ways;
-    for (const CompiledPattern& alternative : first->second) {
-      for (Draft& way : of_pattern(rule, alternative, std::next(first))) {
-        ways.push_back(std::move(way));
-      }
-    }
-    tidy(ways);
+    const std::vector<Numbered>& ways = of_choice(rule, first);
     if (drafts.size() * ways.size() > kProduct) continue;
-    std::vector<Draft> product;
-    for (const Draft& draft : drafts) {
-      for (const Draft& way : ways) {
+    std::vector<Numbered> product;
+    for (const Numbered& draft : drafts) {
+      for (const Numbered& way : ways) {
         product.push_back(draft);
         product.back().insert(product.back().end(), way.begin(), way.end());
       }
@@ -527,20 +492,20 @@ std::vector<Requirements::Draft> Requirements::of_pattern(const CompiledRule& ru
 
 // One alternative a pattern and way of its choices. A rule of which nothing is known needs nothing:
 // no alternative at all.
-std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule) {
-  std::vector<Draft> out;
+std::vector<Requirements::Numbered> Requirements::of_rule(const CompiledRule& rule) {
+  std::vector<Numbered> out;
   for (const Operation* op : rule.callees) {
     auto texts = needed(*op);
     if (!texts) return {};
-    out.push_back({std::move(*texts)});
+    out.push_back({numbered(std::move(*texts))});
   }
   auto add_pattern = [&](const CompiledPattern& pattern, Choices first) {
-    for (Draft& draft : of_pattern(rule, pattern, first)) out.push_back(std::move(draft));
+    for (Numbered& draft : of_pattern(rule, pattern, first)) out.push_back(std::move(draft));
   };
   for (const CompiledPattern& pattern : rule.patterns) add_pattern(pattern, rule.choices.begin());
   for (const CompiledAnchor& anchor : rule.anchors) {
     for (const CompiledPattern& pattern : anchor.patterns) add_pattern(pattern, rule.choices.end());
-    Draft telltale;
+    Numbered telltale;
     for (const auto* operations : {&anchor.operation, &anchor.fed_by}) {
       std::vector<std::string> texts;
       bool anything = operations->empty();
@@ -549,43 +514,18 @@ std::vector<Requirements::Draft> Requirements::of_rule(const CompiledRule& rule)
         anything = anything || !need;
         if (need) texts.insert(texts.end(), need->begin(), need->end());
       }
-      if (!anything) telltale.push_back(sorted(std::move(texts)));
+      if (!anything) telltale.push_back(numbered(sorted(std::move(texts))));
     }
     if (!anchor.operation.empty()) out.push_back(std::move(telltale));
   }
-  for (Draft& draft : out) {
+  for (const Numbered& draft : out) {
     if (draft.empty()) return {};
   }
   tidy(out);
   if (out.size() > kAlternatives) return {};
-  return out;
-}
-
-// An alternative that asks for all that another asks for, and more, adds nothing.
-void Requirements::tidy(std::vector<Draft>& drafts) {
-  for (Draft& draft : drafts) {
-    std::sort(draft.begin(), draft.end());
-    draft.erase(std::unique(draft.begin(), draft.end()), draft.end());
-  }
-  std::sort(drafts.begin(), drafts.end(),
-            [](const Draft& a, const Draft& b) { return a.size() < b.size(); });
-  std::vector<Draft> kept;
-  for (Draft& draft : drafts) {
-    bool covered = std::any_of(kept.begin(), kept.end(), [&](const Draft& other) {
-      return std::includes(draft.begin(), draft.end(), other.begin(), other.end());
-    });
-    if (!covered) kept.push_back(std::move(draft));
-  }
-  drafts = std::move(kept);
-}
-
-Requirements::Clauses Requirements::clauses(const Draft& draft, Sought sought) {
-  Clauses out;
-  for (const auto& any_of : draft) {
-    if (std::find(any_of.begin(), any_of.end(), std::string()) != any_of.end()) continue;
-    LiteralBits clause = literals_.none();
-    for (const std::string& text : any_of) clause.set(literal(text, sought));
-    out.push_back(std::move(clause));
+  for (Numbered& draft : out) {  // the same whatever was asked for before
+    std::sort(draft.begin(), draft.end(),
+              [&](uint32_t a, uint32_t b) { return *by_number_[a] < *by_number_[b]; });
   }
   return out;
 }

@@ -95,6 +95,8 @@ class Requirements {
     bool asks_shown = false;            // for something of Requirements::shown
   };
   using Draft = std::vector<std::vector<std::string>>;
+  // The same of patterns: each of those lists by its number.
+  using Numbered = std::vector<uint32_t>;
 
   // What is seen in a text, and what is looked for later, once each.
   class Seen {
@@ -120,11 +122,13 @@ class Requirements {
   Texts with_ways(Texts texts, const std::vector<size_t>& ways);
   // The ways that make this operation of a graph, with what is known of its arguments.
   std::vector<size_t> ways_to(const graph::Graph& graph, graph::ValueId id) const;
-  Draft of_graph(const graph::Graph& graph, graph::ValueId root);
-  std::vector<Draft> of_rule(const CompiledRule& rule);
+  Numbered of_graph(const graph::Graph& graph, graph::ValueId root);
+  std::vector<Numbered> of_rule(const CompiledRule& rule);
   using Choices = decltype(CompiledRule::choices)::const_iterator;
-  std::vector<Draft> of_pattern(const CompiledRule& rule, const CompiledPattern& pattern,
-                                Choices first);
+  std::vector<Numbered> of_pattern(const CompiledRule& rule, const CompiledPattern& pattern,
+                                   Choices first);
+  const std::vector<Numbered>& of_choice(const CompiledRule& rule, Choices choice);
+  uint32_t numbered(std::vector<std::string> any_of);
   // The values that a match of `root` accounts for.
   static std::vector<graph::ValueId> reachable(const graph::Graph& graph, graph::ValueId root);
   // The last components of all names of an operation.
@@ -145,8 +149,9 @@ class Requirements {
   enum class Sought : uint8_t { words, ends, plain, later };
   uint32_t literal(const std::string& text, Sought sought);
   Clauses clauses(const Draft& draft, Sought sought);
+  std::optional<Clause> clause(const std::vector<std::string>& any_of, Sought sought);
   void number_alternatives();
-  static void tidy(std::vector<Draft>& drafts);
+  static void tidy(std::vector<Numbered>& drafts);
 
   const Frontend& frontend_;
   const Catalogue& catalogue_;
@@ -159,7 +164,10 @@ class Requirements {
   std::vector<Way> ways_;
   std::map<const Operation*, std::vector<size_t>> ways_to_;
   std::map<std::string, std::vector<size_t>, std::less<>> ways_to_attribute_;
-  std::map<const CompiledPattern*, Draft> by_pattern_;  // what `of_graph` said
+  std::map<std::vector<std::string>, uint32_t> numbers_;    // what `numbered` said
+  std::vector<const std::vector<std::string>*> by_number_;  // those lists
+  std::map<const CompiledPattern*, Numbered> by_pattern_;   // what `of_graph` said
+  std::map<const std::vector<CompiledPattern>*, std::vector<Numbered>> by_choice_;
   std::map<std::string, Texts> known_;        // what `needed` said, by operation and arguments
   std::map<std::string, bool> made_symbols_;  // by isomorphisms; whether only out of stepped slices
   // Operands that isomorphisms give to operations.
