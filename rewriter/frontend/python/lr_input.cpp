@@ -341,11 +341,19 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
 }
 
 bool Tokens::in_brackets(uint32_t position) {
+  static constexpr std::array<bool, 256> kTold = [] {
+    std::array<bool, 256> out{};
+    for (const char c : std::string_view("()[]{}#\"'")) out[static_cast<uint8_t>(c)] = true;
+    out[static_cast<uint8_t>(kFold)] = true;
+    return out;
+  }();
   if (position < counted_to_) counted_to_ = open_brackets_ = 0;
   const Lines lines(text_);
   while (counted_to_ < position) {
     const char* at = text_.data() + counted_to_;
-    if (*at == '"' || *at == '\'') {
+    if (!kTold[static_cast<uint8_t>(*at)]) {
+      ++counted_to_;
+    } else if (*at == '"' || *at == '\'') {
       const size_t end = lines.string_end(counted_to_, 0);
       if (end == std::string_view::npos) return false;
       counted_to_ = static_cast<uint32_t>(end);
@@ -355,8 +363,7 @@ bool Tokens::in_brackets(uint32_t position) {
       int32_t code = 0;
       counted_to_ += decode(at, text_.size() - counted_to_, lexer_.folded, &code);
     } else {
-      open_brackets_ += *at == '(' || *at == '[' || *at == '{';
-      open_brackets_ -= *at == ')' || *at == ']' || *at == '}';
+      open_brackets_ += *at == '(' || *at == '[' || *at == '{' ? 1 : -1;
       ++counted_to_;
     }
   }

@@ -110,12 +110,17 @@ class Parser {
       return true;
     }
     while (true) {
-      if (readings_.size() == 1 && found.count == 1) {
+      if (found.count == 1 && readings_.size() == 1) {
         const TSParseAction& action = found.first->action;
         if (action.type == TSParseActionTypeReduce && reduce_alone(readings_[r], action)) {
           state = stack_[readings_[r].top].state;
           found = table_.actions(state, token.symbol);
           continue;
+        }
+        if (action.type == TSParseActionTypeShift && !action.shift.repetition) {
+          shift(readings_[r], action.shift.extra ? state : action.shift.state, token,
+                action.shift.extra);
+          return true;
         }
       }
       bool reduced = false;

@@ -104,8 +104,7 @@ void put_visible(const RuleTree& root, const Pile<RuleTree>& trees, const Pile<u
   Step step = enter(root, add(root, kGrammar.symbols[root.symbol], 0, 0), 0, true);
   while (true) {
     if (step.child == step.end) {
-      if (step.visible) out[step.node].extent = static_cast<uint32_t>(out.size()) - step.node;
-      if (path.empty()) return;
+      if (path.empty()) break;
       step = path.back();
       path.pop_back();
       continue;
@@ -126,9 +125,10 @@ void put_visible(const RuleTree& root, const Pile<RuleTree>& trees, const Pile<u
     const bool visible = symbol != child.symbol || name.visible;
     const uint32_t node = visible ? add(child, name, field, step.node) : step.node;
     if (child.count == 0) continue;
-    path.push_back(step);
+    if (step.child != step.end) path.push_back(step);
     step = enter(child, node, visible ? uint8_t{0} : field, visible);
   }
+  for (size_t i = out.size(); --i > 0;) out[i - out[i].above].extent += out[i].extent;
 }
 
 }  // namespace
