@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
@@ -39,81 +38,111 @@ void add_targets(TSNode node, std::string_view source, NameSet& out) {
   }
 }
 
-// Expressions, which bind no name but by a walrus.
-bool binds_nothing(NodeKind type) {
-  static constexpr auto kTypes = [] {
-    std::array types = std::to_array<NodeKind>({"call",
-                                                "attribute",
-                                                "subscript",
-                                                "binary_operator",
-                                                "identifier",
-                                                "string",
-                                                "integer",
-                                                "float",
-                                                "argument_list",
-                                                "boolean_operator",
-                                                "comparison_operator",
-                                                "unary_operator",
-                                                "not_operator",
-                                                "dictionary",
-                                                "list_comprehension",
-                                                "conditional_expression",
-                                                "set",
-                                                "await",
-                                                "none",
-                                                "true",
-                                                "false",
-                                                "parameters",
-                                                "type",
-                                                "decorator",
-                                                "pass_statement",
-                                                "string_content",
-                                                "comment",
-                                                "concatenated_string"});
-    std::ranges::sort(types);
-    return types;
+// What a kind of node is to the walk.
+enum class Part : uint8_t {
+  around,      // what is inside it may bind names
+  expression,  // binds no name but by a walrus
+  binding,
+};
+
+// By the grammar's number.
+const std::array<Part, kNoKind + 1>& parts() {
+  static const auto kParts = [] {
+    constexpr NodeKind kExpressions[] = {"call",
+                                         "attribute",
+                                         "subscript",
+                                         "binary_operator",
+                                         "identifier",
+                                         "string",
+                                         "integer",
+                                         "float",
+                                         "argument_list",
+                                         "boolean_operator",
+                                         "comparison_operator",
+                                         "unary_operator",
+                                         "not_operator",
+                                         "dictionary",
+                                         "list_comprehension",
+                                         "conditional_expression",
+                                         "set",
+                                         "await",
+                                         "none",
+                                         "true",
+                                         "false",
+                                         "parameters",
+                                         "type",
+                                         "decorator",
+                                         "pass_statement",
+                                         "string_content",
+                                         "comment",
+                                         "concatenated_string"};
+    constexpr NodeKind kBindings[] = {
+        "function_definition", "class_definition",     "lambda",
+        "assignment",          "augmented_assignment", "for_statement",
+        "named_expression",    "as_pattern_target",    "except_clause",
+        "except_group_clause", "case_pattern",         "type_alias_statement",
+        "delete_statement",    "import_statement",     "import_from_statement",
+        "global_statement",    "nonlocal_statement"};
+    std::array<Part, kNoKind + 1> out{};
+    for (size_t kind = 0; kind < out.size(); ++kind) {
+      const NodeKind type(kKindNames.numbers[kind]);
+      if (std::ranges::find(kExpressions, type) != std::end(kExpressions)) {
+        out[kind] = Part::expression;
+      } else if (std::ranges::find(kBindings, type) != std::end(kBindings)) {
+        out[kind] = Part::binding;
+      }
+    }
+    return out;
   }();
-  return std::ranges::binary_search(kTypes, type);
+  return kParts;
+}
+
+// Adds what a node of the kinds that bind names binds itself; whether nodes inside it may bind
+// more.
+bool add_bound(TSNode node, std::string_view source, NameSet& out, Scope* scope) {
+  const NodeKind type = type_of(node);
+  if (type == "function_definition" || type == "class_definition") {
+    out.emplace(text_of(source, field(node, "name")));
+    return false;
+  }
+  if (type == "lambda") return false;
+  if (type == "assignment" || type == "augmented_assignment" || type == "for_statement") {
+    add_targets(field(node, "left"), source, out);
+  } else if (type == "named_expression") {
+    add_targets(field(node, "name"), source, out);
+  } else if (type == "as_pattern_target" || type == "case_pattern") {
+    add_targets(node, source, out);
+  } else if (type == "except_clause" || type == "except_group_clause") {
+    TSNode alias = field(node, "alias");
+    if (present(alias)) add_targets(alias, source, out);
+  } else if (type == "type_alias_statement") {
+    out.emplace(alias_name(node, source));
+    return false;
+  } else if (type == "delete_statement") {
+    for (TSNode child : children_of(node)) add_targets(child, source, out);
+  } else if (type == "import_statement" || type == "import_from_statement") {
+    for (const Imported& i : imported_names(node, source, "", false)) out.insert(i.local);
+    return false;
+  } else if (type == "global_statement" && scope != nullptr) {
+    for (TSNode child : children_of(node)) scope->globals.emplace(text_of(source, child));
+  } else if (type == "nonlocal_statement" && scope != nullptr) {
+    for (TSNode child : children_of(node)) scope->nonlocals.emplace(text_of(source, child));
+  }
+  return true;
 }
 
 void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
-  std::vector<TSNode> work{start};
-  bool walrus = contains_text(text_of(source, start), ":=");
-  while (!work.empty()) {
-    TSNode node = work.back();
-    work.pop_back();
-    const NodeKind type = type_of(node);
-    if (!walrus && binds_nothing(type)) continue;
-    if (type == "function_definition" || type == "class_definition") {
-      out.emplace(text_of(source, field(node, "name")));
-      continue;
-    }
-    if (type == "lambda") continue;
-    if (type == "assignment" || type == "augmented_assignment" || type == "for_statement") {
-      add_targets(field(node, "left"), source, out);
-    } else if (type == "named_expression") {
-      add_targets(field(node, "name"), source, out);
-    } else if (type == "as_pattern_target") {
-      add_targets(node, source, out);
-    } else if (type == "except_clause" || type == "except_group_clause") {
-      TSNode alias = field(node, "alias");
-      if (present(alias)) add_targets(alias, source, out);
-    } else if (type == "case_pattern") {
-      add_targets(node, source, out);
-    } else if (type == "type_alias_statement") {
-      out.emplace(alias_name(node, source));
-      continue;
-    } else if (type == "delete_statement") {
-      for (TSNode child : children_of(node)) add_targets(child, source, out);
-    } else if (type == "import_statement" || type == "import_from_statement") {
-      for (const Imported& i : imported_names(node, source, "", false)) out.insert(i.local);
-      continue;
-    } else if (type == "global_statement" && scope != nullptr) {
-      for (TSNode child : children_of(node)) scope->globals.emplace(text_of(source, child));
-    } else if (type == "nonlocal_statement" && scope != nullptr) {
-      for (TSNode child : children_of(node)) scope->nonlocals.emplace(text_of(source, child));
-    }
-    push_children(node, work);
+  if (!present(start)) return;
+  const auto& part_of = parts();
+  const bool walrus = contains_text(text_of(source, start), ":=");
+  const NodeData* const end = start.get() + start->extent;
+  for (const NodeData* at = start.get(); at < end;) {
+    const Part part = part_of[std::min(at->kind, kNoKind)];
+    const bool passed = at != start.get() && !at->named;
+    const bool inside =
+        !passed && (part == Part::around || (part == Part::expression && walrus) ||
+                    (part == Part::binding && add_bound(TSNode(at), source, out, scope)));
+    at += inside ? 1 : at->extent;
   }
 }
 
