@@ -141,16 +141,39 @@ int Isomorphisms::axes_named(const Graph& graph, ValueId root) {
 bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) {
   const Value& want = entry.from[entry.from_root];
   const Value& have = graph[id];
-  bool either_way = want.op != nullptr && want.op->commutative;
-  if (either_way || want.index != have.index) return want.index == have.index;
-  for (size_t i = 0; i < std::min(want.operands.size(), have.operands.size()); ++i) {
-    if (want.operands[i] == kNone || have.operands[i] == kNone) continue;
+  if (want.index != have.index) return false;
+  if (want.kind == Kind::attribute && want.text != have.text) return false;
+  const auto may = [&](size_t i, size_t j) {
+    if (want.operands[i] == kNone || have.operands[j] == kNone) return true;
     const Value& w = entry.from[want.operands[i]];
-    const Value& h = graph[have.operands[i]];
-    if (h.kind == Kind::opaque) continue;  // one may be seen through
-    if (w.kind == Kind::op && w.op != h.op) return false;
-    bool exact = w.kind == Kind::op || w.kind == Kind::literal || w.kind == Kind::symbol;
-    if (exact && w.kind != h.kind) return false;
+    const Value& h = graph[have.operands[j]];
+    if (h.kind == Kind::opaque) return true;  // one may be seen through
+    switch (w.kind) {
+      case Kind::op:
+        return w.kind == h.kind && w.op == h.op;
+      case Kind::attribute:
+      case Kind::symbol:
+        return w.kind == h.kind && w.text == h.text;
+      case Kind::list:
+      case Kind::tuple:
+        return (h.kind == Kind::list || h.kind == Kind::tuple) &&
+               w.operands.size() == h.operands.size();
+      case Kind::literal:
+        return w.kind == h.kind &&
+               (w.literal.kind == Literal::Kind::string || same_value(w.literal, h.literal));
+      default:
+        return true;
+    }
+  };
+  const size_t both = std::min(want.operands.size(), have.operands.size());
+  size_t first = 0;
+  if (want.op != nullptr && want.op->commutative) {
+    if (both < 2) return true;
+    if (!(may(0, 0) && may(1, 1)) && !(may(0, 1) && may(1, 0))) return false;
+    first = 2;
+  }
+  for (size_t i = first; i < both; ++i) {
+    if (!may(i, i)) return false;
   }
   return true;
 }
