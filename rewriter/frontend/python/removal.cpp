@@ -41,6 +41,30 @@ bool harmless_with(const PythonUnit& unit, const Graph& g, const Statement& stat
   });
 }
 
+// The two sides of `a, b = x, y` on one line, part by part; none where they do not pair off.
+struct Pairs {
+  NodeList names, values;
+};
+std::optional<Pairs> pairs_of(const PythonUnit& unit, const Statement& statement) {
+  TSNode node = node_of(unit, statement);
+  if (is(node, "expression_statement")) node = children_of(node).front();
+  if (!is(node, "assignment")) return std::nullopt;
+  const TSNode left = field(node, "left"), right = field(node, "right");
+  const bool lists = (is(left, "pattern_list") || is(left, "tuple_pattern")) &&
+                     (is(right, "expression_list") || is(right, "tuple"));
+  if (!lists || !one_line(unit.text(), statement.range.begin, statement.range.end)) {
+    return std::nullopt;
+  }
+  Pairs out{children_of(left), children_of(right)};
+  const bool pair = out.names.size() == out.values.size() &&
+                    std::all_of(out.names.begin(), out.names.end(),
+                                [](TSNode name) { return is(name, "identifier"); }) &&
+                    std::none_of(out.values.begin(), out.values.end(),
+                                 [](TSNode value) { return is(value, "list_splat"); });
+  if (!pair) return std::nullopt;
+  return out;
+}
+
 // What goes with the statements that go: an `if` or `with` whose every statement goes, which has
 // nothing to decide, and assignments of a name whose every read goes. Each statement is looked at
 // when it goes, each name when its last read does.
@@ -69,13 +93,7 @@ class Orphans {
     while (!work.empty()) {
       StatementId s = work.back();
       work.pop_back();
-      ByteRange range = g_.statements[s].range;
-      auto at = std::lower_bound(
-          reads_.begin(), reads_.end(), range.begin,
-          [](const NameRead& read, uint32_t begin) { return read.range.begin < begin; });
-      for (; at != reads_.end() && at->range.end <= range.end; ++at) {
-        lose(static_cast<size_t>(at - reads_.begin()), work);
-      }
+      lose_inside(g_.statements[s].range, work);
       empty_out(g_.statements[s].parent, work);
     }
   }
@@ -84,6 +102,22 @@ class Orphans {
   struct Count {
     size_t all = 0, lost = 0;
   };
+
+  // Where a name gets a value: in a statement of its own, or as one part of several.
+  struct Home {
+    StatementId statement = kNone;
+    size_t part = 0;
+    ByteRange value;  // the part's; empty where it is the whole statement
+  };
+
+  void lose_inside(ByteRange range, std::vector<StatementId>& work) {
+    auto at = std::lower_bound(
+        reads_.begin(), reads_.end(), range.begin,
+        [](const NameRead& read, uint32_t begin) { return read.range.begin < begin; });
+    for (; at != reads_.end() && at->range.end <= range.end; ++at) {
+      lose(static_cast<size_t>(at - reads_.begin()), work);
+    }
+  }
 
   void lose(size_t read, std::vector<StatementId>& work) {
     if (gone_[read]) return;
@@ -96,13 +130,23 @@ class Orphans {
     auto index = g_.name_index(name);
     if (!index) return;
     auto homes = assignments(*index);
-    bool edited = std::any_of(homes.begin(), homes.end(), [&](StatementId home) {
-      return !edits_.inside(g_.statements[home].range).empty();
+    bool edited = std::any_of(homes.begin(), homes.end(), [&](const Home& home) {
+      return !edits_.inside(g_.statements[home.statement].range).empty();
     });
     if (homes.empty() || edited || written().contains(name)) return;
-    for (StatementId home : homes) {
-      if (doomed_.dead.insert(home).second) work.push_back(home);
+    for (const Home& home : homes) {
+      if (home.value.size() == 0 || all_parts_go(home)) {
+        if (doomed_.dead.insert(home.statement).second) work.push_back(home.statement);
+      } else {
+        lose_inside(home.value, work);
+      }
     }
+  }
+
+  bool all_parts_go(const Home& home) {
+    auto& parts = doomed_.parts[home.statement];
+    parts.insert(home.part);
+    return parts.size() == g_.statements[home.statement].definitions.size();
   }
 
   // One of its statements goes.
@@ -117,9 +161,9 @@ class Orphans {
     work.push_back(s);
   }
 
-  // The statements that give a name its values, where each does nothing else; none where anything
-  // else may give it one, or may read it unseen.
-  std::vector<StatementId> assignments(uint32_t name) {
+  // The statements that give a name its values, where each does nothing else, or gives others
+  // theirs side by side; none where anything else may give it one, or may read it unseen.
+  std::vector<Home> assignments(uint32_t name) {
     if (definitions_.empty()) {
       definitions_.resize(g_.names.size());
       for (DefinitionId d = 0; d < g_.definitions.size(); ++d) {
@@ -130,7 +174,7 @@ class Orphans {
         if (id != kNone) sinks_[id] = true;
       }
     }
-    std::vector<StatementId> out;
+    std::vector<Home> out;
     for (DefinitionId id : definitions_[name]) {
       const Definition& d = g_.definitions[id];
       const Value& value = g_[d.value];
@@ -141,10 +185,28 @@ class Orphans {
       if (d.join || carried) continue;
       if (d.statement == kNone || doomed_.rewritten.contains(d.statement)) return {};
       const Statement& s = g_.statements[d.statement];
-      if (s.kind != StatementKind::assign || !s.pure || s.definitions.size() != 1) return {};
-      if (!doomed_.dead.contains(d.statement)) out.push_back(d.statement);
+      if (s.kind != StatementKind::assign || !s.pure) return {};
+      Home home{d.statement, 0, {}};
+      if (s.definitions.size() != 1 && !find_part(g_.names[name], home)) return {};
+      if (!doomed_.dead.contains(d.statement)) out.push_back(home);
     }
     return out;
+  }
+
+  // Which part of `a, b = x, y` gives a name its value.
+  bool find_part(std::string_view name, Home& home) const {
+    const auto pairs = pairs_of(unit_, g_.statements[home.statement]);
+    if (!pairs || pairs->names.size() != g_.statements[home.statement].definitions.size()) {
+      return false;
+    }
+    size_t found = 0;
+    for (size_t i = 0; i < pairs->names.size(); ++i) {
+      if (text_of(unit_.text(), pairs->names[i]) != name) continue;
+      ++found;
+      home.part = i;
+      home.value = range_of(pairs->values[i]);
+    }
+    return found == 1;
   }
 
   // The words of what the edits put into the function.
@@ -205,6 +267,11 @@ class Remover {
         if (!done) return tl::unexpected(done.error());
       }
     }
+    for (const auto& [statement, parts] : doomed_.parts) {
+      if (doomed_.dead.contains(statement)) continue;
+      auto done = remove_parts(g_.statements[statement], parts);
+      if (!done) return tl::unexpected(done.error());
+    }
     std::sort(removed.begin(), removed.end(),
               [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
     // Neighbours go as one, so that the blank lines between them go too.
@@ -225,6 +292,27 @@ class Remover {
  private:
   static bool neighbours(std::string_view between) {
     return between.find_first_not_of(" \t\f\r\n\\;") == std::string_view::npos;
+  }
+
+  Expected<void> remove_parts(const Statement& statement, const std::set<size_t>& parts) {
+    const auto pairs = pairs_of(unit_, statement);
+    if (!pairs) return {};
+    for (const NodeList* side : {&pairs->names, &pairs->values}) {
+      std::string left;
+      for (size_t i = 0; i < side->size(); ++i) {
+        if (parts.contains(i)) continue;
+        if (!left.empty()) left += ", ";
+        left += text_of(text_, (*side)[i]);
+      }
+      // What is alone needs neither brackets nor the comma of a tuple.
+      const bool alone = parts.size() + 1 == side->size();
+      const ByteRange whole =
+          alone ? range_of(ts_node_parent(side->front()))
+                : ByteRange{range_of(side->front()).begin, range_of(side->back()).end};
+      auto done = edits_.add({whole, left});
+      if (!done) return done;
+    }
+    return {};
   }
 
   // A block that nothing is left of: its clause goes where the language allows it.

@@ -2,6 +2,7 @@
 // edits that take them out as a person would, with their comments kept.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "rewriter/frontend/python/unit.hpp"
@@ -13,6 +14,8 @@ namespace refit::python {
 struct Doomed {
   std::set<graph::StatementId> dead;
   std::set<graph::StatementId> rewritten;
+  // Of `a, b = x, y` the places of the names that go with what they are given.
+  std::map<graph::StatementId, std::set<size_t>> parts;
 };
 
 // Adds what goes with them: an `if` or `with` that nothing is left in, a name whose last reader is

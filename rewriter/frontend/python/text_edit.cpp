@@ -128,7 +128,15 @@ std::vector<NameRead> names_read(TSNode root, std::string_view source) {
       work.push_back(field(node, "value"));
       continue;
     }
-    if (type == "assignment" && is(field(node, "left"), "identifier")) {
+    if (type == "assignment") {
+      const TSNode left = field(node, "left");
+      if (is(left, "pattern_list") || is(left, "tuple_pattern")) {
+        for (TSNode target : children_of(left)) {
+          if (!is(target, "identifier")) work.push_back(target);
+        }
+      } else if (!is(left, "identifier")) {
+        work.push_back(left);
+      }
       for (FieldName part : {FieldName("type"), FieldName("right")}) {
         TSNode inner = field(node, part);
         if (present(inner)) work.push_back(inner);
