@@ -204,29 +204,45 @@ bool Tokens::plain(const TSLexerMode& mode, TSStateId state, const char* from, b
 }
 
 Tokens::LineEnd Tokens::line_end(const Table::Sought& sought, uint32_t scanner_state,
-                                 const char* from) const {
+                                 const char* from, std::ptrdiff_t& column) const {
   if (sought.in_string || always_set_) return LineEnd::ask;
   const std::string& state = scanner_states_[scanner_state];
   if (!state.empty() && (state[0] != 0 || state[1] != 0)) return LineEnd::ask;  // in a string
-  const size_t indented = state.size() > 2 ? static_cast<uint8_t>(state.back()) : 0;
+  const std::ptrdiff_t indented = state.size() > 2 ? static_cast<uint8_t>(state.back()) : 0;
+  const bool any = sought.newline || sought.indent || sought.dedent;
   const char* line = nullptr;
+  std::ptrdiff_t comment = -1;  // how far the first is indented
   const char* at = from;
-  for (; at != lexer_.stop && (*at == ' ' || *at == '\n'); ++at) {
-    if (*at == '\n') line = at + 1;
+  for (; at != lexer_.stop; ++at) {
+    if (*at == '\n') {
+      line = at + 1;
+    } else if (*at == '#' && any) {
+      if (line == nullptr) return LineEnd::nothing;
+      if (comment < 0) comment = at - line;
+      while (at + 1 != lexer_.stop && at[1] != '\n') {
+        if (*++at == '\0' || *at == kFold) return LineEnd::ask;
+      }
+    } else if (*at != ' ') {
+      break;
+    }
   }
-  // Another sort of blank, a comment, a line that goes on, a string, a fold, the end of the text.
+  // Another sort of blank, a line that goes on, a fold, the end of the text.
   if (at == lexer_.stop || line == nullptr || static_cast<uint8_t>(*at) <= ' ' || *at == '#' ||
-      *at == '\\' || quote(*at) || static_cast<uint8_t>(*at) >= 0x80) {
+      *at == '\\' || static_cast<uint8_t>(*at) >= 0x80) {
     return LineEnd::ask;
   }
-  const auto here = static_cast<size_t>(at - line);
-  if (here > indented
-          ? sought.indent
-          : here < indented && (sought.dedent || (!sought.newline && !sought.brackets))) {
-    return LineEnd::ask;
+  column = at - line;
+  if (column > indented && sought.indent) {
+    const bool kept = column < kWideIndentation && state.size() < kFewScannerBytes;
+    return kept ? LineEnd::indent : LineEnd::ask;
+  }
+  if (column < indented && comment < indented) {
+    if (sought.dedent) return LineEnd::dedent;
+    if (!sought.newline && !sought.brackets) return LineEnd::ask;
   }
   if (sought.newline) return LineEnd::newline;
-  return sought.string_start && string_prefix(*at) ? LineEnd::ask : LineEnd::nothing;
+  const bool string = comment < 0 && sought.string_start && (string_prefix(*at) || quote(*at));
+  return string ? LineEnd::ask : LineEnd::nothing;
 }
 
 bool Tokens::comment(const TSLexerMode& mode, const char* from, Token& token) const {
@@ -286,14 +302,16 @@ bool Tokens::next(TSStateId state, uint32_t position, uint32_t scanner_state, To
   token.keyword = token.external = false;
   if (plain(mode, state, from, false, token)) return true;
   const Table::Sought& sought = table_.sought(mode.external_lex_state);
-  const LineEnd said =
-      mode.external_lex_state == 0 ? LineEnd::nothing : line_end(sought, scanner_state, from);
-  if (said == LineEnd::newline) {
-    const TSSymbol symbol = language_.external_scanner.symbol_map[kNewline];
-    if (table_.next(state, symbol) != state) {
+  std::ptrdiff_t column = 0;
+  const LineEnd said = mode.external_lex_state == 0 ? LineEnd::nothing
+                                                    : line_end(sought, scanner_state, from, column);
+  if (said != LineEnd::ask && said != LineEnd::nothing) {
+    const TSSymbol symbol = language_.external_scanner.symbol_map[static_cast<size_t>(said)];
+    if (said != LineEnd::newline || table_.next(state, symbol) != state) {
       token.symbol = symbol;
       token.begin = token.end = position;
       token.external = true;
+      token.scanner = behind(said, column, scanner_state);
       return true;
     }
   }
@@ -389,16 +407,29 @@ bool Tokens::note_scanner(uint32_t before) {
   const char* blank = lexer_.at;
   while (blank > lexer_.begin && (blank[-1] == ' ' || blank[-1] == '\t')) --blank;
   always_set_ = always_set_ || size > kFewScannerBytes || lexer_.at - blank >= kWideIndentation;
+  scanner_now_ = number_of(now);
+  return true;
+}
+
+uint32_t Tokens::number_of(std::string_view state) {
   const size_t known = scanner_states_.size();
   for (size_t i = known; i > 0 && i + kRecentStates > known; --i) {
-    if (scanner_states_[i - 1] == now) {
-      scanner_now_ = static_cast<uint32_t>(i - 1);
-      return true;
-    }
+    if (scanner_states_[i - 1] == state) return static_cast<uint32_t>(i - 1);
   }
-  scanner_states_.emplace_back(now);
-  scanner_now_ = static_cast<uint32_t>(known);
-  return true;
+  scanner_states_.emplace_back(state);
+  return static_cast<uint32_t>(known);
+}
+
+uint32_t Tokens::behind(LineEnd said, std::ptrdiff_t column, uint32_t scanner_state) {
+  if (said == LineEnd::newline) return scanner_state;
+  std::string state = scanner_states_[scanner_state];
+  if (state.empty()) state.assign(2, '\0');  // no string is open
+  if (said == LineEnd::indent) {
+    state += static_cast<char>(column);
+  } else {
+    state.pop_back();
+  }
+  return number_of(state);
 }
 
 }  // namespace refit::python

@@ -191,10 +191,15 @@ class Tokens {
   // `over_lines` line ends before it are blanks.
   bool plain(const TSLexerMode& mode, TSStateId state, const char* from, bool over_lines,
              Token& token);
-  // What the grammar's scanner says where a line ends, blank ones follow and then code: that the
-  // statement ends, or nothing. Where it would say anything else, it is to be asked.
-  enum class LineEnd : uint8_t { ask, nothing, newline };
-  LineEnd line_end(const Table::Sought& sought, uint32_t scanner_state, const char* from) const;
+  // What the grammar's scanner says where a line ends, blank ones and comments follow and then code
+  // in some column: one of its tokens, by its number, or nothing. In other places it is to be
+  // asked.
+  enum class LineEnd : uint8_t { newline, indent, dedent, nothing, ask };
+  LineEnd line_end(const Table::Sought& sought, uint32_t scanner_state, const char* from,
+                   std::ptrdiff_t& column) const;
+  // The number of the scanner's state behind one of those tokens.
+  uint32_t behind(LineEnd said, std::ptrdiff_t column, uint32_t scanner_state);
+  uint32_t number_of(std::string_view state);
   // A comment that comes first behind blanks and line ends.
   bool comment(const TSLexerMode& mode, const char* from, Token& token) const;
   // Whether a word is a keyword, and where it must or can be one in a state, takes it for that.
