@@ -217,18 +217,20 @@ class Parser {
   }
 
   void push(Reading& reading, uint32_t tree, TSStateId state, uint32_t position) {
+    push(reading, tree, trees_[tree].precedence, state, position);
+  }
+  void push(Reading& reading, uint32_t tree, int32_t precedence, TSStateId state,
+            uint32_t position) {
     const auto top = static_cast<uint32_t>(stack_.size());
-    stack_.push_back({{reading.top, tree},
-                      position,
-                      stack_[reading.top].precedence + trees_[tree].precedence,
-                      state});
+    const int32_t all = stack_[reading.top].precedence + precedence;
+    *stack_.extend(1) = {{reading.top, tree}, position, all, state};
     reading.top = top;
   }
 
   void shift(Reading& reading, TSStateId state, const Token& token, bool extra) {
-    const uint32_t leaf =
-        add_tree({token.begin, token.end, 0, 0, extra, 0, token.symbol, UINT16_MAX});
-    push(reading, leaf, state, token.end);
+    const auto leaf = static_cast<uint32_t>(trees_.size());
+    *trees_.extend(1) = {token.begin, token.end, 0, 0, extra, 0, token.symbol, UINT16_MAX};
+    push(reading, leaf, 0, state, token.end);
     if (token.external) reading.scanner = token.scanner;
   }
 
@@ -276,8 +278,8 @@ class Parser {
     const uint32_t count = action.reduce.child_count;
     const size_t first = children_.size();
     uint32_t* const children = children_.extend(count);
-    RuleTree made{};
-    uint32_t at = reading.top;
+    uint32_t at = reading.top, begin = 0;
+    int32_t precedence = action.reduce.dynamic_precedence;
     for (uint32_t child = count; child-- > 0;) {
       const StackNode& node = stack_[at];
       const RuleTree& tree = trees_[node.first.tree];
@@ -286,24 +288,20 @@ class Parser {
         return node.more == 0 && reduce_over_extras(reading, action);
       }
       children[child] = node.first.tree;
-      made.precedence += tree.precedence;
-      made.begin = tree.begin;  // of the first in the end
+      precedence += tree.precedence;
+      begin = tree.begin;  // of the first in the end
       at = node.first.below;
     }
     const StackNode& below = stack_[at];
-    if (count == 0) {
-      made.begin = made.end = below.position;
-    } else {
-      made.end = trees_[children[count - 1]].end;
-    }
-    made.first = static_cast<uint32_t>(first);
-    made.count = count & RuleTree::kMostChildren;
-    made.precedence += action.reduce.dynamic_precedence;
-    made.symbol = action.reduce.symbol;
-    made.production = action.reduce.production_id;
-    const TSStateId next = table_.at(below.state, made.symbol);
+    if (count == 0) begin = below.position;
+    const uint32_t end = count == 0 ? begin : trees_[children[count - 1]].end;
+    const TSStateId next = table_.at(below.state, action.reduce.symbol);
+    const auto number = static_cast<uint32_t>(trees_.size());
+    *trees_.extend(1) = {
+        begin, end,        static_cast<uint32_t>(first), count & RuleTree::kMostChildren,
+        false, precedence, action.reduce.symbol,         action.reduce.production_id};
     go_down(reading, at);
-    push(reading, add_tree(made), next, made.end);
+    push(reading, number, precedence, next, end);
     return true;
   }
 
