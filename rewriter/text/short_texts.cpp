@@ -21,7 +21,7 @@ constexpr std::size_t kStep = 32;      // bytes compared at once
 constexpr std::size_t kContext = 3;    // lines around a change
 constexpr std::size_t kDeepest = 200;  // columns; git counts no further
 constexpr char kFiller = '!';          // alone in a line: equal to no line that is compared
-constexpr std::size_t kDigits = '~' - '!' + 1;
+constexpr uint32_t kDigits = '~' - '!' + 1;
 
 // How many bytes the texts begin with alike, in whole lines.
 std::size_t equal_start(std::string_view a, std::string_view b) {
