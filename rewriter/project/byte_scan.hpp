@@ -1,5 +1,6 @@
 // Passing over a text sixteen bytes at a time: its words, the places of a few bytes, a text in it.
-// Where the processor has no SSE2 a byte at a time, with the same result.
+// Where the processor has no SSE2 a byte at a time, where it has AVX2 in places 32, with the same
+// result.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,11 @@
 #include <string_view>
 #ifdef __SSE2__
 #include <emmintrin.h>
+#endif
+#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
+#include <immintrin.h>
+// Of functions that are called only where byte_scan::avx2 holds.
+#define REFIT_AVX2 __attribute__((target("avx2")))
 #endif
 
 namespace refit {
@@ -155,39 +161,23 @@ inline size_t find_of_bytes(std::string_view text, size_t at, char a, char b, ch
   return text.size();
 }
 
+namespace byte_scan {
+
+// find_text, sixteen bytes at a time and, where there is AVX2, 32.
+size_t find_text_16(std::string_view text, std::string_view wanted, size_t at);
+#ifdef REFIT_AVX2
+extern const bool avx2;  // whether this processor has it
+REFIT_AVX2 size_t find_text_32(std::string_view text, std::string_view wanted, size_t at);
+#endif
+
+}  // namespace byte_scan
+
 // Where a text, which is not empty, stands in another one from `at` on; npos where it does not.
 inline size_t find_text(std::string_view text, std::string_view wanted, size_t at = 0) {
-#ifdef __SSE2__
-  // Where its first and its last byte stand as far from one another as they should.
-  const __m128i first = _mm_set1_epi8(wanted.front()), last = _mm_set1_epi8(wanted.back());
-  const size_t apart = wanted.size() - 1;
-  auto both = [&](size_t place) {
-    return _mm_and_si128(_mm_cmpeq_epi8(byte_scan::load(text.data() + place), first),
-                         _mm_cmpeq_epi8(byte_scan::load(text.data() + place + apart), last));
-  };
-  auto found_in = [&](__m128i matches, size_t place) {
-    for (uint64_t bits = byte_scan::bits(matches); bits != 0; bits &= bits - 1) {
-      const size_t here = place + static_cast<size_t>(std::countr_zero(bits));
-      if (std::memcmp(text.data() + here, wanted.data(), wanted.size()) == 0) return here;
-    }
-    return std::string_view::npos;
-  };
-  for (; at + apart + 64 <= text.size(); at += 64) {
-    const __m128i matches[] = {both(at), both(at + 16), both(at + 32), both(at + 48)};
-    const __m128i any =
-        _mm_or_si128(_mm_or_si128(matches[0], matches[1]), _mm_or_si128(matches[2], matches[3]));
-    if (byte_scan::bits(any) == 0) continue;
-    for (size_t i = 0; i < 4; ++i) {
-      const size_t here = found_in(matches[i], at + 16 * i);
-      if (here != std::string_view::npos) return here;
-    }
-  }
-  for (; at + apart + 16 <= text.size(); at += 16) {
-    const size_t here = found_in(both(at), at);
-    if (here != std::string_view::npos) return here;
-  }
+#ifdef REFIT_AVX2
+  if (byte_scan::avx2) return byte_scan::find_text_32(text, wanted, at);
 #endif
-  return text.find(wanted, at);
+  return byte_scan::find_text_16(text, wanted, at);
 }
 
 inline bool contains_text(std::string_view text, std::string_view wanted) {

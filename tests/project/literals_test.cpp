@@ -201,6 +201,25 @@ TEST(Literals, OneLiteralHasOneNumber) {
   EXPECT_TRUE(bits.intersects(bits));
 }
 
+TEST(FindText, SixteenAnd32BytesAtATimeFindWhatASearchFinds) {
+  std::mt19937 random(3);
+  auto made = [&](size_t size) {
+    std::string out(size, ' ');
+    for (char& c : out) c = "ab\n"[random() % 3];
+    return out;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    const std::string text = made(random() % 400), wanted = made(1 + random() % 7);
+    const size_t at = random() % (text.size() + 3), expected = text.find(wanted, at);
+    EXPECT_EQ(find_text(text, wanted, at), expected);
+    EXPECT_EQ(byte_scan::find_text_16(text, wanted, at), expected);
+#ifdef REFIT_AVX2
+    if (!byte_scan::avx2) continue;
+    EXPECT_EQ(byte_scan::find_text_32(text, wanted, at), expected);
+#endif
+  }
+}
+
 TEST(Literals, PlacesAreThoseThatASearchFinds) {
   const std::vector<std::string> wanted{" as ", "aa", "as a", "(", "class "};
   Literals literals;

@@ -2,6 +2,7 @@
 #include "rewriter/frontend/python/lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -16,8 +17,41 @@ constexpr int kFieldDepth = 200;  // f-strings inside f-strings; Python has 150
 // Bytes at which the scan of a line has something to do.
 constexpr std::string_view kSpecial = "\n\\#'\"()[]{}";
 
+#ifdef REFIT_AVX2
+// Which of the special bytes have this upper or lower half, a bit for each upper half that has any.
+constexpr std::array<char, 16> halves(bool upper) {
+  std::array<char, 16> out{};
+  for (unsigned char c : kSpecial) {
+    const int bit = c >> 4 == 0 ? 1 : c >> 4 == 2 ? 2 : c >> 4 == 5 ? 4 : c >> 4 == 7 ? 8 : 0;
+    char& entry = out[upper ? c >> 4 : c & 15];
+    entry = static_cast<char>(entry | bit);
+  }
+  return out;
+}
+
+REFIT_AVX2 uint32_t special_bits_32(const char* at) {
+  static constexpr std::array<char, 16> kUpper = halves(true), kLower = halves(false);
+  const __m256i uppers = _mm256_broadcastsi128_si256(byte_scan::load(kUpper.data())),
+                lowers = _mm256_broadcastsi128_si256(byte_scan::load(kLower.data()));
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+  // Of a byte beyond ASCII, whose highest bit is set, the lower half gives nothing.
+  const __m256i both =
+      _mm256_and_si256(_mm256_shuffle_epi8(lowers, bytes), _mm256_shuffle_epi8(uppers, upper));
+  const __m256i none = _mm256_cmpeq_epi8(both, _mm256_setzero_si256());
+  return ~static_cast<uint32_t>(_mm256_movemask_epi8(none));
+}
+
+REFIT_AVX2 uint64_t special_bits_64(const char* at) {
+  return special_bits_32(at) | uint64_t{special_bits_32(at + 32)} << 32;
+}
+#endif
+
 // One bit for each of up to 64 bytes that is special.
 uint64_t special_bits(std::string_view block) {
+#ifdef REFIT_AVX2
+  if (block.size() == 64 && byte_scan::avx2) return special_bits_64(block.data());
+#endif
 #ifdef __SSE2__
   if (block.size() == 64) {
     uint64_t out = 0;
@@ -61,6 +95,22 @@ bool in_comment(std::string_view text, size_t at) {
   constexpr size_t kFar = 1024;  // a comment is shorter; of a line of data each word is asked about
   const size_t far = at > kFar ? at - kFar : 0;
   bool hash = false;
+#ifdef __SSE2__
+  for (; at >= far + 16; at -= 16) {
+    const __m128i bytes = byte_scan::load(text.data() + at - 16);
+    auto is = [bytes](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+    const __m128i quotes = _mm_or_si128(is('"'), is('\''));
+    const __m128i line_ends = _mm_or_si128(is('\n'), is('\r'));
+    const uint64_t hashes = byte_scan::bits(is('#')),
+                   ends = byte_scan::bits(_mm_or_si128(quotes, line_ends));
+    if (ends != 0) {
+      const int last = 63 - std::countl_zero(ends);
+      if ((byte_scan::bits(quotes) >> last & 1) != 0) return false;
+      return hash || hashes >> last != 0;
+    }
+    hash = hash || hashes != 0;
+  }
+#endif
   while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r') {
     if (at <= far && far > 0) return false;
     char c = text[--at];
@@ -147,14 +197,21 @@ size_t Lines::field_end(size_t at, char quote, bool triple, int depth) const {
   return std::string_view::npos;
 }
 
-size_t Lines::next_special(size_t at) const {
+[[gnu::noinline]] void Lines::look_at(size_t block) const {
+  blocks_[block % kBlocks] = {static_cast<uint32_t>(block + 1),
+                              special_bits(text_.substr(block * 64, 64))};
+}
+
+inline uint64_t Lines::specials(size_t block) const {
+  const Block& known = blocks_[block % kBlocks];
+  if (known.number != block + 1) look_at(block);
+  return known.special;
+}
+
+inline size_t Lines::next_special(size_t at) const {
   while (at < text_.size()) {
     const size_t block = at / 64;
-    if (block != special_block_) {
-      special_block_ = block;
-      special_bits_ = special_bits(text_.substr(block * 64, 64));
-    }
-    const uint64_t left = special_bits_ >> at % 64;
+    const uint64_t left = specials(block) >> at % 64;
     if (left != 0) return at + static_cast<size_t>(std::countr_zero(left));
     at = (block + 1) * 64;
   }
@@ -163,48 +220,54 @@ size_t Lines::next_special(size_t at) const {
 
 size_t Lines::logical_line(size_t at, size_t* code_end) const {
   int brackets = 0;
-  while (true) {
-    at = next_special(at);
-    if (at == text_.size()) {
-      *code_end = at;
-      return brackets == 0 ? at : std::string_view::npos;
-    }
-    switch (text_[at]) {
-      case '\n':
-        if (brackets == 0) {
+  while (true) {  // to a place that is not behind a special byte
+    size_t block = at / 64;
+    uint64_t left = at < text_.size() ? specials(block) & ~uint64_t{0} << at % 64 : 0;
+    for (bool next = true; next;) {
+      while (left == 0) {
+        if (++block * 64 >= text_.size()) {
+          *code_end = text_.size();
+          return brackets == 0 ? text_.size() : std::string_view::npos;
+        }
+        left = specials(block);
+      }
+      at = block * 64 + static_cast<size_t>(std::countr_zero(left));
+      left &= left - 1;
+      switch (text_[at]) {
+        case '\n':
+          if (brackets > 0) break;
           *code_end = at;
           return at + 1;
+        case '#': {
+          size_t end = text_.find('\n', at);
+          if (brackets == 0) {
+            *code_end = at;
+            return end == std::string_view::npos ? text_.size() : end + 1;
+          }
+          if (end == std::string_view::npos) return end;
+          at = end + 1;
+          next = false;
+          break;
         }
-        ++at;
-        break;
-      case '#': {
-        size_t end = text_.find('\n', at);
-        if (brackets == 0) {
-          *code_end = at;
-          return end == std::string_view::npos ? text_.size() : end + 1;
-        }
-        if (end == std::string_view::npos) return end;
-        at = end + 1;
-        break;
+        case '\\':
+          at += text_.substr(at + 1).starts_with("\r\n") ? 3 : 2;
+          at = std::min(at, text_.size());
+          next = false;
+          break;
+        case '\'':
+        case '"':
+          at = string_end(at, 0);
+          if (at == std::string_view::npos) return at;
+          next = false;
+          break;
+        case '(':
+        case '[':
+        case '{':
+          ++brackets;
+          break;
+        default:
+          if (--brackets < 0) return std::string_view::npos;
       }
-      case '\\':
-        at += text_.substr(at + 1).starts_with("\r\n") ? 3 : 2;
-        at = std::min(at, text_.size());
-        break;
-      case '\'':
-      case '"':
-        at = string_end(at, 0);
-        if (at == std::string_view::npos) return at;
-        break;
-      case '(':
-      case '[':
-      case '{':
-        ++brackets;
-        ++at;
-        break;
-      default:
-        if (--brackets < 0) return std::string_view::npos;
-        ++at;
     }
   }
 }

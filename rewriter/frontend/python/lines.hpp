@@ -2,6 +2,7 @@
 // brackets. What the scan behind outline.hpp is made of.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -70,10 +71,19 @@ class Lines {
   // The first byte at `at` or behind it that begins or ends something; the size where there is
   // none.
   size_t next_special(size_t at) const;
+  // One bit for each special byte of a block of 64.
+  uint64_t specials(size_t block) const;
+  void look_at(size_t block) const;
 
   std::string_view text_;
-  mutable size_t special_block_ = SIZE_MAX;  // of 64 bytes, whose special ones are known
-  mutable uint64_t special_bits_ = 0;
+  // The last blocks of 64 bytes whose special ones were looked for: a line is passed over more than
+  // once.
+  static constexpr size_t kBlocks = 16;
+  struct Block {
+    uint32_t number = 0;  // from 1
+    uint64_t special = 0;
+  };
+  mutable std::array<Block, kBlocks> blocks_{};
 };
 
 }  // namespace refit::python
