@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "rewriter/frontend/python/lines.hpp"
@@ -50,12 +51,18 @@ std::string_view quoted(std::string_view text, size_t at) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, end - at - 1);
 }
 
-// Bytes at which the targets of an assignment may end, or be put in brackets.
-constexpr std::array<bool, 256> kSplits = [] {
-  std::array<bool, 256> table{};
-  for (unsigned char c : std::string_view("([{)]},:")) table[c] = true;
+using Bytes = std::array<bool, 256>;
+
+constexpr Bytes bytes_of(std::string_view bytes) {
+  Bytes table{};
+  for (unsigned char c : bytes) table[c] = true;
   return table;
-}();
+}
+
+// Bytes at which the targets of an assignment may end, or be put in brackets.
+constexpr Bytes kSplits = bytes_of("([{)]},:");
+// Bytes behind which an `=` is a part of another operator.
+constexpr Bytes kOperators = bytes_of("=!<>:+-*/%|&^@");
 
 // Whether a head is `self.NAME` and nothing else.
 bool own_attribute(std::string_view head) {
@@ -70,28 +77,47 @@ bool own_attribute(std::string_view head) {
   return !name.empty() && skip(at + kSelf.size() + name.size()) == head.size();
 }
 
+// Calls visit(begin, at) for each `=` behind a dot of its line, which begins at `begin`.
+template <typename Visit>
+void each_equals_behind_dot(std::string_view text, Visit visit) {
+  size_t begin = 0;
+  bool dot = false;  // since the line began, in the bytes before
+  for (size_t base = 0; base < text.size(); base += 64) {
+    const std::string_view block = text.substr(base, 64);
+    auto bits = [&](char byte) {
+      return block.size() == 64
+                 ? byte_scan::equal_bits_64(block.data(), byte)
+                 : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
+    };
+    const uint64_t ends = bits('\n'), dots = bits('.');
+    for (uint64_t equals = bits('='); equals != 0; equals &= equals - 1) {
+      const uint64_t before = (equals & -equals) - 1;
+      const uint64_t line_ends = ends & before;
+      const auto line = static_cast<size_t>(64 - std::countl_zero(line_ends));  // in the block
+      if ((dots & before) >> line == 0 && (line_ends != 0 || !dot)) continue;
+      visit(line_ends != 0 ? base + line : begin,
+            base + static_cast<size_t>(std::countr_zero(equals)));
+    }
+    if (ends != 0) {
+      const auto line = static_cast<size_t>(64 - std::countl_zero(ends));
+      begin = base + line;
+      dot = line < 64 && dots >> line != 0;
+    } else {
+      dot = dot || dots != 0;
+    }
+  }
+}
+
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
-  size_t compared = 0;  // behind an `==`
-  size_t begin = 0;     // of the line
-  each_of_bytes(text, "=\n", [&](size_t at) {
-    if (text[at] == '\n') {
-      begin = at + 1;
-      return true;
-    }
-    if (at < compared || at == 0 || at + 1 >= text.size()) return true;
-    if (text[at + 1] == '=') {
-      compared = at + 2;
-      return true;
-    }
-    if (std::string_view("=!<>:+-*/%|&^@").find(text[at - 1]) != std::string_view::npos) {
-      return true;
+  each_equals_behind_dot(text, [&](size_t begin, size_t at) {
+    if (at + 1 >= text.size() || text[at + 1] == '=' ||
+        kOperators[static_cast<unsigned char>(text[at - 1])]) {
+      return;
     }
     std::string_view head = text.substr(begin, at - begin);
-    if (const size_t one_more = head.rfind(';'); one_more != std::string_view::npos) {
-      head.remove_prefix(one_more + 1);
-    }
-    if (own_attribute(head) || head.find('.') == std::string_view::npos) return true;
+    if (head.find(';') != std::string_view::npos) head.remove_prefix(head.rfind(';') + 1);
+    if (own_attribute(head) || head.find('.') == std::string_view::npos) return;
     std::optional<bool> argument;  // of a call that goes on
     int depth = 0;
     size_t piece = 0;
@@ -119,7 +145,6 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
         piece = i + 1;
       }
     }
-    return true;
   });
 }
 

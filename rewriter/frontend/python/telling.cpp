@@ -12,6 +12,7 @@
 #include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/made.hpp"
 #include "rewriter/frontend/python/meant.hpp"
+#include "rewriter/project/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -454,8 +455,11 @@ std::optional<Telling> PythonFrontend::stepped_slice() const {
   return Telling{":", "::", [](std::string_view text, size_t at) {
                    const size_t first = at;
                    for (++at; at < text.size(); ++at) {
+                     while (text.substr(at).starts_with("        ")) at += 8;
+                     if (at == text.size()) break;
                      if (text[at] == '#')
-                       at = std::min(text.find_first_of("\r\n", at), text.size() - 1);
+                       at = std::min(find_of_bytes(text, at, '\r', '\n', '\r', '\n'),
+                                     text.size() - 1);
                      if (!space(text[at]) && text[at] != '\\') break;
                    }
                    return at < text.size() && text[at] == ':' && !in_comment(text, first);
