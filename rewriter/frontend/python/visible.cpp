@@ -28,7 +28,6 @@ Visible::Visible(std::string_view text, const Outline& outline, const Focus& foc
   for (size_t n = 0; focus.shown != nullptr && n < focus.shown->size(); ++n) {
     only_shown_.set((*focus.shown)[n].literal);
   }
-  assumed_ |= only_shown_;
   meant_.assign(2 * mentioned_.names(), SIZE_MAX);
   for (size_t name = 0; name < meant_.size(); ++name) {
     each_meant(name / 2, name % 2 != 0,
@@ -40,8 +39,35 @@ bool Visible::wanted(size_t i) {
   const OutlinedDefinition& d = outline_.definitions[i];
   const ByteRange where{d.header, d.end};
   const size_t group = group_of(i);
-  if (!focus_.wanted(where, groups_[group].bare)) return false;
-  return with_shown(where, seen(group), [&](size_t n) { return shows_in(group, n); });
+  auto shows = [&](size_t n) { return shows_in(group, n); };
+  if (auto told = told_by_shown(where, groups_[group].bare, shows)) return *told;
+  return with_shown(where, seen(group), shows);
+}
+
+// Where all that may be seen (`bare`) makes nothing wanted without something that is only shown,
+// what is wanted for that alone decides, and conditions matter only to what is wanted for it
+// together with something else. nullopt where conditions have to be asked.
+template <typename Shows>
+std::optional<bool> Visible::told_by_shown(ByteRange where, LiteralBits bare, Shows shows) {
+  if (focus_.wanted(where, bare)) return std::nullopt;
+  if (focus_.shown == nullptr) return false;
+  LiteralBits most = bare;
+  most |= only_shown_;
+  if (!focus_.wanted(where, most)) return false;
+  for (const auto what : {Shown::What::object, Shown::What::addition}) {
+    for (size_t n = 0; n < focus_.shown->size(); ++n) {
+      const Shown& shown = (*focus_.shown)[n];
+      if (shown.what != what) continue;
+      LiteralBits alone = focus_.literals->none();
+      alone.set(shown.literal);
+      if (!focus_.wanted(where, alone)) {
+        bare.set(shown.literal);
+      } else if (shows(n)) {
+        return true;
+      }
+    }
+  }
+  return focus_.wanted(where, bare) ? std::nullopt : std::optional(false);
 }
 
 // What is only shown is asked about where it decides: by itself, an attribute before a sum, and
@@ -98,15 +124,15 @@ bool Visible::outside_wanted(ByteRange where) {
   for (ByteRange part : parts) {
     for (Literals::Place place : places_in(part.begin, part.end)) out.set(place.id);
   }
-  if (!focus_.wanted(where, out)) return false;
-  out = std::move(named);
-  for (ByteRange part : parts) {
-    add_seen(part.begin, part.end, places_in(part.begin, part.end), out);
-  }
-  return with_shown(where, std::move(out), [&](size_t n) {
+  auto shows_outside = [&](size_t n) {
     return std::any_of(parts.begin(), parts.end(),
                        [&](ByteRange part) { return shows(n, part.begin, part.end); });
-  });
+  };
+  if (auto told = told_by_shown(where, std::move(out), shows_outside)) return *told;
+  for (ByteRange part : parts) {
+    add_seen(part.begin, part.end, places_in(part.begin, part.end), named);
+  }
+  return with_shown(where, std::move(named), shows_outside);
 }
 
 bool Visible::changed(size_t i) const {

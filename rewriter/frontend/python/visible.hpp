@@ -46,8 +46,8 @@ class Visible {
  private:
   // Definitions that name one another, and names that stand between them, see the same.
   struct Group {
-    LiteralBits bare;                        // with all that may be seen
-    std::optional<LiteralBits> seen;         // of these what is, short of what is only shown
+    LiteralBits bare;                        // all that may be, short of what is only shown
+    std::optional<LiteralBits> seen;         // of these what is
     std::vector<std::optional<bool>> shows;  // that, by focus_.shown
     std::vector<size_t> members, next;       // definitions, groups
   };
@@ -63,6 +63,8 @@ class Visible {
   std::vector<size_t> reached(size_t group, Known known) const;
   const LiteralBits& seen(size_t group);
   bool shows_in(size_t group, size_t n);
+  template <typename Shows>
+  std::optional<bool> told_by_shown(ByteRange where, LiteralBits bare, Shows shows);
   template <typename Shows>
   bool with_shown(ByteRange where, LiteralBits seen, Shows shows);
   bool shows(size_t n, uint32_t begin, uint32_t end);
