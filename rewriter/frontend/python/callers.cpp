@@ -78,6 +78,10 @@ void Project::note(std::string_view relative, std::string_view bytes, const Note
   Notes& out = notes_[known->second];
   note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
   out.text = text_notes(bytes, places, test_file(relative));
+  auto holds = [&](NotedPlaces::Word word) { return !places.of(word).empty(); };
+  out.globals = holds(NotedPlaces::kGlobal);
+  out.bound_by_text = holds(NotedPlaces::kGlobals) || holds(NotedPlaces::kVars) ||
+                      holds(NotedPlaces::kDict) || holds(NotedPlaces::kExec);
 }
 
 void Project::note_imports(std::string_view relative, std::string_view bytes,

@@ -161,6 +161,10 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
     if (outlined) {
       find_own_libraries(outlined->module.names, module, {project_, catalogue_, isomorphisms_});
       choice = choose(source.text(), *outlined, *focus, resolving(module));
+      // The text is the file's own, and no name was changed since.
+      if (focus->before == nullptr && !project_.lies_in_folder(module)) {
+        project_.keep(relative, source.text(), std::move(outlined->module));
+      }
       if (choice.nothing && focus->before == nullptr) return nullptr;
       known = unchanged_statements(source.text(), *focus, choice.unseen);
     }
@@ -183,7 +187,10 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_, &functions_};
   find_own_libraries(unit->names.names, unit->module, context);
   add_globals(unit->tree.root(), unit->text(), unit->names);
-  add_bound_by_text(unit->text(), unit->names);
+  const bool rewritten = focus != nullptr && focus->before != nullptr;
+  if (rewritten || project_.may_bind_by_text(relative)) {
+    add_bound_by_text(unit->text(), unit->names);
+  }
   lower_unit(*unit, context);
   return unit;
 }

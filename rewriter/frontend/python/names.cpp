@@ -46,6 +46,7 @@ PythonUnit::Methods::const_iterator PythonUnit::method_around(uint32_t function)
 }
 
 void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context) {
+  if (!context.project.lies_in_folder(module)) return;
   for (auto& [name, bindings] : names.bindings) {
     for (Binding& b : bindings) {
       if (b.kind == Binding::Kind::import) b.qualified = own_library(b.qualified, module, context);

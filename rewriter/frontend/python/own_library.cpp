@@ -120,17 +120,16 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
   return differs_.emplace(qualified, std::move(out)).first->second;
 }
 
+bool Project::lies_in_folder(std::string_view module) const {
+  auto found = files_.find(module);
+  return found != files_.end() && !folders_[found->second.file].empty();
+}
+
 std::string Project::beside(const std::string& module, const std::string& qualified) const {
-  const std::string own = file_of(module);
-  auto folder_of = [](std::string_view path) {
-    size_t slash = path.rfind('/');
-    return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
-  };
-  std::string_view folder = folder_of(own);
-  auto package = [&](std::string_view path) {
-    return numbers_.contains(std::string(path) + "/__init__.py");
-  };
-  while (!folder.empty() && package(folder)) folder = folder_of(folder);
+  auto found = files_.find(module);
+  if (found == files_.end()) return qualified;
+  const std::string_view own = all_[found->second.file].relative;
+  const std::string_view folder = folders_[found->second.file];
   if (folder.empty()) return qualified;
   std::string base(folder);
   std::replace(base.begin(), base.end(), '/', '.');

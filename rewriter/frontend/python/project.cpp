@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+constexpr uint64_t kKeepLimit = uint64_t{1} << 16;  // names of modules that are kept unasked
 
 std::string parent_package(std::string_view module, int levels) {
   std::string out(module);
@@ -294,6 +295,7 @@ Project::Project(const std::string& root, const std::vector<File>& files,
       at = parent_of(at);
       inside = true;
     }
+    folders_.push_back(at);
     if (at.empty() && !above.empty()) {
       by_package = joined(above, by_package);
       inside = true;
@@ -362,14 +364,45 @@ std::optional<Source> Project::source_of(const std::string& module, bool* packag
   return std::move(*source);
 }
 
-std::unique_ptr<Module> Project::read_module(const std::string& name) const {
+void Project::add_late_names(uint32_t file, std::string_view text, Module& module) {
+  read_unnoted();
+  if (notes_[file].globals) add_globals(text, module);
+  if (notes_[file].bound_by_text) add_bound_by_text(text, module);
+}
+
+bool Project::may_bind_by_text(std::string_view relative) {
+  read_unnoted();
+  auto known = numbers_.find(relative);
+  return known == numbers_.end() || notes_[known->second].bound_by_text;
+}
+
+void Project::keep(std::string_view relative, std::string_view text, Module outlined) {
+  auto file = numbers_.find(relative);
+  auto named = files_.find(outlined.name);
+  const size_t names = outlined.names.bindings.size() + outlined.inner_imports.size();
+  if (file == numbers_.end() || named == files_.end() || named->second.file != file->second ||
+      kept_ + names > kKeepLimit) {
+    return;
+  }
+  {
+    std::shared_lock lock(mutex_);
+    if (modules_.contains(outlined.name)) return;
+  }
+  kept_ += names;
+  std::string name = outlined.name;
+  auto made = std::make_unique<Module>(std::move(outlined));
+  add_late_names(file->second, text, *made);
+  std::unique_lock lock(mutex_);
+  modules_.emplace(std::move(name), std::move(made));
+}
+
+std::unique_ptr<Module> Project::read_module(const std::string& name) {
   bool package = false;
   auto source = source_of(name, &package);
   if (!source) return nullptr;
   if (auto outlined = outline(source->text(), name, package)) {
     auto out = std::make_unique<Module>(std::move(outlined->module));
-    add_globals(source->text(), *out);
-    add_bound_by_text(source->text(), *out);
+    add_late_names(files_.find(name)->second.file, source->text(), *out);
     return out;
   }
   // What the scan of lines cannot make sense of, the parser may.

@@ -3,6 +3,7 @@
 // definition it stands for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -86,6 +87,10 @@ class Project {
   std::optional<Source> source_of(const std::string& module, bool* package) const;
   // Names of a module of the project; nullptr when it is not one, or cannot be read.
   const Module* module(const std::string& name);
+  // Keeps what the outline of a file says of its module, for whoever asks for its names later.
+  void keep(std::string_view relative, std::string_view text, Module outlined);
+  // Whether a file's text may hold what add_bound_by_text looks for.
+  bool may_bind_by_text(std::string_view relative);
   // What a qualified name finally stands for. Names outside the project stand for themselves;
   // nullopt where that is not shown, and `why` says what stands in the way, where it is known.
   std::optional<std::string> resolve(const std::string& qualified, std::string* why = nullptr);
@@ -112,6 +117,8 @@ class Project {
   // What an absolute import in a module means where the folder that the module's package lies in
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
+  // Whether there is such a folder, which is not the root.
+  bool lies_in_folder(std::string_view module) const;
   // Notes what one file imports from modules of the project and what its text says of classes and
   // of names of others, while its bytes and the places of the words in them are at hand. Files may
   // be noted by any number of threads at once; whoever is asked first reads the files that were not
@@ -163,6 +170,8 @@ class Project {
     std::vector<ImportNote> imports;
     std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
     TextNotes text;                                            // until classes() takes it up
+    // Whether its text may hold what add_globals and add_bound_by_text look for.
+    bool globals = true, bound_by_text = true;
   };
 
   struct Meaning {
@@ -173,7 +182,8 @@ class Project {
   Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
                    std::set<std::string>& asked);
   std::string stored_at(const ReplacedNames::Place* place);
-  std::unique_ptr<Module> read_module(const std::string& name) const;
+  std::unique_ptr<Module> read_module(const std::string& name);
+  void add_late_names(uint32_t file, std::string_view text, Module& module);
   const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
   void note_imports(std::string_view relative, std::string_view bytes,
                     const std::vector<size_t>& imports, Notes& out) const;
@@ -214,12 +224,14 @@ class Project {
   std::unordered_map<uint32_t, std::vector<Importer>> importers_;         // by component
   std::unordered_map<uint32_t, std::vector<uint32_t>> module_importers_;  // of it as a module
   std::vector<std::string_view> module_names_;                            // by file
+  std::vector<std::string_view> folders_;  // by file: that its top package lies in
   std::once_flag classes_once_;
   Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;
   std::unordered_map<const ReplacedNames::Place*, std::string> stored_at_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
+  std::atomic<uint64_t> kept_{0};  // names of modules that nobody asked for yet
   std::unordered_map<std::string, Meaning> resolved_;
   std::unordered_map<std::string, std::string> differs_;
   std::once_flag may_cast_once_;

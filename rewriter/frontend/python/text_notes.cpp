@@ -38,6 +38,9 @@ constexpr std::string_view kTexts[] = {
     "type(",
     "script",
     "script_if_tracing",
+    "global",
+    "globals()",
+    "exec(",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
 
@@ -51,8 +54,8 @@ void make_unique(std::vector<uint64_t>& names) {
 
 void NotedPlaces::add_to(Literals& literals) {
   for (uint32_t word = 0; word < kWords; ++word) {
-    const bool whole =
-        word == kImport || word == kTableOfModules || word == kScript || word == kScriptIfTracing;
+    const bool whole = word == kImport || word == kTableOfModules || word == kScript ||
+                       word == kScriptIfTracing || word == kGlobal;
     literals.add_noted(kTexts[word], whole ? Literals::Stands::alone : Literals::Stands::anywhere);
   }
 }

@@ -66,8 +66,11 @@ class NotedPlaces {
     kDict,
     kVars,
     kType,
-    kScript,  // words
+    kScript,  // words, and the next two
     kScriptIfTracing,
+    kGlobal,
+    kGlobals,
+    kExec,
     kWords
   };
   // The words are the first that these literals note.
