@@ -3,6 +3,7 @@
 #include "rewriter/frontend/python/outline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "rewriter/frontend/python/lines.hpp"
@@ -376,11 +377,12 @@ class Scanner {
 
   // `name` or `name as alias`, whatever blanks and comments stand between.
   struct Aliased {
-    std::string name, alias;
+    std::string_view name, alias;
   };
   static Aliased aliased(std::string_view part) {
-    std::vector<std::string> words;
-    for (size_t at = 0; at < part.size();) {
+    std::array<std::string_view, 3> words;
+    size_t count = 0;
+    for (size_t at = 0; at < part.size() && count < words.size();) {
       if (part[at] == '#') {
         at = std::min(part.find('\n', at), part.size());
       } else if (name_char(part[at]) || part[at] == '.' || part[at] == '*') {
@@ -389,15 +391,13 @@ class Scanner {
                (name_char(part[end]) || part[end] == '.' || part[end] == '*')) {
           ++end;
         }
-        words.emplace_back(part.substr(at, end - at));
+        words[count++] = part.substr(at, end - at);
         at = end;
       } else {
         ++at;
       }
     }
-    if (words.empty()) return {};
-    if (words.size() >= 3 && words[1] == "as") return {words[0], words[2]};
-    return {words[0], ""};
+    return {words[0], words[1] == "as" ? words[2] : std::string_view{}};
   }
 
   void import_modules(std::string_view list, bool guarded, Names& names) {
@@ -405,10 +405,10 @@ class Scanner {
       Aliased a = aliased(part);
       if (a.name.empty()) continue;
       if (!a.alias.empty()) {
-        bind(names, a.alias, {Binding::Kind::import, a.name, range(part), guarded});
+        bind(names, a.alias, {Binding::Kind::import, std::string(a.name), range(part), guarded});
       } else {
-        std::string head = a.name.substr(0, a.name.find('.'));
-        bind(names, head, {Binding::Kind::import, head, range(part), guarded});
+        const std::string_view head = a.name.substr(0, a.name.find('.'));
+        bind(names, head, {Binding::Kind::import, std::string(head), range(part), guarded});
       }
     }
   }
@@ -445,11 +445,13 @@ class Scanner {
     for (std::string_view part : lines_.parts(list)) {
       Aliased a = aliased(part);
       if (a.name.empty()) continue;
-      std::string qualified = from.empty() ? a.name : from + "." + a.name;
+      std::string qualified = from;
+      if (!from.empty()) qualified += '.';
+      qualified += a.name;
       out_.module.inner_imports.insert(qualified);
       if (names == nullptr) continue;
       bind(*names, a.alias.empty() ? a.name : a.alias,
-           {Binding::Kind::import, qualified, range(code), guarded});
+           {Binding::Kind::import, std::move(qualified), range(code), guarded});
     }
   }
 
