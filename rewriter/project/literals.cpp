@@ -272,9 +272,13 @@ bool Literals::stands_at(const ScannedText& scanned, size_t at, const Literal& l
 }
 
 bool Literals::stands_bare(std::string_view text, size_t at, const Literal& literal) {
-  if (text.compare(at, literal.text.size(), literal.text) != 0) return false;
+  const std::string_view wanted = literal.text;
+  const size_t end = at + wanted.size();
+  if (end > text.size() || text[at] != wanted.front()) return false;
+  if (wanted.size() > 1 && std::memcmp(text.data() + at, wanted.data(), wanted.size()) != 0) {
+    return false;
+  }
   if (literal.stands == Stands::anywhere) return true;
-  const size_t end = at + literal.text.size();
   const char before = at == 0 ? ' ' : text[at - 1], after = end >= text.size() ? ' ' : text[end];
   if (literal.stands != Stands::ends && word_byte(before)) return false;
   if (literal.stands != Stands::begins && word_byte(after)) return false;
@@ -303,7 +307,8 @@ void Literals::each(const Tables& tables, std::string_view text, const std::vect
   constexpr bool nobody = std::is_same_v<Words, std::nullptr_t>;
   if (tables.words || !nobody) {
     const bool ends = !tables.by_last.empty();
-    each_word(text, [&](size_t begin, size_t end) {
+    // Asked for every word, and short: a call would be half of it.
+    each_word(text, [&](size_t begin, size_t end) __attribute__((always_inline)) {
       const uint64_t first = first_bytes(text, begin, end);
       const uint64_t hash = word_hash(first);
       if constexpr (!nobody) words(begin, end, hash);
@@ -371,7 +376,7 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     each(*tables_, text, tables_->all, nullptr, look);
     return seen;
   }
-  auto note = [&](size_t begin, size_t end, uint64_t hash) {
+  auto note = [&](size_t begin, size_t end, uint64_t hash) __attribute__((always_inline)) {
     if (words != nullptr) words->add(hash, end - begin);
     if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
         (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
@@ -394,7 +399,7 @@ void Literals::add_bare_places(std::string_view text, uint32_t begin, uint32_t e
     }
     return false;
   };
-  auto pass_on = [&](size_t from, size_t to, uint64_t hash) {
+  auto pass_on = [&](size_t from, size_t to, uint64_t hash) __attribute__((always_inline)) {
     if (words.may_hold(hash, to - from)) visit(from, to);
   };
   each(*parts_, part, parts_->longer, pass_on, look);

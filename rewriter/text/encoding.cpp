@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace refit {
 namespace {
@@ -184,16 +187,23 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   std::size_t at = 0;
   while (at < bytes.size()) {
+#ifdef __SSE2__
     if (at + 64 <= bytes.size()) {  // most of a source is ASCII
-      std::array<uint64_t, 8> words;
-      std::memcpy(words.data(), bytes.data() + at, 64);
-      uint64_t any = 0;
-      for (const uint64_t word : words) any |= word;
-      if ((any & 0x8080808080808080u) == 0) {
+      auto load = [&](std::size_t i) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at + i));
+      };
+      const __m128i any =
+          _mm_or_si128(_mm_or_si128(load(0), load(16)), _mm_or_si128(load(32), load(48)));
+      if (_mm_movemask_epi8(any) == 0) {
         at += 64;
         continue;
       }
-      if ((words[0] & 0x8080808080808080u) == 0) {
+    }
+#endif
+    if (at + 8 <= bytes.size()) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at, 8);
+      if ((word & 0x8080808080808080u) == 0) {
         at += 8;
         continue;
       }
