@@ -49,9 +49,19 @@ const Row kRows[] = {
     {"one_line_block", "if a: b = 1\n  c = 2\n", "c = 2"},
     {"slice_is_no_header", "a = b[1:\n2]\n  c = 3\n", "c = 3"},
     {"decorated", "@a\n  \ndef f():\n  pass\n", ""},
+    {"empty_block", "with a:\ndef f():\n  pass\n", "with a"},
+    {"empty_block_inside", "if a:\n  with b:\n  c = 1\n", "with b"},
+    {"empty_block_at_the_end", "if a:\n  b = 1\nelse:\n", "else"},
+    {"comment_is_no_block", "if a:\n  # b\nc = 1\n", "if a"},
     {"windows", "if a:\r\n  b = 1\r\nc = 2\r\n", ""},
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Indented, testing::ValuesIn(kRows), RowName());
+
+TEST(IndentedText, EmptyBlockBeforeALineAtTheMargin) {
+  const std::string_view text = "a = 1\nwith b:\n\n\ndef f():\n  pass\n";
+  EXPECT_EQ(python::unexpected_indentation(text, 0, text.find("\n\ndef")), text.find("with"));
+  EXPECT_EQ(python::unexpected_indentation(text, 0, text.find("def")), text.find("with"));
+}
 
 // Of a part of a text: from a line at the margin to the first one behind what was written.
 TEST(IndentedText, IsAskedOfAPart) {

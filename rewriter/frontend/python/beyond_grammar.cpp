@@ -16,7 +16,8 @@ size_t unexpected_indentation(std::string_view text) {
 size_t unexpected_indentation(std::string_view text, size_t from, size_t until) {
   const Lines lines(text);
   std::vector<size_t> open{0};
-  bool header = false;  // the line before opens a block
+  constexpr size_t kNone = std::string_view::npos;
+  size_t header = kNone;  // the line before, where it opens a block
   for (size_t at = from; at < text.size();) {
     size_t indent = 0, begin = at;
     for (; begin < text.size() && blank(text[begin]); ++begin) {
@@ -28,17 +29,18 @@ size_t unexpected_indentation(std::string_view text, size_t from, size_t until) 
     std::string_view code = trimmed(text.substr(begin, std::max(code_end, begin) - begin));
     at = next;
     if (code.empty()) continue;
-    if (indent == 0 && begin > until) return std::string_view::npos;
+    if (header != kNone && indent <= open.back()) return header;  // an empty block
+    if (indent == 0 && begin > until) return kNone;
     if (indent > open.back()) {
-      if (!header) return begin;
+      if (header == kNone) return begin;
       open.push_back(indent);
     } else {
       while (indent < open.back()) open.pop_back();
       if (indent != open.back()) return begin;
     }
-    header = code.back() == ':';
+    header = code.back() == ':' ? begin : kNone;
   }
-  return std::string_view::npos;
+  return header;
 }
 
 size_t misplaced_argument(TSNode root, std::string_view text) {

@@ -1,4 +1,5 @@
-// What Python refuses and the grammar takes: a line that is further in than its block, an argument
+// What Python refuses and the grammar takes: a line that is further in than its block, a block
+// without a statement, an argument
 // by position behind one by name; and, before 3.12, the quote of a string in one of its fields.
 // Entry points: unexpected_indentation, misplaced_argument, quote_in_field.
 #pragma once
@@ -10,8 +11,8 @@
 
 namespace refit::python {
 
-// Where the first line begins whose indentation no block has; npos where there is none, or where
-// brackets or strings are not closed.
+// Where the first line begins whose indentation no block has, or that opens a block and is followed
+// by none; npos where there is none, or where brackets or strings are not closed.
 size_t unexpected_indentation(std::string_view text);
 // The same for the part of a text that lies between two lines at the margin: the one that begins at
 // `from`, and the first that begins behind `until`.

@@ -120,21 +120,23 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
   return false;
 }
 
-// Whether an import asks if it can be done: in a `try`, or under an `if` of a module or class. In a
-// function an `if` says when the name is needed, unless the import is all that it does.
+// Whether an import asks if it can be done: in a `try`, under an `if` of a module or class, or as
+// all that a block does (`with suppress(ImportError):`). In a function an `if` that does more says
+// when the name is needed.
 bool guarded(TSNode node) {
+  const TSNode block = ts_node_parent(node);
+  const NodeList beside = statements_of(block);
+  const bool all = is(block, "block") && std::all_of(beside.begin(), beside.end(), [](TSNode s) {
+                     return is(s, "import_statement") || is(s, "import_from_statement");
+                   });
+  if (all) return true;
   bool under_if = false;
-  for (TSNode p = ts_node_parent(node); present(p); p = ts_node_parent(p)) {
+  for (TSNode p = block; present(p); p = ts_node_parent(p)) {
     const NodeKind type = type_of(p);
     if (type == "try_statement") return true;
     if (type == "if_statement") under_if = true;
     if (type == "class_definition") return under_if;
-    if (type == "function_definition") {
-      const NodeList beside = statements_of(ts_node_parent(node));
-      return under_if && std::all_of(beside.begin(), beside.end(), [](TSNode s) {
-               return is(s, "import_statement") || is(s, "import_from_statement");
-             });
-    }
+    if (type == "function_definition") return false;
   }
   return under_if;
 }
