@@ -18,7 +18,7 @@ except ModuleNotFoundError:
 
 def flash_attention(q, k, v, q_lens, k_lens, softmax_scale=None, causal=False, deterministic=False, version=None):
     """q, k, v: [B, L, N, D]."""
-    b, lq, lk, out_dtype = q.size(0), q.size(1), k.size(1), q.dtype
+    b, lq, out_dtype = q.size(0), q.size(1), q.dtype
     q = torch.cat([u[:n] for u, n in zip(q, q_lens)])
     k = torch.cat([u[:n] for u, n in zip(k, k_lens)])
     v = torch.cat([u[:n] for u, n in zip(v, k_lens)])
