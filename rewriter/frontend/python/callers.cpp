@@ -200,6 +200,69 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
   return "";
 }
 
+namespace {
+
+// Calls `found` with the places of a word that are none of a comment, until one is what is looked
+// for.
+template <typename Found>
+bool any_place(std::string_view text, std::string_view word, Found found) {
+  for (size_t at = find_text(text, word); at != std::string_view::npos;
+       at = find_text(text, word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool whole =
+        (at == 0 || !name_char(text[at - 1])) && (end == text.size() || !name_char(text[end]));
+    if (whole && !in_comment(text, at) && found(at)) return true;
+  }
+  return false;
+}
+
+// Whether a text reads an attribute of a module that has one of these names: `layers.F`,
+// `import_module("pkg.layers").F`, `getattr(layers, "F")`, `held.F` where a line gives `held`
+// something that names the module.
+bool reads_attribute(std::string_view text, const std::vector<std::string>& modules,
+                     std::string_view name) {
+  const auto is_module = [&](std::string_view word) {
+    return std::find(modules.begin(), modules.end(), word) != modules.end();
+  };
+  const auto named_in = [&](std::string_view part) {
+    return std::any_of(modules.begin(), modules.end(), [&](const std::string& module) {
+      return any_place(part, module, [](size_t) { return true; });
+    });
+  };
+  const auto holds_module = [&](std::string_view word) {
+    return any_place(text, word, [&](size_t at) {
+      size_t equals = at + word.size();
+      while (equals < text.size() && space(text[equals])) ++equals;
+      if (equals + 1 >= text.size() || text[equals] != '=' || text[equals + 1] == '=') return false;
+      const size_t end = std::min(text.find('\n', equals), text.size());
+      return named_in(text.substr(equals, end - equals));
+    });
+  };
+  return any_place(text, name, [&](size_t at) {
+    const size_t end = at + name.size();
+    if (at == 0) return false;
+    const char before = text[at - 1];
+    if (before == '\'' || before == '"') {
+      const std::string_view line = line_before(text, at);
+      const size_t begin = at - line.size(), until = std::min(text.find('\n', at), text.size());
+      return end < text.size() && text[end] == before &&
+             named_in(text.substr(begin, until - begin));
+    }
+    size_t dot = at;
+    while (dot > 0 && space(text[dot - 1])) --dot;
+    if (dot == 0 || text[dot - 1] != '.') return false;
+    constexpr std::string_view kBetween = " \t\r\n\\)]'\"";
+    size_t base = dot - 1;
+    while (base > 0 && kBetween.find(text[base - 1]) != std::string_view::npos) --base;
+    size_t begin = base;
+    while (begin > 0 && name_char(text[begin - 1])) --begin;
+    const std::string_view word = text.substr(begin, base - begin);
+    return is_module(word) || (!word.empty() && base == dot - 1 && holds_module(word));
+  });
+}
+
+}  // namespace
+
 std::string Project::attribute_reader_of(const std::string& module_name, const std::string& name,
                                          const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
@@ -215,24 +278,15 @@ std::string Project::attribute_reader_of(const std::string& module_name, const s
     if (found != module_importers_.end()) files.insert(found->second.begin(), found->second.end());
   }
   if (files.empty()) return "";
-  std::vector<std::string> reads{last + "." + name};
+  std::vector<std::string> names{last};
   auto known = classes().known_as.find(last);
   if (known != classes().known_as.end()) {
-    for (const std::string& alias : known->second) reads.push_back(alias + "." + name);
+    names.insert(names.end(), known->second.begin(), known->second.end());
   }
   for (uint32_t file : files) {
     if (all_[file].relative == except) continue;
     auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
-    if (!bytes) continue;
-    for (const std::string& read : reads) {
-      for (size_t at = find_text(*bytes, read); at != std::string_view::npos;
-           at = find_text(*bytes, read, at + 1)) {
-        const size_t end = at + read.size();
-        const bool whole = (at == 0 || !name_char((*bytes)[at - 1])) &&
-                           (end == bytes->size() || !name_char((*bytes)[end]));
-        if (whole && !in_comment(*bytes, at)) return std::string(all_[file].relative);
-      }
-    }
+    if (bytes && reads_attribute(*bytes, names, name)) return std::string(all_[file].relative);
   }
   return "";
 }

@@ -1,0 +1,6 @@
+import mindiesd.ext
+import torch.nn.functional as F
+
+
+def act(x):
+    return mindiesd.ext.gelu(x)

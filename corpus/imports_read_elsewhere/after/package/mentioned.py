@@ -1,0 +1,5 @@
+import mindiesd.ext
+
+
+def act(x):
+    return mindiesd.ext.gelu(x)

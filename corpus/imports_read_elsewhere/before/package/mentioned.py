@@ -1,0 +1,5 @@
+import torch.nn.functional as F
+
+
+def act(x):
+    return F.gelu(x)
