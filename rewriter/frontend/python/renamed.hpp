@@ -17,6 +17,8 @@ class Renamed {
       size_t begin = at;
       while (begin > 0 && name_char(text[begin - 1])) --begin;
       std::string_view alias = first_word(text.substr(at + kAs.size()));
+      const size_t end = at + kAs.size() + alias.size();
+      if (end < text.size() && text[end] == '.') continue;  // `with x as attn.norm:`
       if (begin < at && !alias.empty()) names_.emplace(alias, text.substr(begin, at - begin));
     }
   }

@@ -39,6 +39,27 @@ std::string_view module_found(std::string_view object) {
   return {};
 }
 
+// Where what follows a table of names may name what it changes: behind `[` and the like; 0 where it
+// changes nothing.
+size_t changed_at(std::string_view behind) {
+  for (std::string_view way : {"[", ".setdefault(", ".__setitem__("}) {
+    if (behind.starts_with(way)) return way.size();
+  }
+  for (std::string_view way : {".update(", " |="}) {
+    if (behind.starts_with(way)) return behind.size();
+  }
+  return 0;
+}
+
+// Whether what stands in [begin, end) is all that a name is given in its line.
+bool given_a_name(std::string_view text, size_t begin, size_t end) {
+  size_t line = begin;
+  while (line > 0 && text[line - 1] != '\n') --line;
+  const std::string_view head = trimmed(text.substr(line, begin - line));
+  return head.ends_with('=') && plain_chain(trimmed(head.substr(0, head.size() - 1))) &&
+         (end == text.size() || text[end] == '\n' || text[end] == '\r');
+}
+
 // The key of a name as it is written: `OBJECT.NAME` or another text.
 uint64_t key_of(std::string_view name) {
   size_t dot = name.find('.');
@@ -69,6 +90,7 @@ bool ReplacedReader::imports(std::string_view name) {
         if (line > 0 && text_[line - 1] != '\n') continue;  // it does not begin its line
         if (word == NotedPlaces::kImport && !text_.substr(at).starts_with("import ")) continue;
         size_t end = std::min(text_.find('\n', at), text_.size());
+        end = std::min(text_.substr(0, end).find(';', at), end);
         while (at < end) {
           std::string_view part = first_word(text_.substr(at, end - at));
           if (!part.empty()) imported_->insert(part);
@@ -99,7 +121,7 @@ void ReplacedReader::store(std::string_view object, std::string_view name) {
   bool certain = true;
   if (!plain_chain(object)) {
     object = module_found(object);
-    if (object.empty()) return;
+    if (object.empty()) return add(key_of(name), name);
     certain = object != "*";
   } else {
     std::string_view root = object.substr(0, object.find('.'));
@@ -138,11 +160,12 @@ void ReplacedReader::note_text() {
   for (size_t at : places_.of(NotedPlaces::kDict)) {
     const size_t open = at + NotedPlaces::text_of(NotedPlaces::kDict).size();
     const std::string_view behind = text_.substr(open);
-    if (!behind.starts_with("[") && !behind.starts_with(".update(")) continue;
-    const std::string_view name =
-        behind.front() == '[' ? quoted_after(text_, open + 1) : std::string_view{};
+    size_t named = changed_at(behind);
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
+    if (named == 0 && given_a_name(text_, begin, open)) named = behind.size();
+    if (named == 0) continue;
+    const std::string_view name = quoted_after(text_, open + named);
     const std::string_view object = text_.substr(begin, at - begin);
     if (in_comment(text_, at)) continue;
     if (!name.empty()) {
@@ -154,10 +177,13 @@ void ReplacedReader::note_text() {
   each(NotedPlaces::kVars, [&](size_t at) {
     size_t close = text_.find(')', at);
     if (close == std::string_view::npos) return;
-    const std::string_view object = text_.substr(at, close - at), behind = text_.substr(close);
-    if (behind.starts_with(").update(")) return store_any(object);
-    if (!behind.starts_with(")[")) return;
-    std::string_view name = quoted_after(text_, close + 2);
+    const std::string_view object = text_.substr(at, close - at), behind = text_.substr(close + 1);
+    size_t named = changed_at(behind);
+    if (named == 0 &&
+        given_a_name(text_, at - NotedPlaces::text_of(NotedPlaces::kVars).size(), close + 1))
+      named = behind.size();
+    if (named == 0) return;
+    std::string_view name = quoted_after(text_, close + 1 + named);
     if (!name.empty()) return store(object, name);
     store_any(object);
   });

@@ -21,11 +21,12 @@ std::string_view word_before(std::string_view text, size_t end) {
 }
 
 // NAME of `….NAME` where the object is another than `self`, else nothing.
-std::string_view attribute_of_other(std::string_view target) {
+std::string_view attribute_of_other(std::string_view target, std::string_view* whose = nullptr) {
   std::string_view name = word_before(target, target.size());
-  size_t dot = target.size() - name.size();
-  if (name.empty() || dot == 0 || target[dot - 1] != '.') return {};
-  std::string_view object = target.substr(0, dot - 1);
+  std::string_view object = trimmed(target.substr(0, target.size() - name.size()));
+  if (name.empty() || !object.ends_with('.')) return {};
+  object = trimmed(object.substr(0, object.size() - 1));
+  if (whose != nullptr) *whose = object;
   bool own = word_before(object, object.size()) == "self" &&
              (object.size() == 4 || object[object.size() - 5] != '.');
   return own ? std::string_view{} : name;
@@ -77,9 +78,67 @@ bool own_attribute(std::string_view head) {
   return !name.empty() && skip(at + kSelf.size() + name.size()) == head.size();
 }
 
-// Calls visit(begin, at) for each `=` behind a dot of its line, which begins at `begin`.
+// What stands before the `=` at `at` in its line, with the lines that a backslash or the brackets
+// around the targets join to it.
+std::string_view head_of(std::string_view text, size_t begin, size_t at) {
+  size_t from = begin;
+  if (trimmed(text.substr(begin, at - begin)).front() != '.') {
+    constexpr size_t kFar = 2000;
+    for (int depth = 0; from > 0 && begin - from < kFar; --from) {
+      const char c = text[from - 1];
+      depth += static_cast<int>(c == ')' || c == ']') - static_cast<int>(c == '(' || c == '[');
+      if (depth < 0) break;
+    }
+    while (from > 0 && text[from - 1] != '\n') --from;
+  }
+  while (from > 1 && text[from - 1] == '\n' && text[from - 2] == '\\') {
+    const size_t line = text.rfind('\n', from - 2);
+    from = line == std::string_view::npos ? 0 : line + 1;
+  }
+  return text.substr(from, at - from);
+}
+
+// The targets in what may be the header of a `for` or `with`: `for attn.norm, y in …:`,
+// `with x as attn.norm:`.
+void note_header(std::string_view header, ReplacedReader& replaced, TextNotes& out) {
+  constexpr std::string_view kAsync = "async ", kFor = "for ", kWith = "with", kAs = " as ";
+  if (header.starts_with(kAsync)) header = trimmed(header.substr(kAsync.size()));
+  auto note_targets = [&](size_t from, size_t last) {
+    while (from < last) {
+      const size_t comma = std::min(header.find_first_of(",)]:", from), last);
+      std::string_view object;
+      const std::string_view name =
+          attribute_of_other(trimmed(header.substr(from, comma - from)), &object);
+      from = comma + 1;
+      if (name.empty()) continue;
+      out.stored.push_back(name_hash(name));
+      replaced.store(object.substr(object.find_last_of("(*[ ") + 1), name);
+    }
+  };
+  if (header.starts_with(kFor)) {
+    const size_t in = header.find(" in ");
+    if (in != std::string_view::npos) note_targets(kFor.size(), in);
+  } else if (first_word(header) == kWith) {
+    for (size_t at = header.find(kAs); at != std::string_view::npos;) {
+      const size_t next = header.find(kAs, at + 1);
+      note_targets(at + kAs.size(), std::min(next, header.size()));
+      at = next;
+    }
+  }
+}
+
+// Whether the line from `begin` has but a bracket before the `=` at `at`, that of targets before
+// it.
+bool closes_targets(std::string_view text, size_t begin, size_t at) {
+  if (at > begin && text[at - 1] == ' ') --at;
+  return at > begin && (text[at - 1] == ')' || text[at - 1] == ']') &&
+         trimmed(text.substr(begin, at - 1 - begin)).empty();
+}
+
+// Calls visit(begin, at) for each `=` and `:` behind a dot of its line, which begins at `begin`,
+// and for each `=` behind a bracket that targets end in.
 template <typename Visit>
-void each_equals_behind_dot(std::string_view text, Visit visit) {
+void each_behind_dot(std::string_view text, Visit visit) {
   size_t begin = 0;
   bool dot = false;  // since the line began, in the bytes before
   for (size_t base = 0; base < text.size(); base += 64) {
@@ -89,14 +148,20 @@ void each_equals_behind_dot(std::string_view text, Visit visit) {
                  ? byte_scan::equal_bits_64(block.data(), byte)
                  : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
     };
-    const uint64_t ends = bits('\n'), dots = bits('.');
-    for (uint64_t equals = bits('='); equals != 0; equals &= equals - 1) {
-      const uint64_t before = (equals & -equals) - 1;
+    const uint64_t ends = bits('\n'), dots = bits('.'), equals = bits('=');
+    uint64_t wanted = equals;
+    if (dot || dots != 0) wanted |= bits(':');
+    for (; wanted != 0; wanted &= wanted - 1) {
+      const uint64_t bit = wanted & -wanted, before = bit - 1;
       const uint64_t line_ends = ends & before;
       const auto line = static_cast<size_t>(64 - std::countl_zero(line_ends));  // in the block
-      if ((dots & before) >> line == 0 && (line_ends != 0 || !dot)) continue;
-      visit(line_ends != 0 ? base + line : begin,
-            base + static_cast<size_t>(std::countr_zero(equals)));
+      const size_t from = line_ends != 0 ? base + line : begin;
+      const size_t at = base + static_cast<size_t>(std::countr_zero(bit));
+      if ((dots & before) >> line == 0 && (line_ends != 0 || !dot) &&
+          ((equals & bit) == 0 || !closes_targets(text, from, at))) {
+        continue;
+      }
+      visit(from, at);
     }
     if (ends != 0) {
       const auto line = static_cast<size_t>(64 - std::countl_zero(ends));
@@ -110,14 +175,28 @@ void each_equals_behind_dot(std::string_view text, Visit visit) {
 
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
-  each_equals_behind_dot(text, [&](size_t begin, size_t at) {
+  each_behind_dot(text, [&](size_t begin, size_t at) {
+    if (text[at] == ':') {
+      while (blank(text[begin])) ++begin;
+      if (text[begin] == 'f' || text[begin] == 'w' || text[begin] == 'a') {
+        note_header(text.substr(begin, at - begin), replaced, out);
+      }
+      return;
+    }
     if (at + 1 >= text.size() || text[at + 1] == '=' ||
         kOperators[static_cast<unsigned char>(text[at - 1])]) {
       return;
     }
     std::string_view head = text.substr(begin, at - begin);
     if (head.find(';') != std::string_view::npos) head.remove_prefix(head.rfind(';') + 1);
-    if (own_attribute(head) || head.find('.') == std::string_view::npos) return;
+    if (own_attribute(head)) return;
+    const size_t dot = head.find('.');
+    if (dot == std::string_view::npos ? closes_targets(text, begin, at)
+                                      : trimmed(head.substr(0, dot)).empty()) {
+      head = head_of(text, begin, at);
+    } else if (dot == std::string_view::npos) {
+      return;
+    }
     std::optional<bool> argument;  // of a call that goes on
     int depth = 0;
     size_t piece = 0;
@@ -133,19 +212,39 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
         --depth;
       } else if (depth == 0 && (c == ',' || c == ':' || c == ')' || c == ']')) {
         std::string_view whole = trimmed(head.substr(piece, i - piece));
-        std::string_view name = attribute_of_other(whole);
+        std::string_view object;
+        std::string_view name = attribute_of_other(whole, &object);
         if (!name.empty()) {
           out.stored.push_back(name_hash(name));
           if (!argument) {
-            argument = head.find(',') != std::string_view::npos && goes_on(text, begin);
+            argument = head.find(',') != std::string_view::npos &&
+                       goes_on(text, static_cast<size_t>(head.data() - text.data()));
           }
-          if (!*argument) replaced.store(whole.substr(0, whole.size() - name.size() - 1), name);
+          // `a = attention.F = …`, `*attention.F, b = …`
+          object = trimmed(object.substr(object.find_last_of("=*") + 1));
+          if (!*argument) replaced.store(object, name);
         }
         if (c == ':' && piece == 0 && is_target(whole)) break;  // an annotation follows
         piece = i + 1;
       }
     }
   });
+}
+
+// OBJECT of `OBJECT.__setattr__(`, whose name ends in what is at `at`.
+std::string_view caller(std::string_view text, size_t at) {
+  const std::string_view word = word_before(text, at);
+  if (word != "__" || at < 3 || text[at - 3] != '.') return {};
+  size_t begin = at - 3;
+  while (begin > 0 && (name_char(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+  return text.substr(begin, at - 3 - begin);
+}
+
+// Whether a `__setattr__` whose bracket is at `open` is its object's own: called without it.
+bool is_own(const Lines& lines, std::string_view text, size_t open) {
+  const size_t close = lines.find_outside(open + 1, text.size(), ')');
+  return close != std::string_view::npos &&
+         lines.parts(text.substr(open + 1, close - open - 1)).size() == 2;
 }
 
 // `setattr(attn, "norm", …)`, `attn.add_module("norm", …)`, `attn._modules["norm"] = …`. The result
@@ -163,6 +262,7 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
       out.stored.push_back(name_hash(name));
     }
   };
+  const Lines lines(text);
   std::vector<size_t> setters;
   for (auto word : {NotedPlaces::kSetattr, NotedPlaces::kSetattr1, NotedPlaces::kSetattr2}) {
     setters.insert(setters.end(), places.of(word).begin(), places.of(word).end());
@@ -175,8 +275,13 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
     if (comma == std::string_view::npos) break;
     std::string_view object = trimmed(text.substr(open + 1, comma - open - 1));
     if (object == "self") continue;
-    note(comma + 1);
-    std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", comma + 1));
+    size_t named = comma + 1;
+    if (std::string_view own = caller(text, at); !own.empty() && is_own(lines, text, open)) {
+      object = own;
+      named = open + 1;
+    }
+    note(named);
+    std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", named));
     if (text.substr(0, at).ends_with("monkeypatch.")) continue;
     if (!name.empty()) {
       replaced.store(object, name);
