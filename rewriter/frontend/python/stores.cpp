@@ -135,6 +135,38 @@ bool closes_targets(std::string_view text, size_t begin, size_t at) {
          trimmed(text.substr(begin, at - 1 - begin)).empty();
 }
 
+// One bit for each of up to 64 bytes that ends a line, is a dot, `=` or `:`.
+struct Marks {
+  uint64_t ends = 0, dots = 0, equals = 0, colons = 0;
+};
+
+#ifdef REFIT_AVX2
+REFIT_AVX2 inline uint64_t equal_bits_avx2(__m256i low, __m256i high, char byte) {
+  const __m256i wanted = _mm256_set1_epi8(byte);
+  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted))) |
+         uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)))}
+             << 32;
+}
+
+REFIT_AVX2 Marks marks_avx2(const char* at) {
+  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+                high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 32));
+  return {equal_bits_avx2(low, high, '\n'), equal_bits_avx2(low, high, '.'),
+          equal_bits_avx2(low, high, '='), equal_bits_avx2(low, high, ':')};
+}
+#endif
+
+Marks marks(std::string_view block) {
+#ifdef REFIT_AVX2
+  if (block.size() == 64 && byte_scan::avx2) return marks_avx2(block.data());
+#endif
+  auto bits = [&](char byte) {
+    return block.size() == 64 ? byte_scan::equal_bits_64(block.data(), byte)
+                              : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
+  };
+  return {bits('\n'), bits('.'), bits('='), bits(':')};
+}
+
 // Calls visit(begin, at) for each `=` and `:` behind a dot of its line, which begins at `begin`,
 // and for each `=` behind a bracket that targets end in.
 template <typename Visit>
@@ -142,15 +174,8 @@ void each_behind_dot(std::string_view text, Visit visit) {
   size_t begin = 0;
   bool dot = false;  // since the line began, in the bytes before
   for (size_t base = 0; base < text.size(); base += 64) {
-    const std::string_view block = text.substr(base, 64);
-    auto bits = [&](char byte) {
-      return block.size() == 64
-                 ? byte_scan::equal_bits_64(block.data(), byte)
-                 : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
-    };
-    const uint64_t ends = bits('\n'), dots = bits('.'), equals = bits('=');
-    uint64_t wanted = equals;
-    if (dot || dots != 0) wanted |= bits(':');
+    const auto [ends, dots, equals, colons] = marks(text.substr(base, 64));
+    uint64_t wanted = dot || dots != 0 ? equals | colons : equals;
     for (; wanted != 0; wanted &= wanted - 1) {
       const uint64_t bit = wanted & -wanted, before = bit - 1;
       const uint64_t line_ends = ends & before;
