@@ -66,6 +66,9 @@ const Row kRows[] = {
      true, true},
     {"by_a_loop_that_waits", "import attention\nasync for attention.F in x:\n    pass\n", true,
      true},
+    {"with_an_operator", "import attention\nattention.F |= x\n", true, true},
+    {"with_a_shift", "import attention\nattention.F >>= x\n", true, true},
+    {"compared", "import attention\ny = attention.F <= x\n", false, false},
     {"looped_over", "import attention\nfor i in attention.F:\n    pass\n", false, false},
     {"in_a_chain", "import attention\ny = attention.F = x\n", true, true},
     {"with_others", "import attention\n*attention.F, y = x\n", true, true},
@@ -161,6 +164,21 @@ TEST(TestFile, ByItsNameOrItsFolder) {
   }
   for (const char* file : {"a.py", "contest.py", "latest.py", "tested/a.py"}) {
     EXPECT_FALSE(test_file(file)) << file;
+  }
+}
+
+// Texts are read a block of bytes at a time.
+TEST(ReplacedAnywhere, WhereverAStoreStands) {
+  for (std::string store :
+       {"attention.F = x\n", "(\n    attention.F,\n) = x\n", "for attention.F in x:\n    pass\n"}) {
+    for (size_t before = 0; before < 130; ++before) {
+      OutsideStores stores;
+      stores.add(0, text_notes("import attention\n#" + std::string(before, '-') + "\n" + store +
+                                   std::string(64, '\n'),
+                               false));
+      EXPECT_NE(stores.replaced().of_module("pkg.attention", "F", true), nullptr)
+          << store << " behind " << before;
+    }
   }
 }
 

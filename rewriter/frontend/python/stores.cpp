@@ -62,8 +62,15 @@ constexpr Bytes bytes_of(std::string_view bytes) {
 
 // Bytes at which the targets of an assignment may end, or be put in brackets.
 constexpr Bytes kSplits = bytes_of("([{)]},:");
-// Bytes behind which an `=` is a part of another operator.
+// Bytes that an `=` may follow as a part of another operator.
 constexpr Bytes kOperators = bytes_of("=!<>:+-*/%|&^@");
+
+// Whether the `=` at `at` is a part of an operator that stores nothing.
+bool is_compared(std::string_view text, size_t at) {
+  const char last = text[at - 1];
+  return last == '=' || last == '!' || last == ':' ||
+         ((last == '<' || last == '>') && (at < 2 || text[at - 2] != last));
+}
 
 // Whether a head is `self.NAME` and nothing else.
 bool own_attribute(std::string_view head) {
@@ -198,7 +205,7 @@ void each_behind_dot(std::string_view text, Visit visit) {
   }
 }
 
-// `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`.
+// `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`, `a.norm += …`.
 void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
   each_behind_dot(text, [&](size_t begin, size_t at) {
     if (text[at] == ':') {
@@ -208,11 +215,11 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
       }
       return;
     }
-    if (at + 1 >= text.size() || text[at + 1] == '=' ||
-        kOperators[static_cast<unsigned char>(text[at - 1])]) {
-      return;
-    }
+    if (at + 1 >= text.size() || text[at + 1] == '=' || is_compared(text, at)) return;
     std::string_view head = text.substr(begin, at - begin);
+    while (!head.empty() && kOperators[static_cast<unsigned char>(head.back())]) {
+      head.remove_suffix(1);  // `a.norm += …`
+    }
     if (head.find(';') != std::string_view::npos) head.remove_prefix(head.rfind(';') + 1);
     if (own_attribute(head)) return;
     const size_t dot = head.find('.');
