@@ -83,6 +83,7 @@ struct Statement {
   uint32_t block = 0;          // which block of the parent: 0 body, 1 else, …
   bool pure = false;           // evaluating it only defines its names
   bool names_only = false;     // it binds names and stores nowhere
+  bool caught = false;         // its function may catch what it raises
   std::vector<ValueId> uses;   // values it consumes besides defining names
   std::vector<DefinitionId> definitions;
   std::vector<StatementId> children;

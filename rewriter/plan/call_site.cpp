@@ -363,6 +363,9 @@ std::string SitePlanner::target_name(const std::string& callee, size_t position)
 }
 
 bool SitePlanner::without_effect(ValueId id, ValueId root) const {
+  // There `x.item()` decides what runs, where it raises.
+  const StatementId home = g_[root].statement;
+  const bool caught = home != kNone && g_.statements[home].caught;
   std::vector<ValueId> work{id};
   std::set<ValueId> seen;
   while (!work.empty()) {
@@ -371,8 +374,8 @@ bool SitePlanner::without_effect(ValueId id, ValueId root) const {
     if (at == kNone || !seen.insert(at).second) continue;
     const Value& v = g_[at];
     // What a name stands for was evaluated before.
-    if (v.statement != g_[root].statement) continue;
-    const bool calls = v.kind == Kind::call && !g_.readers.contains(at);
+    if (v.statement != home) continue;
+    const bool calls = v.kind == Kind::call && (caught || !g_.readers.contains(at));
     if (calls || (v.kind == Kind::op && !v.op->pure)) return false;
     if (v.kind == Kind::opaque && v.text != "string" && v.text != "dictionary" &&
         v.range.size() != 0) {

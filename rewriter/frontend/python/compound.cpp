@@ -38,6 +38,14 @@ bool joins(const Value& v) {
                                                             v.text.starts_with(graph::kAfterLoop)));
 }
 
+// Whether a `try` catches anything.
+bool has_handler(TSNode node) {
+  const NodeList parts = children_of(node);
+  return std::any_of(parts.begin(), parts.end(), [](TSNode part) {
+    return is(part, "except_clause") || is(part, "except_group_clause");
+  });
+}
+
 }  // namespace
 
 void FunctionLowering::loop(TSNode node) {
@@ -123,7 +131,10 @@ bool FunctionLowering::try_statement(TSNode node) {
   begin_branch();
   block_number_ = 0;
   const auto first = static_cast<ValueId>(g().values.size());
+  const bool catches = has_handler(node);
+  catching_ += catches ? 1 : 0;
   bool falls = block(field(node, "body"));
+  catching_ -= catches ? 1 : 0;
   const auto last = static_cast<ValueId>(g().values.size());
   for (const std::string& name : names) {
     if (!scope_->locals.contains(name)) continue;
@@ -232,7 +243,9 @@ bool FunctionLowering::with_statement(TSNode node) {
   }
   block_number_ = 0;
   const auto first = static_cast<ValueId>(g().values.size());
+  catching_ += errors_end ? 1 : 0;
   bool falls = block(field(node, "body"));
+  catching_ -= errors_end ? 1 : 0;
   block_number_ = outer_block;
   // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
   if (errors_end) {

@@ -65,6 +65,7 @@ graph::StatementId FunctionLowering::open(TSNode node, StatementKind kind) {
   s.range = range_of(node);
   s.parent = current_;
   s.block = block_number_;
+  s.caught = catching_ > 0;
   s.time = ++clock_;
   g().statements.push_back(std::move(s));
   auto id = static_cast<StatementId>(g().statements.size() - 1);

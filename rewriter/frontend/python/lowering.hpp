@@ -199,6 +199,7 @@ class FunctionLowering {
   };
   std::vector<Loop> loops_;  // around the statement being lowered
   int depth_ = 0;
+  int catching_ = 0;  // blocks around it whose errors may be caught
   StatementId current_ = graph::kNone;
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
