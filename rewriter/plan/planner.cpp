@@ -20,6 +20,11 @@ namespace {
 
 constexpr int kBranchBound = 64;  // values of a callee that differs from branch to branch
 
+// Whether a value is one of several that a name may have: behind an `if`, a `try`, a loop.
+bool joins(const Value& v) {
+  return v.kind == Kind::phi || (v.kind == Kind::opaque && v.range.size() == 0);
+}
+
 }  // namespace
 
 void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out) {
@@ -187,7 +192,7 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
         return;
       }
     }
-  } else if (callee.kind == Kind::phi) {
+  } else if (joins(callee)) {
     std::vector<ValueId> work{g_[id].operands[0]};
     for (int step = 0; !work.empty(); ++step) {
       if (step == kBranchBound) {
@@ -196,7 +201,13 @@ void SitePlanner::unresolved(ValueId id, const std::vector<bool>& enabled,
       }
       const Value& v = g_[work.back()];
       work.pop_back();
-      if (v.kind == Kind::phi) work.insert(work.end(), {v.operands[2], v.operands[1]});
+      if (v.kind == Kind::phi) {
+        work.insert(work.end(), {v.operands[2], v.operands[1]});
+      } else if (joins(v) && step == 0) {
+        std::ranges::copy_if(v.operands, std::back_inserter(work), [&](ValueId operand) {
+          return operand != kNone && g_[operand].kind == Kind::symbol;
+        });
+      }
       if (v.kind != Kind::symbol) continue;
       if (const CompiledRule* rule = rule_of(catalogue_->find(v.text), enabled)) {
         unresolved_at(id, *rule, v.text,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/project/byte_scan.hpp"
@@ -36,6 +37,35 @@ bool joins(const Value& v) {
   if (v.range.size() != 0) return false;
   return v.kind == Kind::phi || (v.kind == Kind::opaque && (v.text.starts_with(graph::kInLoop) ||
                                                             v.text.starts_with(graph::kAfterLoop)));
+}
+
+// Whether a text defines a context manager of that name that may end an error: a function that
+// catches some, or a class that is told of them.
+bool defines_catching(std::string_view text, std::string_view name) {
+  for (const std::string_view word : {"def ", "class "}) {
+    const std::string header = std::string(word) + std::string(name);
+    for (size_t at = text.find(header); at != std::string_view::npos;
+         at = text.find(header, at + 1)) {
+      const size_t end = at + header.size();
+      if (end < text.size() && name_char(text[end])) continue;
+      const size_t own = indentation(text, static_cast<uint32_t>(at)).size();
+      size_t line = text.find('\n', end);
+      for (; line != std::string_view::npos; line = text.find('\n', line + 1)) {
+        const size_t first = text.find_first_not_of(" \t\r\n", line + 1);
+        if (first == std::string_view::npos) continue;
+        const size_t depth = indentation(text, static_cast<uint32_t>(first)).size();
+        if (depth <= own && text[first] != ')' && text[first] != '#') break;
+      }
+      const std::string_view whole =
+          text.substr(at, line == std::string_view::npos ? line : line - at);
+      constexpr std::string_view kCatching[] = {"except", "suppress", "__exit__"};
+      if (std::any_of(std::begin(kCatching), std::end(kCatching),
+                      [&](std::string_view way) { return contains_text(whole, way); })) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 // Whether a `try` catches anything.
@@ -191,7 +221,7 @@ void FunctionLowering::note_tried(ValueId first, ValueId last) {
 
 // Whether the object of a `with` may end an error: one that says so, or any but torch's where the
 // file has such objects under other names or makes its own.
-bool FunctionLowering::may_end_errors(TSNode object) {
+bool FunctionLowering::may_end_errors(TSNode object, ValueId context) {
   constexpr std::string_view kSuppress = "suppress";
   const std::string_view written = text(object);
   if (contains_text(written, kSuppress)) return true;
@@ -201,11 +231,32 @@ bool FunctionLowering::may_end_errors(TSNode object) {
                   [&](std::string_view own) { return written.starts_with(own); })) {
     return false;
   }
+  if (made_to_catch(context)) return true;
   if (!shared_.may_end_errors) {
     shared_.may_end_errors =
         contains_text(unit_.text(), kSuppress) || contains_text(unit_.text(), "def __exit__");
   }
   return *shared_.may_end_errors;
+}
+
+// Whether a context manager is made by a function or class of the project that may end an error.
+bool FunctionLowering::made_to_catch(ValueId context) {
+  if (context == kNone || g()[context].kind != Kind::call) return false;
+  const Value& callee = g()[g()[context].operands[0]];
+  auto [at, fresh] = shared_.catching.try_emplace(callee.text, false);
+  if (!fresh) return at->second;
+  const size_t dot = callee.text.rfind('.');
+  const std::string_view name = std::string_view(callee.text).substr(dot + 1);
+  if (name.empty()) return false;
+  // A stack ends what any that is entered into it does.
+  at->second = name == "ExitStack" || defines_catching(unit_.text(), name);
+  if (at->second || callee.kind != Kind::symbol || dot == std::string::npos) return at->second;
+  const std::string module = callee.text.substr(0, dot);
+  if (module == unit_.module || !context_.project.has_module(module)) return false;
+  bool package = false;
+  const auto source = context_.project.source_of(module, &package);
+  at->second = source && defines_catching(source->text(), name);
+  return at->second;
 }
 
 bool FunctionLowering::with_statement(TSNode node) {
@@ -218,8 +269,8 @@ bool FunctionLowering::with_statement(TSNode node) {
       TSNode value = is(item, "with_item") ? field(item, "value") : item;
       if (is(value, "as_pattern")) {
         auto parts = children_of(value);
-        errors_end = may_end_errors(parts.front()) || errors_end;
         ValueId context = expression(parts.front());
+        errors_end = may_end_errors(parts.front(), context) || errors_end;
         use(context);
         for (size_t i = 1; i < parts.size(); ++i) {
           TSNode target = parts[i];
@@ -236,8 +287,9 @@ bool FunctionLowering::with_statement(TSNode node) {
           assign(target, g().add(std::move(entered)));
         }
       } else {
-        errors_end = may_end_errors(value) || errors_end;
-        use(expression(value));
+        ValueId context = expression(value);
+        errors_end = may_end_errors(value, context) || errors_end;
+        use(context);
       }
     }
   }
@@ -250,7 +302,15 @@ bool FunctionLowering::with_statement(TSNode node) {
   // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
   if (errors_end) {
     note_tried(first, static_cast<ValueId>(g().values.size()));
-    opaque_names(bound_names(field(node, "body"), unit_.text()), "after with", {});
+    auto names = bound_names(field(node, "body"), unit_.text());
+    // What only an import may bind is that, or nothing.
+    std::erase_if(names, [&](const std::string& name) {
+      if (!scope_->locals.contains(name)) return false;
+      const DefinitionId now = env_[name_id(name)];
+      return now != kNone && g().definitions[now].previous == kNone &&
+             g()[g().definitions[now].value].kind == Kind::symbol;
+    });
+    opaque_names(names, "after with", {});
     falls = true;
   }
   close(id);

@@ -30,7 +30,8 @@ struct UnitLowering {
   std::deque<Pending> pending;
   std::map<std::string, TSNode, std::less<>> top_level;  // functions of the module, by name
   std::map<uint32_t, TSNode> definitions;                // functions of the unit, by number
-  std::optional<bool> may_end_errors{};  // an object of a `with` that is not torch's, once asked
+  std::optional<bool> may_end_errors{};    // an object of a `with` that is not torch's, once asked
+  std::map<std::string, bool> catching{};  // what makes objects that may end errors, once asked
   // What names of the module mean, once they were asked for.
   struct Symbol {
     std::optional<std::string> meaning;
@@ -59,7 +60,8 @@ class FunctionLowering {
   void leave_round();
   bool try_statement(TSNode node);
   bool with_statement(TSNode node);
-  bool may_end_errors(TSNode object);
+  bool may_end_errors(TSNode object, ValueId context);
+  bool made_to_catch(ValueId context);
   void note_tried(graph::ValueId first, graph::ValueId last);
   void match_statement(TSNode node);
   void import(TSNode node);
