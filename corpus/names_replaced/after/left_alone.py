@@ -1,4 +1,5 @@
 import mindiesd.ext
+import torch.nn.functional as F
 
 
 def attend(q, k, v):
