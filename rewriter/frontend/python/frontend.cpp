@@ -96,7 +96,8 @@ std::optional<std::string> badly_indented(const Unit& before, std::string_view a
   size_t at = unexpected_indentation(after);
   if (at == std::string_view::npos) return std::nullopt;
   if (unexpected_indentation(before.source().text()) != std::string_view::npos) return std::nullopt;
-  return fmt::format("the new text is indented as no block is, or has an empty one, at `{}`", after.substr(at, 60));
+  return fmt::format("the new text is indented as no block is, or has an empty one, at `{}`",
+                     after.substr(at, 60));
 }
 
 // The same for a text of which only some parts were written: each can make something wrong between
