@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <sstream>
 
 #include <tree_sitter/api.h>
 
 #include "rewriter/frontend/python/syntax.hpp"
+#include "tests/frontend/corpus_texts.hpp"
 #include "tests/frontend/row_name.hpp"
 
 extern "C" const TSLanguage* tree_sitter_python(void);
@@ -158,22 +157,8 @@ TEST(Parser, FollowsDeepNesting) {
   EXPECT_TRUE(agree("x = " + std::string(kDepth, '[') + std::string(kDepth, ']') + "\n"));
 }
 
-std::vector<std::string> corpus() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(REFIT_CORPUS_DIR)) {
-    if (entry.path().extension() == ".py") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> out;
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-  return out;
-}
-
 TEST(Parser, AgreesOverTheCorpus) {
-  const auto texts = corpus();
+  const auto texts = corpus_texts();
   ASSERT_GT(texts.size(), 100u);
   size_t taken = 0;
   for (const std::string& text : texts) taken += agree(text);
@@ -182,7 +167,7 @@ TEST(Parser, AgreesOverTheCorpus) {
 
 TEST(Parser, AgreesWhereSomethingIsMissing) {
   std::mt19937 random(20261122);
-  for (const std::string& text : corpus()) {
+  for (const std::string& text : corpus_texts()) {
     if (text.size() < 2) continue;
     std::string changed = text;
     const size_t at = random() % text.size();

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <random>
@@ -13,6 +11,7 @@
 
 #include "rewriter/frontend/python/outline.hpp"
 #include "rewriter/frontend/python/reuse.hpp"
+#include "tests/frontend/corpus_texts.hpp"
 
 namespace refit::python {
 namespace {
@@ -70,20 +69,6 @@ size_t compare(const PythonUnit& before, const EditSet& edits, const std::string
   return bytes;
 }
 
-std::vector<std::string> corpus() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(REFIT_CORPUS_DIR)) {
-    if (entry.path().extension() == ".py") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> out;
-  for (const auto& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-  return out;
-}
-
 // What is put in before a line, behind it, or in place of one.
 constexpr std::string_view kWritten[] = {
     "",        "x = 1\n", "# c\n",   "    # c\n", "  # c\n",          "        # c\n",
@@ -129,7 +114,7 @@ EditSet random_edits(const std::string& text, std::mt19937& random) {
 TEST(Reuse, IsWhatTheParserMakes) {
   std::mt19937 random(20261122);
   size_t known = 0, all = 0;
-  for (const std::string& text : corpus()) {
+  for (const std::string& text : corpus_texts()) {
     if (text.size() < 2) continue;
     for (int round = 0; round < 4; ++round) {
       const auto before = unit_of(text, some_unseen(text, random, 4));

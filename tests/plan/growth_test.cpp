@@ -23,10 +23,15 @@ struct Ran {
   double seconds = 0;
 };
 
-Ran migrate(const std::string& text, const RuleSet& rules = shipped()) {
+Ran migrate(const std::string& text, const RuleSet& rules = shipped(),
+            const std::string& beside = "") {
   const ScratchFolder folder;
   folder.put("m.py", text);
-  const Input input{folder.path(), {{folder.path("m.py"), "m.py"}}, {""}};
+  folder.put("beside.py", beside);
+  Input input{folder.path(), {{folder.path("m.py"), "m.py"}}, {""}};
+  if (!beside.empty()) {
+    input.files.insert(input.files.begin(), {folder.path("beside.py"), "beside.py"});
+  }
   EngineOptions options;
   options.jobs = 1;
   options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
@@ -258,6 +263,20 @@ TEST(Growth, ImportsThatStay) {
                kSite;
       },
       0);
+}
+
+// A file that may read the import as an attribute of the module: `x.F` by many names.
+TEST(Growth, ReadersOfAnImportThatGoes) {
+  const auto with = [](size_t n) {
+    return migrate(kHead + kSite, shipped(), "import m\n" + times(n, [](size_t i) {
+                                               const std::string s = std::to_string(i);
+                                               return "x" + s + " = y" + s + ".F.z\n";
+                                             }));
+  };
+  const Ran small = with(10'000), large = with(40'000);
+  EXPECT_EQ(large.result.findings.size(), 1U);
+  EXPECT_TRUE(large.result.notes.empty());
+  expect_growth(0, small.seconds, large, [&] { return with(40'000); });
 }
 
 TEST(Growth, SitesOfOneFunction) {

@@ -26,3 +26,8 @@ def fast_gelu(x):
 @jit.timed
 def mish_of_gelu(x):
     return mindiesd.ext.gelu(x)
+
+
+@torch.compile
+def compiled(x):
+    return mindiesd.ext.gelu(x)

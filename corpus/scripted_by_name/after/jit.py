@@ -21,3 +21,8 @@ def maybe(fuse=True):
 
 def timed(f):
     return f
+
+
+class Runner:
+    def compile(self):
+        self.net = torch.jit.script(self.net)

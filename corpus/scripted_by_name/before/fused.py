@@ -25,3 +25,8 @@ def fast_gelu(x):
 @jit.timed
 def mish_of_gelu(x):
     return F.gelu(x)
+
+
+@torch.compile
+def compiled(x):
+    return F.gelu(x)

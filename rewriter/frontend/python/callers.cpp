@@ -2,7 +2,9 @@
 // notes of Project::note. Entry points: Project::note, Project::callers_of.
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/project.hpp"
@@ -216,50 +218,73 @@ bool any_place(std::string_view text, std::string_view word, Found found) {
   return false;
 }
 
-// Whether a text reads an attribute of a module that has one of these names: `layers.F`,
+// Whether a text reads an attribute of a module that has one of some names: `layers.F`,
 // `import_module("pkg.layers").F`, `getattr(layers, "F")`, `held.F` where a line gives `held`
 // something that names the module.
-bool reads_attribute(std::string_view text, const std::vector<std::string>& modules,
-                     std::string_view name) {
-  const auto is_module = [&](std::string_view word) {
-    return std::find(modules.begin(), modules.end(), word) != modules.end();
-  };
-  const auto named_in = [&](std::string_view part) {
-    return std::any_of(modules.begin(), modules.end(), [&](const std::string& module) {
+class AttributeReads {
+ public:
+  AttributeReads(std::string_view text, const std::vector<std::string>& modules)
+      : text_(text), modules_(modules) {}
+
+  bool any(std::string_view name) {
+    return any_place(text_, name, [&](size_t at) {
+      const char before = at == 0 ? '\n' : text_[at - 1];
+      if (before == '\'' || before == '"') {
+        const size_t end = at + name.size();
+        return end < text_.size() && text_[end] == before && names_module(line_around(at));
+      }
+      size_t dot = at;
+      while (dot > 0 && space(text_[dot - 1])) --dot;
+      if (dot == 0 || text_[dot - 1] != '.') return false;
+      constexpr std::string_view kBetween = " \t\r\n\\)]'\"";
+      size_t base = dot - 1;
+      while (base > 0 && kBetween.find(text_[base - 1]) != std::string_view::npos) --base;
+      const std::string_view word = word_before(text_, base);
+      const bool module = std::find(modules_.begin(), modules_.end(), word) != modules_.end();
+      return module || (base == dot - 1 && held().contains(word));
+    });
+  }
+
+ private:
+  static constexpr size_t kFar = 2000;  // bytes of a line to either side
+
+  std::string_view line_around(size_t at) const {
+    const size_t from = at - std::min(at, kFar);
+    const size_t begin = at - line_before(text_.substr(from), at - from).size();
+    const std::string_view behind = text_.substr(at, kFar);
+    return text_.substr(begin, at - begin + std::min(behind.find('\n'), behind.size()));
+  }
+
+  bool names_module(std::string_view part) const {
+    return std::any_of(modules_.begin(), modules_.end(), [&](const std::string& module) {
       return any_place(part, module, [](size_t) { return true; });
     });
-  };
-  const auto holds_module = [&](std::string_view word) {
-    return any_place(text, word, [&](size_t at) {
-      size_t equals = at + word.size();
-      while (equals < text.size() && space(text[equals])) ++equals;
-      if (equals + 1 >= text.size() || text[equals] != '=' || text[equals + 1] == '=') return false;
-      const size_t end = std::min(text.find('\n', equals), text.size());
-      return named_in(text.substr(equals, end - equals));
-    });
-  };
-  return any_place(text, name, [&](size_t at) {
-    const size_t end = at + name.size();
-    if (at == 0) return false;
-    const char before = text[at - 1];
-    if (before == '\'' || before == '"') {
-      const std::string_view line = line_before(text, at);
-      const size_t begin = at - line.size(), until = std::min(text.find('\n', at), text.size());
-      return end < text.size() && text[end] == before &&
-             named_in(text.substr(begin, until - begin));
+  }
+
+  // The names that some line gives what names the module.
+  const std::unordered_set<std::string_view>& held() {
+    if (held_) return *held_;
+    held_.emplace();
+    for (const std::string& module : modules_) {
+      any_place(text_, module, [&](size_t at) {
+        const size_t from = at - std::min(at, kFar);
+        const std::string_view line = line_before(text_.substr(from), at - from);
+        for (size_t equals = line.find('='); equals != std::string_view::npos;
+             equals = line.find('=', equals + 1)) {
+          const std::string_view target = trimmed(line.substr(0, equals));
+          held_->insert(word_before(target, target.size()));
+        }
+        return false;
+      });
     }
-    size_t dot = at;
-    while (dot > 0 && space(text[dot - 1])) --dot;
-    if (dot == 0 || text[dot - 1] != '.') return false;
-    constexpr std::string_view kBetween = " \t\r\n\\)]'\"";
-    size_t base = dot - 1;
-    while (base > 0 && kBetween.find(text[base - 1]) != std::string_view::npos) --base;
-    size_t begin = base;
-    while (begin > 0 && name_char(text[begin - 1])) --begin;
-    const std::string_view word = text.substr(begin, base - begin);
-    return is_module(word) || (!word.empty() && base == dot - 1 && holds_module(word));
-  });
-}
+    held_->erase(std::string_view{});
+    return *held_;
+  }
+
+  std::string_view text_;
+  const std::vector<std::string>& modules_;
+  std::optional<std::unordered_set<std::string_view>> held_;
+};
 
 }  // namespace
 
@@ -286,7 +311,7 @@ std::string Project::attribute_reader_of(const std::string& module_name, const s
   for (uint32_t file : files) {
     if (all_[file].relative == except) continue;
     auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
-    if (bytes && reads_attribute(*bytes, names, name)) return std::string(all_[file].relative);
+    if (bytes && AttributeReads(*bytes, names).any(name)) return std::string(all_[file].relative);
   }
   return "";
 }

@@ -29,6 +29,13 @@ inline std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+// The word that ends before `end`.
+inline std::string_view word_before(std::string_view text, size_t end) {
+  size_t begin = end;
+  while (begin > 0 && name_char(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
 // The quote that ends a string, whose text this is with its prefix; 0 for a triple one, in which a
 // quote may stand.
 inline char single_quote(std::string_view string) {

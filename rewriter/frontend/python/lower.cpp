@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lowering.hpp"
+#include "rewriter/frontend/python/python_modules.hpp"
 #include "rewriter/text/stack.hpp"
 
 namespace refit::python {
@@ -368,6 +369,12 @@ void FunctionLowering::settle(ValueId id) {
   }
 }
 
+// Whether a qualified name is one of Python's or of a library that the catalogue knows.
+bool FunctionLowering::library_function(std::string_view qualified) const {
+  const std::string_view package = qualified.substr(0, qualified.find('.'));
+  return is_python_module(package) || context_.catalogue.describes(package);
+}
+
 // The qualified names that decorate a definition; their expressions run where it stands.
 std::vector<std::string> FunctionLowering::decorators(TSNode node) {
   std::vector<std::string> out;
@@ -378,6 +385,7 @@ std::vector<std::string> FunctionLowering::decorators(TSNode node) {
       use(value);
       ValueId name = g()[value].kind == Kind::call ? g()[value].operands[0] : value;
       if (g()[name].kind == Kind::symbol) out.push_back(g()[name].text);
+      if (g()[name].kind == Kind::symbol && library_function(g()[name].text)) continue;
       std::string_view written = text(e);
       written = written.substr(0, written.find('('));
       written.remove_prefix(written.rfind('.') + 1);

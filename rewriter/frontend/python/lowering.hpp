@@ -67,6 +67,7 @@ class FunctionLowering {
   void import(TSNode node);
   void define_function(TSNode node);
   std::vector<std::string> decorators(TSNode node);
+  bool library_function(std::string_view qualified) const;
   void note_scripted(Function& function, std::string_view class_name) const;
   void define_class(TSNode node);
   std::vector<TSNode> class_statements(TSNode body);

@@ -18,12 +18,6 @@ size_t skip(std::string_view text, size_t at) {
   return at;
 }
 
-std::string_view word_before(std::string_view text, size_t end) {
-  size_t begin = end;
-  while (begin > 0 && name_char(text[begin - 1])) --begin;
-  return text.substr(begin, end - begin);
-}
-
 bool quote(char c) { return c == '"' || c == '\''; }
 
 // Calls found(content) for each string of one line in a text.

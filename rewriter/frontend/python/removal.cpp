@@ -268,7 +268,7 @@ class Remover {
       }
     }
     for (const auto& [statement, parts] : doomed_.parts) {
-      if (doomed_.dead.contains(statement)) continue;
+      if (goes(statement)) continue;
       auto done = remove_parts(g_.statements[statement], parts);
       if (!done) return tl::unexpected(done.error());
     }
@@ -292,6 +292,14 @@ class Remover {
  private:
   static bool neighbours(std::string_view between) {
     return between.find_first_not_of(" \t\f\r\n\\;") == std::string_view::npos;
+  }
+
+  // Whether a statement goes, by itself or with one around it.
+  bool goes(StatementId statement) const {
+    for (; statement != kNone; statement = g_.statements[statement].parent) {
+      if (doomed_.dead.contains(statement)) return true;
+    }
+    return false;
   }
 
   Expected<void> remove_parts(const Statement& statement, const std::set<size_t>& parts) {

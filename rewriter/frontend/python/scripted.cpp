@@ -20,12 +20,6 @@ size_t skip_blanks(std::string_view text, size_t at) {
   return at;
 }
 
-std::string_view word_before(std::string_view text, size_t end) {
-  size_t begin = end;
-  while (begin > 0 && name_char(text[begin - 1])) --begin;
-  return text.substr(begin, end - begin);
-}
-
 class Reader {
  public:
   Reader(std::string_view text, TextNotes& out) : text_(text), out_(out) {}

@@ -13,13 +13,6 @@ namespace refit::python {
 
 namespace {
 
-// The word that ends before `end`.
-std::string_view word_before(std::string_view text, size_t end) {
-  size_t begin = end;
-  while (begin > 0 && name_char(text[begin - 1])) --begin;
-  return text.substr(begin, end - begin);
-}
-
 // NAME of `….NAME` where the object is another than `self`, else nothing.
 std::string_view attribute_of_other(std::string_view target, std::string_view* whose = nullptr) {
   std::string_view name = word_before(target, target.size());
