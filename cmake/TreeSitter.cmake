@@ -28,4 +28,4 @@ target_include_directories(tree_sitter SYSTEM PUBLIC "${tree_sitter_core}/includ
                                                      "${tree_sitter_python}")
 target_include_directories(tree_sitter PRIVATE "${tree_sitter_core}/src")
 # Optimised in every build: parsing is most of a run, and nobody steps through it.
-target_compile_options(tree_sitter PRIVATE -O2 -w)
+target_compile_options(tree_sitter PRIVATE -O3 -w)

@@ -148,6 +148,7 @@ struct KnownArgument {
   const Literal* literal;         // null: anything, but not left out
   bool fallback = false;          // it may be left out: the literal is its default
   const Literal* last = nullptr;  // the last entry of what is a sequence, or of a variadic one
+  size_t entries = 0;             // how many a sequence has, where that is known
 };
 
 // The language that rules are written in: Python with $holes, whatever language the sources have.

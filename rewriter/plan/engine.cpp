@@ -13,7 +13,7 @@
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

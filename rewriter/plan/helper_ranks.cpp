@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "rewriter/match/facts.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

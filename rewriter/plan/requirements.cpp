@@ -284,6 +284,7 @@ Requirements::Texts Requirements::own(const Graph& graph, ValueId id) {
     if ((operand.kind == Kind::tuple || operand.kind == Kind::list) && !operand.operands.empty()) {
       const Value& last = graph[operand.operands.back()];
       if (last.kind == Kind::literal) known.last = &last.literal;
+      if (!has_starred(graph, operand)) known.entries = operand.operands.size();
     }
     arguments.push_back(known);
   }

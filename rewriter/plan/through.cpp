@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "rewriter/plan/run.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 
@@ -122,16 +123,19 @@ void Run::look_for_callers(const Callers& callers) {
         if (number == numbers_.end()) return;
         FileState& state = states_[number->second];
         if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
-        const bool may = std::any_of(
-            callers.words.begin(), callers.words.end(), [&](const std::vector<std::string>& words) {
-              return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-                return state.holds.may_hold(word);
-              });
-            });
-        if (!may) return;
+        auto one_of = [&](const auto& holds) {
+          return std::any_of(callers.words.begin(), callers.words.end(), [&](const auto& words) {
+            return std::all_of(words.begin(), words.end(), holds);
+          });
+        };
+        if (!one_of([&](const std::string& word) { return state.holds.may_hold(word); })) return;
         ReadRoom room;
         const auto read_bytes = read(number->second, room);
-        if (!read_bytes || !names_one(literals.scan(*read_bytes))) return;
+        if (!read_bytes) return;
+        const bool here = one_of([&](const std::string& word) {
+          return state.holds.may_hold(word) && contains_word(*read_bytes, word);
+        });
+        if (!here) return;
         bool first = !state.parsed;
         if (!first && state.left_out.empty()) return;  // every call in it was noted
         const std::string bytes(*read_bytes);

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/project/common_sign.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/project/word_set.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

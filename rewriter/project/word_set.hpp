@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "rewriter/text/byte_scan.hpp"
 #include "rewriter/text/encoding.hpp"
 
 namespace refit {
@@ -25,10 +26,11 @@ struct Lines {
 Lines split_lines(std::string_view text) {
   Lines lines;
   if (text.find('\r') == std::string_view::npos) {  // as nearly every file is
-    for (std::size_t at = text.find('\n'); at != std::string_view::npos;
-         at = text.find('\n', at + 1)) {
+    lines.starts.reserve(text.size() / 32);
+    each_of_bytes(text, "\n", [&](std::size_t at) {
       lines.starts.push_back(static_cast<uint32_t>(at + 1));
-    }
+      return true;
+    });
     lines.lf = lines.starts.size() - 1;
     return lines;
   }

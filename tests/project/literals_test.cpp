@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 namespace {

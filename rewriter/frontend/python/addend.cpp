@@ -7,7 +7,7 @@
 
 #include "rewriter/catalogue/catalogue.hpp"
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

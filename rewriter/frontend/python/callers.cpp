@@ -2,13 +2,12 @@
 // notes of Project::note. Entry points: Project::note, Project::callers_of.
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <set>
-#include <unordered_set>
 
+#include "rewriter/frontend/python/attribute_reads.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/project.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit::python {
@@ -22,16 +21,6 @@ std::string_view last_component(std::string_view dotted) {
 }
 
 uint64_t hash_of(std::string_view name) { return std::hash<std::string_view>{}(name) | 1; }
-
-// The line that holds `at`, up to it; a backslash joins it to the line before.
-std::string_view line_before(std::string_view bytes, size_t at) {
-  size_t begin = at;
-  while (begin > 0 && (bytes[begin - 1] != '\n' || (begin > 1 && bytes[begin - 2] == '\\') ||
-                       (begin > 2 && bytes[begin - 2] == '\r' && bytes[begin - 3] == '\\'))) {
-    --begin;
-  }
-  return bytes.substr(begin, at - begin);
-}
 
 // Calls found(name, alias or "") for the names after `import`; "*" is one.
 template <typename Found>
@@ -202,92 +191,6 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
   return "";
 }
 
-namespace {
-
-// Calls `found` with the places of a word that are none of a comment, until one is what is looked
-// for.
-template <typename Found>
-bool any_place(std::string_view text, std::string_view word, Found found) {
-  for (size_t at = find_text(text, word); at != std::string_view::npos;
-       at = find_text(text, word, at + 1)) {
-    const size_t end = at + word.size();
-    const bool whole =
-        (at == 0 || !name_char(text[at - 1])) && (end == text.size() || !name_char(text[end]));
-    if (whole && !in_comment(text, at) && found(at)) return true;
-  }
-  return false;
-}
-
-// Whether a text reads an attribute of a module that has one of some names: `layers.F`,
-// `import_module("pkg.layers").F`, `getattr(layers, "F")`, `held.F` where a line gives `held`
-// something that names the module.
-class AttributeReads {
- public:
-  AttributeReads(std::string_view text, const std::vector<std::string>& modules)
-      : text_(text), modules_(modules) {}
-
-  bool any(std::string_view name) {
-    return any_place(text_, name, [&](size_t at) {
-      const char before = at == 0 ? '\n' : text_[at - 1];
-      if (before == '\'' || before == '"') {
-        const size_t end = at + name.size();
-        return end < text_.size() && text_[end] == before && names_module(line_around(at));
-      }
-      size_t dot = at;
-      while (dot > 0 && space(text_[dot - 1])) --dot;
-      if (dot == 0 || text_[dot - 1] != '.') return false;
-      constexpr std::string_view kBetween = " \t\r\n\\)]'\"";
-      size_t base = dot - 1;
-      while (base > 0 && kBetween.find(text_[base - 1]) != std::string_view::npos) --base;
-      const std::string_view word = word_before(text_, base);
-      const bool module = std::find(modules_.begin(), modules_.end(), word) != modules_.end();
-      return module || (base == dot - 1 && held().contains(word));
-    });
-  }
-
- private:
-  static constexpr size_t kFar = 2000;  // bytes of a line to either side
-
-  std::string_view line_around(size_t at) const {
-    const size_t from = at - std::min(at, kFar);
-    const size_t begin = at - line_before(text_.substr(from), at - from).size();
-    const std::string_view behind = text_.substr(at, kFar);
-    return text_.substr(begin, at - begin + std::min(behind.find('\n'), behind.size()));
-  }
-
-  bool names_module(std::string_view part) const {
-    return std::any_of(modules_.begin(), modules_.end(), [&](const std::string& module) {
-      return any_place(part, module, [](size_t) { return true; });
-    });
-  }
-
-  // The names that some line gives what names the module.
-  const std::unordered_set<std::string_view>& held() {
-    if (held_) return *held_;
-    held_.emplace();
-    for (const std::string& module : modules_) {
-      any_place(text_, module, [&](size_t at) {
-        const size_t from = at - std::min(at, kFar);
-        const std::string_view line = line_before(text_.substr(from), at - from);
-        for (size_t equals = line.find('='); equals != std::string_view::npos;
-             equals = line.find('=', equals + 1)) {
-          const std::string_view target = trimmed(line.substr(0, equals));
-          held_->insert(word_before(target, target.size()));
-        }
-        return false;
-      });
-    }
-    held_->erase(std::string_view{});
-    return *held_;
-  }
-
-  std::string_view text_;
-  const std::vector<std::string>& modules_;
-  std::optional<std::unordered_set<std::string_view>> held_;
-};
-
-}  // namespace
-
 std::string Project::attribute_reader_of(const std::string& module_name, const std::string& name,
                                          const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
@@ -309,11 +212,24 @@ std::string Project::attribute_reader_of(const std::string& module_name, const s
     names.insert(names.end(), known->second.begin(), known->second.end());
   }
   for (uint32_t file : files) {
-    if (all_[file].relative == except) continue;
+    if (all_[file].relative == except || !may_read_attribute(file, name)) continue;
     auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
     if (bytes && AttributeReads(*bytes, names).any(name)) return std::string(all_[file].relative);
   }
   return "";
+}
+
+// By the file's words, which are kept: few files are asked, for many names.
+bool Project::may_read_attribute(uint32_t file, std::string_view name) {
+  {
+    std::shared_lock lock(mutex_);
+    auto known = attribute_words_.find(file);
+    if (known != attribute_words_.end()) return known->second.may_read(name);
+  }
+  auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
+  AttributeWords words(bytes ? *bytes : std::string_view{});
+  std::unique_lock lock(mutex_);
+  return attribute_words_.emplace(file, std::move(words)).first->second.may_read(name);
 }
 
 Callers Project::callers_of(const std::vector<std::string>& definitions) {

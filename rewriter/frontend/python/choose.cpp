@@ -8,7 +8,7 @@
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/own_stores.hpp"
 #include "rewriter/frontend/python/visible.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

@@ -6,8 +6,8 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/tree_walk.hpp"
-#include "rewriter/project/byte_scan.hpp"
 #include "rewriter/text/bounds.hpp"
+#include "rewriter/text/byte_scan.hpp"
 #include "rewriter/text/stack.hpp"
 
 namespace refit::python {

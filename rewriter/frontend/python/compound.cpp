@@ -5,7 +5,7 @@
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

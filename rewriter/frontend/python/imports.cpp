@@ -12,7 +12,7 @@
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
 #include "rewriter/frontend/python/tree_walk.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -52,18 +52,6 @@ void collect(TSNode root, std::string_view text, const NameSet& asked, Reads& ou
     }
   }
   std::reverse(out.imports.begin() + before, out.imports.end());
-}
-
-// Whether a name stands in a text as a word.
-bool holds_word(std::string_view text, std::string_view name) {
-  for (size_t at = find_text(text, name); at != std::string_view::npos;
-       at = find_text(text, name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !word_char(text[at - 1])) && (end == text.size() || !word_char(text[end]))) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // Where an import is read: in the function that it stands in, or anywhere.
@@ -203,13 +191,13 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       ByteRange range{part.header, part.body.end};
       std::string_view text = unit.source().slice(range);
       const bool named = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return holds_word(text, name);
+        return contains_word(text, name);
       });
       if (!named) continue;
       parsed_now.emplace_back(unit.text(), Tree::Only{range});
       collect(parsed_now.back().root(), unit.text(), asked, reads);
       std::erase_if(names, [&](const std::string& name) {
-        return holds_word(text, name) && !lost(name, whole);
+        return contains_word(text, name) && !lost(name, whole);
       });
     }
   }

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

@@ -36,6 +36,16 @@ inline std::string_view word_before(std::string_view text, size_t end) {
   return text.substr(begin, end - begin);
 }
 
+// The line that holds `at`, up to it; a backslash joins it to the line before.
+inline std::string_view line_before(std::string_view text, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && (text[begin - 1] != '\n' || (begin > 1 && text[begin - 2] == '\\') ||
+                       (begin > 2 && text[begin - 2] == '\r' && text[begin - 3] == '\\'))) {
+    --begin;
+  }
+  return text.substr(begin, at - begin);
+}
+
 // The quote that ends a string, whose text this is with its prefix; 0 for a triple one, in which a
 // quote may stand.
 inline char single_quote(std::string_view string) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

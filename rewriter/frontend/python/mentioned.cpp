@@ -6,7 +6,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/made.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

@@ -8,7 +8,7 @@
 
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/python_modules.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

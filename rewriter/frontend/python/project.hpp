@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/attribute_reads.hpp"
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/stores.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
@@ -189,6 +190,7 @@ class Project {
                     const std::vector<size_t>& imports, Notes& out) const;
   void read_unnoted();
   void index_importers();
+  bool may_read_attribute(uint32_t file, std::string_view name);
   // What the text of all files says of classes, put together when it is first asked for.
   struct Classes {
     Heirs heirs;
@@ -237,6 +239,7 @@ class Project {
   std::once_flag may_cast_once_;
   std::unordered_set<uint64_t> may_cast_;  // names of classes whose bases may be cast around
   std::unordered_map<std::string, const Operation*> casting_;
+  std::unordered_map<uint32_t, AttributeWords> attribute_words_;  // by file, once asked
 };
 
 }  // namespace refit::python

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

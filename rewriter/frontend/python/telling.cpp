@@ -12,7 +12,7 @@
 #include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/made.hpp"
 #include "rewriter/frontend/python/meant.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -149,6 +149,7 @@ struct Wanted {
   size_t position;  // among those that can be passed by position; SIZE_MAX: none
   std::optional<Literal> literal, last;
   bool single = false;  // of a variadic one: one entry, an expression that is no number
+  size_t entries = 0;   // 0: any number
 };
 
 // The entries between the brackets that a text consists of; nullopt where it is something else.
@@ -167,6 +168,17 @@ bool may_end(std::string_view written, const Literal& last) {
   auto entries = entries_of(written, lines);
   if (!entries) return may_equal(written, last);
   return entries->empty() || may_equal(entries->back(), last);
+}
+
+// Whether a sequence may have so many entries: it is a name, a sum, a comprehension, or has them.
+bool may_have(std::string_view written, size_t wanted) {
+  const Lines lines(written);
+  const auto entries = entries_of(written, lines);
+  if (!entries || (entries->size() < 2 && written.front() == '(')) return true;
+  const bool open = std::any_of(entries->begin(), entries->end(), [](std::string_view entry) {
+    return entry.front() == '*' || contains_word(entry, "for");
+  });
+  return open || entries->size() == wanted;
 }
 
 bool may_be_single(std::string_view written) {
@@ -191,7 +203,9 @@ bool passes(const Arguments& arguments, const std::vector<Wanted>& wanted, bool 
                                                  keyword) != w.parameter.also.end();
       if (its) value = &given;
     }
-    if (w.single) {
+    if (w.entries != 0) {
+      if (value != nullptr && !may_have(*value, w.entries)) return false;
+    } else if (w.single) {
       if (last != nullptr || value == nullptr || !may_be_single(*value)) return false;
     } else if (w.last) {
       bool ends = last != nullptr ? may_equal(*last, *w.last)
@@ -360,14 +374,20 @@ std::optional<std::vector<Telling>> PythonFrontend::tellings(
   for (const KnownArgument& k : known) {
     const Parameter& p = signature[k.parameter];
     bool ends = k.last != nullptr && comparable(*k.last);
-    if (k.parameter == 0 || (p.variadic && k.fallback) || p.variadic_keyword) continue;
+    if (k.parameter == 0) {  // of a method what stands before the dot
+      if (k.entries == 0 || p.variadic || !operation.methods.empty()) continue;
+      condition += fmt::format("{}#{};", p.name, k.entries);
+      wanted.push_back({p, 0, {}, {}, false, k.entries});
+      continue;
+    }
+    if ((p.variadic && k.fallback) || p.variadic_keyword) continue;
     if (k.fallback && !comparable(*k.literal)) continue;
     size_t position = 0;
     for (size_t i = 0; i < k.parameter; ++i) {
       const Parameter& other = signature[i];
       position += !other.keyword_only && !other.variadic && !other.variadic_keyword;
     }
-    Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}, {}, false};
+    Wanted w{p, p.keyword_only ? SIZE_MAX : position, {}, {}, false, 0};
     if (k.literal != nullptr && comparable(*k.literal)) w.literal = *k.literal;
     if (ends) w.last = *k.last;
     w.single = p.variadic && !ends;

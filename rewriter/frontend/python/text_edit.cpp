@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "rewriter/frontend/python/tree_walk.hpp"
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 

@@ -1,5 +1,5 @@
 // See byte_scan.hpp.
-#include "rewriter/project/byte_scan.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::byte_scan {
 
