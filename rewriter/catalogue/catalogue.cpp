@@ -185,6 +185,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
       {"pure", &operation->pure},         {"commutative", &operation->commutative},
       {"view", &operation->view},         {"in_place", &operation->in_place},
       {"is_class", &operation->is_class}, {"one_rank", &operation->one_rank},
+      {"dense", &operation->dense},
   };
   if (const YamlNode* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.

@@ -47,8 +47,11 @@ bool is_cast(const graph::Graph& graph, graph::ValueId id);
 bool uses_operation(const graph::Graph& graph, graph::ValueId id,
                     const std::function<bool(const Operation&)>& wanted);
 
-// Whether a reader of the value, perhaps after a cast, only takes a dense tensor.
+// Whether a reader of the value, perhaps after arithmetic, only takes a dense tensor.
 bool needs_dense(const graph::Graph& graph, graph::ValueId id);
+
+// Shown to be dense, whatever the strides of what it is made from.
+bool made_dense(const graph::Graph& graph, graph::ValueId id);
 
 // Evidence after the fact: the readers of a value take it for a tensor of that many dimensions.
 bool read_as_rank(const graph::Graph& graph, graph::ValueId id, int rank);

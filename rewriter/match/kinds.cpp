@@ -183,9 +183,25 @@ bool needs_dense(const Graph& g, ValueId id) {
       const Value& u = g[user];
       if (u.kind == Kind::phi) walk.reach(user);
       if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != *at) continue;
-      if (u.op->axes == AxisKind::view && u.op->id.ends_with(".view")) return true;
-      if (u.op->axes == AxisKind::cast) walk.reach(user);
+      if (u.op->view && (u.op->id.ends_with(".view") || u.op->id.ends_with(".view_as")))
+        return true;
+      if (u.op->axes == AxisKind::cast || u.op->axes == AxisKind::elementwise) walk.reach(user);
     }
+  }
+  return false;
+}
+
+bool made_dense(const Graph& g, ValueId id) {
+  for (size_t looked_at = 0; looked_at <= kNearby && id != kNone; ++looked_at) {
+    const Value& v = g[id];
+    if (v.kind != Kind::op || v.operands.empty()) return false;
+    if (v.op->dense || v.op->axes == AxisKind::contiguous) return true;
+    // What keeps the order of the first operand's axes.
+    if (v.op->axes != AxisKind::cast && v.op->axes != AxisKind::elementwise &&
+        v.op->axes != AxisKind::flatten && v.op->axes != AxisKind::view) {
+      return false;
+    }
+    id = v.operands[0];
   }
   return false;
 }

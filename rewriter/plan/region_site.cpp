@@ -240,6 +240,13 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       }
     }
   }
+  if (!rule.rule->attention && !kept.empty() && made_dense(g_, change.root) &&
+      !made_dense(g_, kept.front()) && needs_dense(g_, change.root)) {
+    refuse(site, "result-strides",
+           "its result is read by `.view`, which needs it dense, and the runtime's has the strides "
+           "of its operand; use `.reshape`");
+    return;
+  }
   if (g_[change.root].inlined && loses_effects(change.root, site, kept)) {
     refuse(
         site, "argument-effect",

@@ -183,6 +183,10 @@ def test_angles_are_rotary_embedding_torchs(shape, angles, kwargs):
     expected = apply_rotary_emb(freqs, x, seq_dim=dim, **kwargs)
     result = ext.rotary_angles(x, freqs, sequence_dim=dim, **kwargs)
     torch.testing.assert_close(result, expected)
+    swapped = x.mT.contiguous().mT
+    result = ext.rotary_angles(swapped, freqs, sequence_dim=dim, **kwargs)
+    expected = apply_rotary_emb(freqs, swapped, seq_dim=dim, **kwargs)
+    assert result.stride() == expected.stride()
 
 
 def test_too_many_angles():

@@ -102,20 +102,20 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
             (that of float32 for half precisions; of the operand's own type before torch 2.8).
         result_type: how the steps are rounded and what the result's type is.
             ``"promoted"``: y rounded to x's type, times weight in the promoted type (Llama, Wan).
-            ``"input"``: weight * y + bias in float32, rounded once to x's type (F.rms_norm, Mochi).
+            ``"input"``: weight * y + bias in float32, rounded once to x's type (Mochi).
             ``"weight"``: y rounded to weight's type where that is half precision and kept in float32
             otherwise; the result has weight's type (T5, diffusers' RMSNorm).
             ``"float32"``: never rounded: float32, or float64 where hidden_states is float64.
             ``"torch"``: as ``"input"``, but type, strides and what ``torch.autocast`` does are those
-            of the torch in use, which ``"input"`` pins (F.rms_norm, torch.nn.RMSNorm). Before torch
-            2.8 that is the promoted type.
+            of the torch in use (F.rms_norm, torch.nn.RMSNorm). Before torch 2.8 that is the promoted
+            type.
             Without weight the first three give x's type.
             In ``"promoted"`` and ``"weight"`` weight * y is rounded before bias is added, and the sum
             has the type of torch's promotion, as in diffusers.models.normalization.RMSNorm.
 
     Returns:
-        A tensor of x's shape: contiguous for ``"input"``, and for ``"torch"`` where the torch in use
-        gives it so, else in the stride order of x.
+        A tensor of x's shape, in the stride order of x; contiguous for ``"torch"`` where the torch in
+        use gives it so.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
@@ -126,7 +126,7 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
     expect_inference(x, weight, bias)
-    contiguous = result_type == "input"
+    contiguous = False
     if result_type == "torch":
         contiguous = _torch_rms.CONTIGUOUS
         if autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:

@@ -420,7 +420,7 @@ def rotary_angles(
         freqs_sequence_dim: the dimension of freqs that holds the sequence, where not the rule above.
 
     Returns:
-        A tensor of x's shape and type.
+        A contiguous tensor of x's shape and type: the function that it replaces joins parts.
 
     Raises:
         ParametersInvalid: the angles have more columns than x has after start_index.
@@ -448,5 +448,5 @@ def rotary_angles(
         "rotated_interleaved",
     )
     if start_index == 0 and end == x.shape[-1]:
-        return middle
+        return middle.contiguous()
     return torch.cat((x[..., :start_index], middle, x[..., end:]), dim=-1)

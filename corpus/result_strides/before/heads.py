@@ -1,0 +1,61 @@
+"""What reads a result by `.view` says which strides it must have."""
+
+import torch
+
+
+def rotate_half(x):
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((-b, a), dim=-1)
+
+
+def joined_halves(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return q.view(b * n, s, d)
+
+
+def joined_neighbours(x, cos, sin, scale):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    even, odd = q[..., ::2], q[..., 1::2]
+    q = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+    return (q * scale).view(b * n, s, d)
+
+
+def turned_first(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    q = rotate_half(q) * sin + q * cos
+    return q.view_as(torch.empty(b * n, s, d))
+
+
+def turned_last(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    q = q * cos + rotate_half(q) * sin
+    return q.transpose(1, 2).view(b, s, n * d)
+
+
+def reshaped(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return q.reshape(b * n, s, d)
+
+
+def copied_before(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2).contiguous()
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return q.view(b * n, s, d)
+
+
+def normed(x, eps=1e-6):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2).float()
+    q = q * torch.rsqrt(q.pow(2).mean(-1, keepdim=True) + eps)
+    return q.transpose(1, 2).view(b, s, n * d)

@@ -1,0 +1,16 @@
+import heads
+import torch
+
+
+def outputs():
+    x = torch.randn(2, 5, 3, 8)
+    half, whole = torch.randn(5, 4), torch.randn(5, 8)
+    return [
+        heads.joined_halves(x, half.cos(), half.sin()),
+        heads.joined_neighbours(x, half.cos(), half.sin(), 0.5),
+        heads.turned_first(x, whole.cos(), whole.sin()),
+        heads.turned_last(x, whole.cos(), whole.sin()),
+        heads.reshaped(x, half.cos(), half.sin()),
+        heads.copied_before(x, half.cos(), half.sin()),
+        heads.normed(x),
+    ]
