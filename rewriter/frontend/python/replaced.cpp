@@ -39,9 +39,31 @@ std::string_view module_found(std::string_view object) {
   return {};
 }
 
+// Whether what an entry gives is called at once: `[name](…)`, which changes no entry.
+bool entry_called(std::string_view behind) {
+  constexpr size_t kFar = 256;
+  behind = behind.substr(0, kFar);
+  size_t depth = 0;
+  for (size_t at = 0; at < behind.size(); ++at) {
+    const char c = behind[at];
+    if (c == '"' || c == '\'') {
+      at = behind.find(c, at + 1);
+      if (at == std::string_view::npos) return false;
+    } else if (c == '[') {
+      ++depth;
+    } else if (c == ']' && --depth == 0) {
+      return behind.substr(at + 1).starts_with("(");
+    } else if (c == '#' || c == '\\') {
+      return false;
+    }
+  }
+  return false;
+}
+
 // Where what follows a table of names may name what it changes: behind `[` and the like; 0 where it
 // changes nothing.
 size_t changed_at(std::string_view behind) {
+  if (behind.starts_with("[") && entry_called(behind)) return 0;
   for (std::string_view way : {"[", ".setdefault(", ".__setitem__("}) {
     if (behind.starts_with(way)) return way.size();
   }
