@@ -32,7 +32,7 @@ class Requirements {
   const Literals& literals() const { return literals_; }
   // By rule: whether a file with these literals may hold a site of it. What is derived from
   // patterns is asked for where the file is in the language that `frontend` reads. Triggers are
-  // looked for in the text of the few files that meet it.
+  // looked for in the text of the few files that meet it; a comment's words do not count there.
   std::vector<bool> file(const LiteralBits& seen, std::string_view text, bool derived) const;
   // What functions are asked for some rules: each alternative once.
   struct Asked {
@@ -49,7 +49,7 @@ class Requirements {
   // where it is called.
   bool named(const LiteralBits& seen) const { return seen.intersects(called_); }
   bool named(const LiteralBits& seen, std::string_view text, bool derived) const {
-    Seen here(*this, seen, text);
+    Seen here(*this, seen, text, derived);
     return derived ? named(seen) : here.any(named_);
   }
   // A call of the runtime.
@@ -58,11 +58,11 @@ class Requirements {
   const std::vector<std::string>& tree_words() const { return tree_words_; }
   std::vector<bool> words(const LiteralBits& seen) const;
   bool trains(const LiteralBits& seen, std::string_view text) const {
-    Seen here(*this, seen, text);
+    Seen here(*this, seen, text, false);
     return met(trains_, here);
   }
   bool exports(const LiteralBits& seen, std::string_view text) const {
-    Seen here(*this, seen, text);
+    Seen here(*this, seen, text, false);
     return met(exports_, here);
   }
   // Which of these names of rules' functions may stand at the end of a word, be it in a string:
@@ -101,14 +101,16 @@ class Requirements {
   // What is seen in a text, and what is looked for later, once each.
   class Seen {
    public:
-    Seen(const Requirements& of, const LiteralBits& scanned, std::string_view text)
-        : of_(of), seen_(scanned), looked_for_(of.literals_.none()), text_(text) {}
+    // `read`: it is in the language that `frontend` reads, whose comments do not count.
+    Seen(const Requirements& of, const LiteralBits& scanned, std::string_view text, bool read)
+        : of_(of), seen_(scanned), looked_for_(of.literals_.none()), text_(text), read_(read) {}
     bool any(const Clause& clause);
 
    private:
     const Requirements& of_;
     LiteralBits seen_, looked_for_;
     std::string_view text_;
+    bool read_;
   };
   static bool met(const Clauses& clauses, const LiteralBits& seen);
   static bool met(const Clauses& clauses, Seen& seen);

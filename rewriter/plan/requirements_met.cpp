@@ -13,7 +13,8 @@ bool Requirements::Seen::any(const Clause& clause) {
   clause.each([&](uint32_t id) {
     if (found || !of_.later_.test(id) || looked_for_.test(id)) return;
     looked_for_.set(id);
-    if (of_.literals_.contains(text_, id)) {
+    auto counts = [&](size_t at) { return !read_ || !of_.frontend_.remarked(text_, at); };
+    if (of_.literals_.contains(text_, id, counts)) {
       seen_.set(id);
       found = true;
     }
@@ -36,7 +37,7 @@ std::vector<bool> Requirements::file(const LiteralBits& scanned, std::string_vie
   std::vector<bool> out(rules_.size());
   LiteralBits seen = scanned;
   seen |= asked_later_;
-  Seen triggers(*this, seen, text);
+  Seen triggers(*this, seen, text, derived);
   for (size_t r = 0; r < rules_.size(); ++r) {
     const Rule& rule = rules_[r];
     out[r] = (!derived || rule.alternatives.empty() ||

@@ -138,10 +138,6 @@ uint32_t Literals::add_later(std::string_view literal) {
                 {std::string(literal), {}, false, false, {}, kNotNoted});
 }
 
-bool Literals::contains(std::string_view text, uint32_t later) const {
-  return contains_text(text, literals_[later].text);
-}
-
 // Under the word by which most texts are told from others: whole ones before ends and beginnings.
 void Literals::Tables::place(const Literal& literal, uint32_t id) {
   struct Run {
@@ -376,9 +372,12 @@ LiteralBits Literals::scan(std::string_view text, WordSet* words, Places* noted)
     each(*tables_, text, tables_->all, nullptr, look);
     return seen;
   }
-  auto note = [&](size_t begin, size_t end, uint64_t hash) __attribute__((always_inline)) {
+  // In names of its own, which need not be read anew for each word.
+  const auto note = [words, noted, text](size_t begin, size_t end,
+                                         uint64_t hash) __attribute__((always_inline)) {
     if (words != nullptr) words->add(hash, end - begin);
-    if (noted != nullptr && text[begin] >= 'A' && text[begin] <= 'Z' && end < text.size() &&
+    const bool capital = static_cast<unsigned char>(text[begin] - 'A') <= 'Z' - 'A';
+    if (capital && noted != nullptr && end < text.size() &&
         (text[end] == '"' || text[end] == '\'' || text[end] == ':')) {
       noted->titles.emplace_back(begin, end);
     }

@@ -141,7 +141,14 @@ class Literals {
   // `words`, if given, becomes the set of the text's words, `noted` the places of what is noted,
   // ascending.
   LiteralBits scan(std::string_view text, WordSet* words = nullptr, Places* noted = nullptr) const;
-  bool contains(std::string_view text, uint32_t later) const;
+  // Whether one that is looked for later stands anywhere in a text where `counts(at)`.
+  template <typename Counts>
+  bool contains(std::string_view text, uint32_t later, Counts counts) const {
+    const std::string& wanted = literals_[later].text;
+    size_t at = find_text(text, wanted);
+    while (at != std::string_view::npos && !counts(at)) at = find_text(text, wanted, at + 1);
+    return at != std::string_view::npos;
+  }
 
   // For what asks of many parts of one text: their literals are looked for once, conditions where
   // it matters.

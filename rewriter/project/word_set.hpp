@@ -15,7 +15,8 @@ class WordSet {
  public:
   WordSet() = default;
   // Room for the words of a text of that many bytes.
-  explicit WordSet(size_t bytes) : bits_(std::bit_ceil(bytes / 512 + 1), 0) {}
+  explicit WordSet(size_t bytes)
+      : bits_(std::bit_ceil(bytes / 512 + 1), 0), last_(bits_.size() * 64 - 1) {}
   // By a hash of the first bytes of the word (first_bytes, word_hash) and its length.
   void add(uint64_t hash, size_t size) {
     const uint64_t at = place(hash, size);
@@ -35,10 +36,9 @@ class WordSet {
   }
 
  private:
-  uint64_t place(uint64_t hash, size_t size) const {
-    return (hash >> 40 ^ size * 0x9e5u) & (bits_.size() * 64 - 1);
-  }
+  uint64_t place(uint64_t hash, size_t size) const { return (hash >> 40 ^ size * 0x9e5u) & last_; }
   std::vector<uint64_t> bits_;
+  uint64_t last_ = 0;  // the last place
 };
 
 }  // namespace refit

@@ -124,7 +124,13 @@ TEST(Literals, KindsAgreeWithAPlainSearch) {
     Literals::Places places;
     const LiteralBits seen = literals.scan(text, nullptr, &places);
     EXPECT_EQ(literals.scan(text), seen) << text;
-    EXPECT_EQ(literals.contains(text, later), text.find("cda") != std::string::npos) << text;
+    const size_t first = text.find("cda"), last = text.rfind("cda");
+    EXPECT_EQ(literals.contains(text, later, [](size_t) { return true; }),
+              first != std::string::npos)
+        << text;
+    EXPECT_EQ(literals.contains(text, later, [first](size_t at) { return at != first; }),
+              first != last)
+        << text;
     for (const auto& [id, noted, literal, stands] : wanted) {
       std::vector<size_t> expected;
       for (size_t at = text.find(literal); at != std::string::npos;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rewriter/frontend/frontend.hpp"
+#include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lower.hpp"
 #include "rewriter/frontend/python/meant.hpp"
 #include "rewriter/frontend/python/other_classes.hpp"
@@ -37,6 +38,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
     project_.note(relative, bytes, NotedPlaces(places));
   }
   void add_noted_words(Literals& literals) const override { NotedPlaces::add_to(literals); }
+  bool remarked(std::string_view text, size_t at) const override { return in_comment(text, at); }
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }
