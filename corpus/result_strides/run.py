@@ -13,4 +13,8 @@ def outputs():
         heads.reshaped(x, half.cos(), half.sin()),
         heads.copied_before(x, half.cos(), half.sin()),
         heads.normed(x),
+        heads.viewed_behind_a_call(x, half.cos(), half.sin()),
+        heads.heads_apart(x.flatten(2), 3),
+        heads.Block()(x),
+        heads.Block().together(x),
     ]

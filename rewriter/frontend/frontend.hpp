@@ -206,6 +206,10 @@ class Frontend {
   virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/,
                     const Literals::Places& /*places*/) {}
   virtual void add_noted_words(Literals&) const {}
+  // Whether something else in its file may read what a function gives as one that lies dense.
+  virtual bool result_viewed(const Unit& /*unit*/, const Function& /*function*/) const {
+    return false;
+  }
   // Whether what stands at a place of a text is surely no code: a comment's.
   virtual bool remarked(std::string_view /*text*/, size_t /*at*/) const { return false; }
   virtual Callers callers_of(const std::vector<std::string>& definitions) {

@@ -219,7 +219,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
         "else reads that storage");
     return;
   }
-  if (rule.rule->attention && needs_dense(g_, change.root)) {
+  if (rule.rule->attention && read_dense(change.root)) {
     refuse(
         site, rule.rule->shared,
         "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
@@ -241,7 +241,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
     }
   }
   if (!rule.rule->attention && !kept.empty() && made_dense(g_, change.root) &&
-      !made_dense(g_, kept.front()) && needs_dense(g_, change.root)) {
+      !made_dense(g_, kept.front()) && read_dense(change.root)) {
     refuse(site, "result-strides",
            "its result is read by `.view`, which needs it dense, and the runtime's has the strides "
            "of its operand; use `.reshape`");
@@ -378,6 +378,11 @@ std::set<ValueId> SitePlanner::accounted(const PlannedSite& site) const {
     if (id != kNone && has_effect(g_, id)) out.insert(id);
   }
   return out;
+}
+
+bool SitePlanner::read_dense(ValueId value) const {
+  return needs_dense(g_, value) ||
+         (is_result(g_, value) && frontend_.result_viewed(unit_, unit_.functions[function_]));
 }
 
 bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,

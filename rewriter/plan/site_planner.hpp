@@ -157,6 +157,9 @@ class SitePlanner {
 
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const PlannedSite& site) const;
+  // Whether something reads a value that needs it dense: in its function or, where that gives it,
+  // elsewhere in this file.
+  bool read_dense(ValueId value) const;
   // A call whose helper was seen through: what else its arguments do would be lost.
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 

@@ -59,3 +59,45 @@ def normed(x, eps=1e-6):
     q = x.transpose(1, 2).float()
     q = q * torch.rsqrt(q.pow(2).mean(-1, keepdim=True) + eps)
     return q.transpose(1, 2).view(b, s, n * d)
+
+
+def rotated(q, cos, sin):
+    first, second = q.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+def viewed_behind_a_call(x, cos, sin):
+    b, s, n, d = x.shape
+    return rotated(x.transpose(1, 2), cos, sin).view(b * n, s, d)
+
+
+def attend(q, k, v):
+    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+
+
+def attend_and_name(q, k, v):
+    result = attend(q, k, v)
+    return result
+
+
+def heads_apart(x, n):
+    b, s, d = x.shape
+    q = x.view(b, s, n, -1).transpose(1, 2)
+    return attend_and_name(q, q, q).view(b * n, s, -1)
+
+
+class Block(torch.nn.Module):
+    def attend(self, q, k, v):
+        return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+
+    def forward(self, x):
+        q = x.transpose(1, 2)
+        result = self.attend(q, q, q)
+        return result.view(-1, *result.shape[2:])
+
+    def attend_kept(self, q, k, v):
+        return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+
+    def together(self, x):
+        q = x.transpose(1, 2)
+        return self.attend_kept(q, q, q).transpose(1, 2).flatten(2)
