@@ -279,6 +279,27 @@ TEST(Growth, ReadersOfAnImportThatGoes) {
   expect_growth(0, small.seconds, large, [&] { return with(40'000); });
 }
 
+// Attention in methods of one name whose results are kept under names or given on.
+TEST(Growth, ReadersOfResults) {
+  const auto with = [](size_t n) {
+    const auto each = [](size_t i) {
+      const std::string s = std::to_string(i);
+      return "class A" + s + ":\n  def attend(self, q, k, v):\n" +
+             "    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v\n" + "  def f" + s +
+             "(self, a, q):\n    x" + s + " = a.attend(q, q, q)\n    return x" + s + "\n";
+    };
+    const auto calls = [](size_t i) {
+      const std::string s = std::to_string(i);
+      return "  if q is " + s + ":\n    y" + s + " = a.attend(q, q, q)\n    return a.f" + s +
+             "(a, q)\n";
+    };
+    return migrate("import torch\n" + times(n, each) + "def g(a, q):\n" + times(n, calls));
+  };
+  const Ran small = with(500), large = with(2000);
+  EXPECT_EQ(large.result.findings.size(), 2000U);
+  expect_growth(0, small.seconds, large, [&] { return with(2000); });
+}
+
 TEST(Growth, SitesOfOneFunction) {
   expect_linear(
       2000,

@@ -207,6 +207,13 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
   return out;
 }
 
+bool PythonFrontend::result_viewed(const Unit& unit, const Function& function) const {
+  const auto& own = static_cast<const PythonUnit&>(unit);
+  if (!own.result_reads) own.result_reads.emplace(own.text());
+  const std::string_view name = function.qualified;
+  return own.result_reads->viewed(name.substr(name.rfind('.') + 1));
+}
+
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
   std::string text;
   for (const auto& [name, statement] : kPatternImports) {

@@ -7,7 +7,6 @@
 #include "rewriter/frontend/python/meant.hpp"
 #include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/other_functions.hpp"
-#include "rewriter/frontend/python/result_reads.hpp"
 
 namespace refit::python {
 
@@ -39,10 +38,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
     project_.note(relative, bytes, NotedPlaces(places));
   }
   void add_noted_words(Literals& literals) const override { NotedPlaces::add_to(literals); }
-  bool result_viewed(const Unit& unit, const Function& function) const override {
-    const std::string_view name = function.qualified;
-    return python::result_viewed(unit.source().text(), name.substr(name.rfind('.') + 1));
-  }
+  bool result_viewed(const Unit& unit, const Function& function) const override;
   bool remarked(std::string_view text, size_t at) const override { return in_comment(text, at); }
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);

@@ -11,6 +11,7 @@
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/class_facts.hpp"
 #include "rewriter/frontend/python/project.hpp"
+#include "rewriter/frontend/python/result_reads.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
 namespace refit::python {
@@ -39,6 +40,7 @@ class PythonUnit : public Unit {
     annotated.clear();
     methods.clear();
     spellings.reset();
+    result_reads.reset();
   }
 
   std::string relative;
@@ -53,7 +55,8 @@ class PythonUnit : public Unit {
   };
   mutable std::optional<Spellings> spellings;
   mutable size_t line_limit = 0;
-  std::vector<TSNode> nodes;  // graph::Value::syntax indexes this
+  mutable std::optional<ResultReads> result_reads;  // of its text, once asked
+  std::vector<TSNode> nodes;                        // graph::Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node
   // (a keyword_argument, or an expression). The receiver of a method is not among them.
   struct ArgumentNode {
