@@ -16,5 +16,9 @@ def outputs():
         heads.viewed_behind_a_call(x, half.cos(), half.sin()),
         heads.heads_apart(x.flatten(2), 3),
         heads.Block()(x),
+        heads.turned_in_parts(x, whole.cos(), whole.sin()),
+        heads.scaled_before_it_is_read(x, half.cos(), half.sin()),
+        heads.weighted(x, whole[0], half.cos(), half.sin()),
+        heads.copied_behind_a_call(x.flatten(2), 3),
         heads.Block().together(x),
     ]

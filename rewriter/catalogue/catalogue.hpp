@@ -106,7 +106,7 @@ struct Operation {
   };
   Casts casts;
   bool one_rank = false;  // its result has as many dimensions as its first operand
-  bool dense = false;     // its result is dense, whatever the strides of its operands
+  bool dense = false;     // its result is contiguous, whatever its operands' strides
   std::string library;    // package that defines it, e.g. "diffusers"
   // What tells its bodies in the library's versions (frontend/python/own_body): a tree's own
   // definition of that name is it where its body is one of them.

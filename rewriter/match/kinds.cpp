@@ -182,28 +182,57 @@ bool needs_dense(const Graph& g, ValueId id) {
     for (ValueId user : g.users(*at)) {
       const Value& u = g[user];
       if (u.kind == Kind::phi) walk.reach(user);
-      if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != *at) continue;
-      if (u.op->view && (u.op->id.ends_with(".view") || u.op->id.ends_with(".view_as")))
-        return true;
-      if (u.op->axes == AxisKind::cast || u.op->axes == AxisKind::elementwise) walk.reach(user);
+      if (u.kind != Kind::op || u.operands.empty()) continue;
+      if (u.op->axes == AxisKind::elementwise) walk.reach(user);
+      if (u.operands[0] != *at) continue;
+      const auto is = [&u](std::string_view name) { return u.op->id.ends_with(name); };
+      if (u.op->view && (is(".view") || is(".view_as"))) return true;
+      if (u.op->axes == AxisKind::cast || is(".unsqueeze") || is(".squeeze")) walk.reach(user);
     }
   }
   return false;
 }
 
-bool made_dense(const Graph& g, ValueId id) {
-  for (size_t looked_at = 0; looked_at <= kNearby && id != kNone; ++looked_at) {
-    const Value& v = g[id];
-    if (v.kind != Kind::op || v.operands.empty()) return false;
-    if (v.op->dense || v.op->axes == AxisKind::contiguous) return true;
-    // What keeps the order of the first operand's axes.
-    if (v.op->axes != AxisKind::cast && v.op->axes != AxisKind::elementwise &&
-        v.op->axes != AxisKind::flatten && v.op->axes != AxisKind::view) {
-      return false;
+namespace {
+
+// `left`: how many values may still be looked at.
+bool dense(const Graph& g, ValueId id, bool surely, size_t& left) {
+  if (id == kNone || g[id].kind != Kind::op || g[id].operands.empty()) return false;
+  const Value& v = g[id];
+  if (v.op->dense || v.op->axes == AxisKind::contiguous) return true;
+  if (left == 0) return !surely;
+  --left;
+  switch (v.op->axes) {
+    case AxisKind::cast:
+    case AxisKind::flatten:
+    case AxisKind::view:
+      return dense(g, v.operands[0], surely, left);
+    case AxisKind::elementwise: {
+      // Of operands that lie differently the first that is not broadcast counts, which is not told.
+      bool any = false, all = true;
+      for (ValueId operand : v.operands) {
+        if (operand == kNone || g[operand].kind == Kind::literal) continue;
+        const bool is = dense(g, operand, surely, left);
+        any = any || is;
+        all = all && is;
+      }
+      return surely ? any && all : any;
     }
-    id = v.operands[0];
+    default:
+      return false;
   }
-  return false;
+}
+
+}  // namespace
+
+bool made_dense(const Graph& g, ValueId id) {
+  size_t left = kNearby;
+  return dense(g, id, true, left);
+}
+
+bool may_be_made_dense(const Graph& g, ValueId id) {
+  size_t left = kNearby;
+  return dense(g, id, false, left);
 }
 
 bool read_as_rank(const Graph& g, ValueId id, int rank) {

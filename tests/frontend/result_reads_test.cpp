@@ -19,12 +19,23 @@ TEST(ResultReads, BehindACall) {
   EXPECT_FALSE(viewed("f (x"));
 }
 
+TEST(ResultReads, InsideALargerExpression) {
+  EXPECT_FALSE(viewed("y = f(x).transpose(1, 2).contiguous()\ny.view(2)\n"));
+  EXPECT_FALSE(viewed("y = f(x).mean()\ny.view(2)\n"));
+  EXPECT_FALSE(viewed("y = f(x) @ w\ny.view(2)\n"));
+  EXPECT_FALSE(viewed("def g(x):\n    return f(x).contiguous()\ng(x).view(2)\n"));
+  EXPECT_FALSE(viewed(">>> f(x).view(2)\n>>> y = f(x)\n>>> y.view(2)\n"));
+}
+
 TEST(ResultReads, UnderAName) {
+  EXPECT_TRUE(viewed("q, k = f(q), f(k)\nq = q + 1\nz = k.view(2)\n"));
+  EXPECT_TRUE(viewed("y: Tensor = f(x)\nz = y.view(2)\n"));
+  EXPECT_FALSE(viewed("y = f(x)\ny, w = g(y)\ny.view(2)\n"));
+  EXPECT_FALSE(viewed("y = f(x)\nwith g() as y:\n    y.view(2)\n"));
   EXPECT_TRUE(viewed("y = f(x)\nz = y.half().view(2)\n"));
   EXPECT_TRUE(viewed("y = f(x)\ny = y.view(2)\n"));
   EXPECT_FALSE(viewed("y = f(x)\ny = y.transpose(1, 2).contiguous()\ny.view(2)\n"));
   EXPECT_FALSE(viewed("def a(x):\n    y = f(x)\n    return y[0]\ndef b(y):\n    y.view(2)\n"));
-  EXPECT_FALSE(viewed("y, z = f(x)\ny.view(2)\n"));
 }
 
 TEST(ResultReads, GivenOn) {

@@ -101,3 +101,38 @@ class Block(torch.nn.Module):
     def together(self, x):
         q = x.transpose(1, 2)
         return self.attend_kept(q, q, q).transpose(1, 2).flatten(2)
+
+
+def turned_in_parts(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    q = sin * rotate_half(q) + cos * q
+    return q.view(b * n, s, d)
+
+
+def scaled_before_it_is_read(x, cos, sin):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    q = 0.5 * q
+    return q.view(b * n, s, d)
+
+
+def weighted(x, weight, cos, sin):
+    b, s, n, d = x.shape
+    q = weight.contiguous() * x.transpose(1, 2)
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return q.view(b * n, s, d)
+
+
+def attend_and_copy(q, k, v):
+    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+
+
+def copied_behind_a_call(x, n):
+    b, s, d = x.shape
+    q = x.view(b, s, n, -1).transpose(1, 2)
+    result = attend_and_copy(q, q, q).transpose(1, 2).contiguous()
+    return result.view(b, s, d)

@@ -11,7 +11,8 @@ namespace refit::python {
 
 namespace {
 
-constexpr size_t kFar = 2000;  // bytes of a line to either side
+constexpr size_t kFar = 2000;  // bytes of a line to either side; a longer one may say anything
+constexpr std::string_view kAny = "*";  // among the names that hold a module
 
 uint64_t hash_of(std::string_view word) { return std::hash<std::string_view>{}(word); }
 
@@ -62,7 +63,8 @@ bool AttributeWords::may_read(std::string_view name) const {
 bool AttributeReads::any(std::string_view name) {
   return any_place(text_, name, [&](size_t at) {
     if (at > 0 && quote(text_[at - 1])) {
-      return quoted(text_, at, at + name.size()) && names_module(line_around(at));
+      const std::string_view line = line_around(at);
+      return quoted(text_, at, at + name.size()) && (line.size() >= kFar || names_module(line));
     }
     const size_t dot = dot_before(text_, at);
     if (dot == std::string_view::npos) return false;
@@ -71,7 +73,7 @@ bool AttributeReads::any(std::string_view name) {
     while (base > 0 && kBetween.find(text_[base - 1]) != std::string_view::npos) --base;
     const std::string_view word = word_before(text_, base);
     const bool module = std::find(modules_.begin(), modules_.end(), word) != modules_.end();
-    return module || (base == dot && held().contains(word));
+    return module || (base == dot && (held().contains(word) || held().contains(kAny)));
   });
 }
 
@@ -96,6 +98,7 @@ const std::unordered_set<std::string_view>& AttributeReads::held() {
     any_place(text_, module, [&](size_t at) {
       const size_t from = at - std::min(at, kFar);
       const std::string_view line = line_before(text_.substr(from), at - from);
+      if (line.size() == kFar) held_->insert(kAny);
       for (size_t equals = line.find('='); equals != std::string_view::npos;
            equals = line.find('=', equals + 1)) {
         const std::string_view target = trimmed(line.substr(0, equals));

@@ -210,8 +210,10 @@ std::optional<std::vector<std::string>> PythonFrontend::spellings(
 bool PythonFrontend::result_viewed(const Unit& unit, const Function& function) const {
   const auto& own = static_cast<const PythonUnit&>(unit);
   if (!own.result_reads) own.result_reads.emplace(own.text());
-  const std::string_view name = function.qualified;
-  return own.result_reads->viewed(name.substr(name.rfind('.') + 1));
+  const std::string_view qualified = function.qualified;
+  const std::string_view name = qualified.substr(qualified.rfind('.') + 1);
+  // A module is called by itself, and `forward` is every module's.
+  return name != "forward" && own.result_reads->viewed(name);
 }
 
 Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {

@@ -369,9 +369,14 @@ void FunctionLowering::settle(ValueId id) {
   }
 }
 
-// Whether a qualified name is one of Python's or of a library that the catalogue knows.
+// Whether a qualified name is one of Python's or of a library that the catalogue knows, and of no
+// file of the tree, which may be that library.
 bool FunctionLowering::library_function(std::string_view qualified) const {
   const std::string_view package = qualified.substr(0, qualified.find('.'));
+  for (size_t dot = qualified.find('.'); dot != std::string_view::npos;
+       dot = qualified.find('.', dot + 1)) {
+    if (context_.project.has_module(qualified.substr(0, dot))) return false;
+  }
   return is_python_module(package) || context_.catalogue.describes(package);
 }
 

@@ -45,14 +45,23 @@ bool ResultReads::viewed(std::string_view function, Asked& asked) {
     size_t before = at;
     while (before > 0 && blank(text_[before - 1])) --before;
     if (word_before(text_, before) == "def") return false;
-    const size_t end = call_end(at + function.size());
-    if (end == kNone) return false;
-    if (read_by_view(end)) return true;
+    const size_t close = call_end(at + function.size());
+    if (close == kNone) return false;
+    const auto [end, read] = tail(close);
     size_t begin = at;
     while (begin > 0 && (name_char(text_[begin - 1]) || text_[begin - 1] == '.')) --begin;
     const size_t far = begin - std::min(begin, kFar);
     const std::string_view line = trimmed(line_before(text_.substr(far), begin - far));
-    return line == "return" ? given_on(at, asked) : kept_and_viewed(line, end, asked);
+    if (line.starts_with(">>>") || line.starts_with("...")) return false;  // of a docstring
+    if (read) return true;
+    // Whole, or one of several: anything else makes another value of it.
+    size_t next = end;
+    while (next < text_.size() && blank(text_[next])) ++next;
+    const char behind = next < text_.size() ? text_[next] : '\n';
+    if (std::string_view("\r\n;#,").find(behind) == std::string_view::npos) return false;
+    if (line == "return") return behind != ',' && given_on(at, asked);
+    const size_t equals = line.find('=');
+    return equals != kNone && kept_and_viewed(line.substr(0, equals), end, asked);
   });
 }
 
@@ -81,25 +90,52 @@ size_t ResultReads::call_end(size_t at) const {
   return close == kNone ? kNone : close + 1;
 }
 
-// Whether what ends at a place is read by `.view`, be it behind methods that keep its strides.
-bool ResultReads::read_by_view(size_t end) const {
+// Behind the methods that keep the strides of what ends at a place; whether `.view` follows.
+ResultReads::Tail ResultReads::tail(size_t end) const {
   while (true) {
     const size_t dot = skip(end);
-    if (dot >= text_.size() || text_[dot] != '.') return false;
+    if (dot >= text_.size() || text_[dot] != '.') return {end, false};
     const std::string_view method = first_word(text_.substr(dot + 1));
-    if (method == "view" || method == "view_as") return true;
-    end = call_end(dot + 1 + method.size());
+    if (method == "view" || method == "view_as") return {end, true};
+    const size_t close = call_end(dot + 1 + method.size());
     const bool keeps =
         std::find(std::begin(kKeeping), std::end(kKeeping), method) != std::end(kKeeping);
-    if (!keeps || end == kNone) return false;
+    if (!keeps || close == kNone) return {dot, false};
+    end = close;
   }
 }
 
-// `NAME =` before a call that ends at a place: whether that name is read so.
-bool ResultReads::kept_and_viewed(std::string_view before, size_t end, Asked& asked) {
-  if (!before.ends_with('=')) return false;
-  const std::string_view name = trimmed(before.substr(0, before.size() - 1));
-  if (name.empty() || first_word(name) != name) return false;
+// Whether a name is a target where it stands: of an assignment, alone or with others, of `with` or
+// `for`.
+bool ResultReads::assigned(size_t at, size_t end) const {
+  const size_t far = std::min(text_.size(), at + kFar);
+  const std::string_view behind = text_.substr(at, far - at);
+  const std::string_view rest = behind.substr(0, behind.find_first_of("\r\n"));
+  const size_t begin = at - line_before(text_.substr(end), at - end).size();
+  const std::string_view before = trimmed(text_.substr(begin, at - begin));
+  if (before == "for" || before.ends_with(" as")) return true;
+  const size_t equals = rest.find('=');
+  if (equals == kNone || rest.substr(equals + 1).starts_with('=')) return false;
+  const std::string_view targets = text_.substr(begin, at + equals - begin);
+  return std::all_of(targets.begin(), targets.end(), [](char c) {
+    return name_char(c) || blank(c) || std::string_view(",*().").find(c) != kNone;
+  });
+}
+
+// `NAME = `, `A, B = ` or `NAME: type = ` before a call that ends at a place.
+bool ResultReads::kept_and_viewed(std::string_view targets, size_t end, Asked& asked) {
+  targets = trimmed(targets.substr(0, targets.find(':')));
+  while (!targets.empty()) {
+    const size_t comma = targets.find(',');
+    const std::string_view name = trimmed(targets.substr(0, comma));
+    if (!name.empty() && first_word(name) == name && name_viewed(name, end, asked)) return true;
+    targets = comma == kNone ? std::string_view{} : targets.substr(comma + 1);
+  }
+  return false;
+}
+
+// Whether a name that holds the result behind a place is read so, until it means something else.
+bool ResultReads::name_viewed(std::string_view name, size_t end, Asked& asked) {
   const size_t far = std::min(text_.size(), end + kFar);
   // What stands in the next definition reads no name of this one; nested ones are rare.
   size_t last = far;
@@ -109,21 +145,20 @@ bool ResultReads::kept_and_viewed(std::string_view before, size_t end, Asked& as
     break;
   }
   const bool cut = last == far && far < text_.size();
-  bool over = false;  // the name means something else
+  bool over = false;
   for (size_t at = next(name, end, last); at < last; at = next(name, at + 1, last)) {
-    const size_t behind = at + name.size(), follows = skip(behind);
     if (at > 0 && text_[at - 1] == '.') continue;
-    const std::string_view line = trimmed(line_before(text_.substr(end), at - end));
-    const bool assigned = follows + 1 < text_.size() && text_[follows] == '=' &&
-                          text_[follows + 1] != '=' && line.empty();
-    if (assigned) {
+    if (assigned(at, end)) {
       size_t code_end = 0;
       last = std::min(last, lines_.logical_line(at, &code_end));
       over = true;
       continue;
     }
-    if (read_by_view(behind)) return true;
+    const auto [behind, read] = tail(at + name.size());
+    if (read) return true;
+    const size_t follows = skip(behind);
     const bool whole = follows >= text_.size() || text_[follows] != '.';
+    const std::string_view line = trimmed(line_before(text_.substr(end), at - end));
     if (whole && line == "return" && given_on(at, asked)) return true;
   }
   return cut && !over;
