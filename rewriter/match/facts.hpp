@@ -52,8 +52,8 @@ bool needs_dense(const graph::Graph& graph, graph::ValueId id);
 
 // Shown to be dense, whatever the strides of what it is made from.
 bool made_dense(const graph::Graph& graph, graph::ValueId id);
-// It may be, by an operand of its arithmetic that is.
-bool may_be_made_dense(const graph::Graph& graph, graph::ValueId id);
+// It may be, where it is made from `of`, which has its shape.
+bool may_be_made_dense(const graph::Graph& graph, graph::ValueId id, graph::ValueId of);
 
 // Evidence after the fact: the readers of a value take it for a tensor of that many dimensions.
 bool read_as_rank(const graph::Graph& graph, graph::ValueId id, int rank);

@@ -195,28 +195,40 @@ bool needs_dense(const Graph& g, ValueId id) {
 
 namespace {
 
+bool depends(const Graph& g, ValueId id, ValueId on) {
+  Walk walk(g, id);
+  for (size_t looked_at = 0; looked_at <= kNearby; ++looked_at) {
+    auto at = walk.next();
+    if (!at || *at == on) return at.has_value();
+    for (ValueId operand : g[*at].operands) walk.reach(operand);
+  }
+  return false;
+}
+
 // `left`: how many values may still be looked at.
-bool dense(const Graph& g, ValueId id, bool surely, size_t& left) {
+bool dense(const Graph& g, ValueId id, ValueId of, size_t& left) {
   if (id == kNone || g[id].kind != Kind::op || g[id].operands.empty()) return false;
   const Value& v = g[id];
   if (v.op->dense || v.op->axes == AxisKind::contiguous) return true;
-  if (left == 0) return !surely;
+  if (left == 0) return of != kNone;
   --left;
   switch (v.op->axes) {
     case AxisKind::cast:
     case AxisKind::flatten:
     case AxisKind::view:
-      return dense(g, v.operands[0], surely, left);
+      return dense(g, v.operands[0], of, left);
     case AxisKind::elementwise: {
-      // Of operands that lie differently the first that is not broadcast counts, which is not told.
+      // The first operand that is not broadcast counts: one that is made from `of`. Without that
+      // nothing tells which it is.
       bool any = false, all = true;
       for (ValueId operand : v.operands) {
         if (operand == kNone || g[operand].kind == Kind::literal) continue;
-        const bool is = dense(g, operand, surely, left);
+        const bool is = dense(g, operand, of, left);
+        if (of != kNone && depends(g, operand, of)) return is;
         any = any || is;
         all = all && is;
       }
-      return surely ? any && all : any;
+      return of != kNone ? any : any && all;
     }
     default:
       return false;
@@ -227,12 +239,12 @@ bool dense(const Graph& g, ValueId id, bool surely, size_t& left) {
 
 bool made_dense(const Graph& g, ValueId id) {
   size_t left = kNearby;
-  return dense(g, id, true, left);
+  return dense(g, id, kNone, left);
 }
 
-bool may_be_made_dense(const Graph& g, ValueId id) {
+bool may_be_made_dense(const Graph& g, ValueId id, ValueId of) {
   size_t left = kNearby;
-  return dense(g, id, false, left);
+  return dense(g, id, of, left);
 }
 
 bool read_as_rank(const Graph& g, ValueId id, int rank) {

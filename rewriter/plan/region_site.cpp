@@ -240,7 +240,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
       }
     }
   }
-  if (!rule.rule->attention && !kept.empty() && may_be_made_dense(g_, change.root) &&
+  if (!rule.rule->attention && !kept.empty() && may_be_made_dense(g_, change.root, kept.front()) &&
       !made_dense(g_, kept.front()) && read_dense(change.root)) {
     refuse(site, "result-strides",
            "its result is read by `.view`, which needs it dense, and the runtime's has the strides "
