@@ -130,7 +130,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations: 3\n", "a.yaml:2:13: expected a list of operations"},
       {"library: x\noperations:\n  - a\n",
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, is_class, "
+       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "is_class, "
        "targets, "
        "axis, axis_if, autocast, bodies, casts, forward), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
@@ -167,7 +168,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:19: not valid YAML: the referenced anchor is not defined"},
       {"library: &x x\noperations: [*x]\n",
        "a.yaml:1:10: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, is_class, "
+       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "is_class, "
        "targets, "
        "axis, axis_if, autocast, bodies, casts, forward), found `x`"},
       // Columns count characters, not bytes.
@@ -175,7 +177,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:14: an operation needs the key `signature`\n"
        "a.yaml:2:24: unknown key `sig`; the keys of an operation are id, names, methods, "
        "signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, is_class, "
+       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "is_class, "
        "targets, axis, "
        "axis_if, autocast, bodies, casts, forward"},
       {"library: x\noperations:\n  - {id: a.b, signature: '(x, dim=1)', axis: dim, axis_if: "
