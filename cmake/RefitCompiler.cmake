@@ -34,12 +34,9 @@ if(CCACHE_PROGRAM)
 endif()
 
 # Line numbers and function names, which a backtrace, a profile and a sanitizer's report show. The
-# types and variables of a full -g take a quarter of the whole time of compiling. Optimised as a
-# release is: what is tested and measured is what ships.
+# types and variables of a full -g take a quarter of the whole time of compiling.
 foreach(language C CXX)
   string(REGEX REPLACE "-g( |$)" "-g1\\1" CMAKE_${language}_FLAGS_RELWITHDEBINFO
-         "${CMAKE_${language}_FLAGS_RELWITHDEBINFO}")
-  string(REGEX REPLACE "-O2( |$)" "-O3\\1" CMAKE_${language}_FLAGS_RELWITHDEBINFO
          "${CMAKE_${language}_FLAGS_RELWITHDEBINFO}")
 endforeach()
 
