@@ -15,7 +15,6 @@
 namespace refit {
 
 class EditSet;
-class Origins;
 class Unit;
 
 // A literal that no text holds: a function sees it where the front end finds that it may do this.
@@ -39,12 +38,10 @@ struct Focus {
   const std::vector<Shown>* shown = nullptr;
   // Whether functions whose results what is wanted may use are wanted, too.
   bool helpers = false;
-  // Whether what is left out need not even be parsed: an error in it is then nobody's concern.
-  bool sparse = false;
   // The unit whose text became this one by edits.
   const Unit* before = nullptr;
-  // Where places of this text stood in that one.
-  const Origins* origins = nullptr;
+  // Those edits.
+  const EditSet* edits = nullptr;
   // With `before`: what those wrote. A function that sees nothing of it is what it was.
   std::vector<ByteRange> changed;
 };

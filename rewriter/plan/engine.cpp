@@ -254,7 +254,6 @@ Focus Run::rules_focus(size_t i) const {
   };
   if (!all) out.shown = requirements_.shown(state.enabled);
   out.helpers = !all;
-  out.sparse = !all;
   return out;
 }
 

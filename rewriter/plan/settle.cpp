@@ -56,7 +56,7 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
     return;
   }
   // Of a large file there is no room for two trees.
-  const bool released = bytes.size() > kLarge && rules_focus(i).sparse;
+  const bool released = bytes.size() > kLarge;
   if (released) unit->release();
   Further further = settle(i, *unit, realised->edits, *encoded);
   if (further.broken) {
@@ -201,7 +201,7 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
     now = out.bytes = std::move(*encoded);
     made = std::move(realised->edits);
     origins.emplace_back(made);
-    if (bytes.size() > kLarge && rules_focus(i).sparse) next->release();
+    if (bytes.size() > kLarge) next->release();
     held = std::move(next);
   }
   reached(Bound::rounds, 0);
@@ -213,9 +213,8 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
   auto source = Source::decode(input_.files[i].relative, bytes);
   if (!source) return nullptr;
   Focus focus = rules_focus(i);
-  const Origins origins(edits);
   focus.before = &unit;
-  focus.origins = &origins;
+  focus.edits = &edits;
   if (!states_[i].migrated_here && !states_[i].aliased) focus.changed = edits.results();
   auto again = frontend(i)->load_for(std::move(*source), input_.files[i].relative, focus);
   if (!again || *again == nullptr) return nullptr;

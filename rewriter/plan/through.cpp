@@ -140,7 +140,6 @@ void Run::look_for_callers(const Callers& callers) {
         if (!first && state.left_out.empty()) return;  // every call in it was noted
         const std::string bytes(*read_bytes);
         Focus focus;
-        focus.sparse = true;
         focus.literals = &literals;
         focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
           bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),

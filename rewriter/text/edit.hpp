@@ -61,11 +61,9 @@ class Origins {
   explicit Origins(const EditSet& edits);
   // What was put in has the offset of its place.
   uint32_t before(uint32_t offset) const;
-  // In the order of the text; the last reaches beyond its end.
-  const std::vector<Same>& same() const { return same_; }
 
  private:
-  std::vector<Same> same_;
+  std::vector<Same> same_;  // in the order of the text; the last reaches beyond its end
 };
 
 }  // namespace refit

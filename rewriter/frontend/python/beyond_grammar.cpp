@@ -44,41 +44,52 @@ size_t unexpected_indentation(std::string_view text, size_t from, size_t until) 
 }
 
 size_t misplaced_argument(TSNode root, std::string_view text) {
-  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
-    if (!at->named || type_of(TSNode(at)) != "argument_list") continue;
+  size_t found = std::string_view::npos;
+  walk_tree(root, [&](TSNode node) {
+    if (found != std::string_view::npos) return false;
+    if (!is(node, "argument_list")) return true;
     std::set<std::string_view> names;
     bool spread = false;
-    for (TSNode argument : children_of(TSNode(at))) {
+    for (TSNode argument : children_of(node)) {
       const NodeKind type = type_of(argument);
       const bool by_name = type == "keyword_argument";
       const bool wrong = by_name ? !names.insert(text_of(text, field(argument, "name"))).second
                          : type == "list_splat"
                              ? spread
                              : type != "dictionary_splat" && (spread || !names.empty());
-      if (wrong) return ts_node_start_byte(argument);
+      if (wrong) {
+        found = ts_node_start_byte(argument);
+        return false;
+      }
       spread = spread || type == "dictionary_splat";
     }
-  }
-  return std::string_view::npos;
+    return true;
+  });
+  return found;
 }
 
 size_t quote_in_field(TSNode root, std::string_view text) {
   struct Open {
-    const NodeData* end;
+    uint32_t end;
     char quote;
   };
   std::vector<Open> open;  // strings around the node
-  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
-    while (!open.empty() && at >= open.back().end) open.pop_back();
-    if (!at->named || type_of(TSNode(at)) != "string") continue;
-    const std::string_view string = text_of(text, TSNode(at));
+  size_t found = std::string_view::npos;
+  walk_tree(root, [&](TSNode node) {
+    if (found != std::string_view::npos) return false;
+    if (!is(node, "string")) return true;
+    while (!open.empty() && ts_node_start_byte(node) >= open.back().end) open.pop_back();
+    const std::string_view string = text_of(text, node);
     for (const Open& around : open) {
       const size_t quote = around.quote == 0 ? std::string_view::npos : string.find(around.quote);
-      if (quote != std::string_view::npos) return ts_node_start_byte(TSNode(at)) + quote;
+      if (quote == std::string_view::npos) continue;
+      found = ts_node_start_byte(node) + quote;
+      return false;
     }
-    open.push_back({at + at->extent, single_quote(string)});
-  }
-  return std::string_view::npos;
+    open.push_back({ts_node_end_byte(node), single_quote(string)});
+    return true;
+  });
+  return found;
 }
 
 }  // namespace refit::python

@@ -15,9 +15,6 @@ namespace refit::python {
 struct Choice {
   bool nothing = false;             // no function is wanted, nor are the file's own statements
   std::vector<ByteRange> left_out;  // functions of the module and of its classes, in textual order
-  // Functions and classes that hold nothing wanted and that nothing wanted names: their bodies need
-  // not be parsed.
-  std::vector<Unseen> unseen;
 };
 Choice choose(std::string_view text, const Outline& outline, const Focus& focus,
               const Resolving& resolving);

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "rewriter/frontend/python/lines.hpp"
-#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/text/bounds.hpp"
 #include "rewriter/text/byte_scan.hpp"
 #include "rewriter/text/stack.hpp"

@@ -9,7 +9,6 @@
 #include "rewriter/frontend/python/beyond_grammar.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/removal.hpp"
-#include "rewriter/frontend/python/reuse.hpp"
 
 #include "rewriter/frontend/python/choose.hpp"
 
@@ -124,6 +123,12 @@ std::optional<std::string> badly_indented(const Focus& focus, std::string_view a
   return std::nullopt;
 }
 
+// The tree of a text that edits made of a unit's.
+Tree edited_tree(const Focus& focus, std::string_view after) {
+  const auto& before = static_cast<const PythonUnit&>(*focus.before);
+  return Tree(after, before.tree, before.text(), *focus.edits);
+}
+
 }  // namespace
 
 Resolving PythonFrontend::resolving(const std::string& module) {
@@ -150,7 +155,6 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   bool package = false;
   std::string module = project_.module_of(relative, &package);
   Choice choice;
-  std::vector<Tree::Known> known;
   if (focus != nullptr) {
     auto outlined = outline(source.text(), module, package);
     if (focus->before != nullptr) {
@@ -167,17 +171,14 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
         project_.keep(relative, source.text(), std::move(outlined->module));
       }
       if (choice.nothing && focus->before == nullptr) return nullptr;
-      known = unchanged_statements(source.text(), *focus, choice.unseen);
     }
   }
-  std::vector<ByteRange> folded;
-  for (const Unseen& part : choice.unseen) folded.push_back(part.body);
-  Tree parsed(source.text(), folded, known);
+  const bool edited = focus != nullptr && focus->before != nullptr && focus->edits != nullptr;
+  Tree parsed = edited ? edited_tree(*focus, source.text()) : Tree(source.text());
   auto unit =
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
   unit->module = std::move(module);
   unit->left_out = std::move(choice.left_out);
-  unit->unseen = std::move(choice.unseen);
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   if (focus != nullptr && focus->before != nullptr) {

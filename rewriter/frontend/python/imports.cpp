@@ -11,7 +11,6 @@
 #include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/frontend/python/removal.hpp"
 #include "rewriter/frontend/python/text_edit.hpp"
-#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
@@ -43,14 +42,14 @@ void collect(TSNode root, std::string_view text, const NameSet& asked, Reads& ou
     all.insert(at, read.range);
   }
   const auto before = static_cast<std::ptrdiff_t>(out.imports.size());
-  for (const NodeData* at = root.get(); at < root.get() + root->extent; ++at) {
-    const TSNode node(at);
+  walk_tree(root, [&](TSNode node) {
     if (is(node, "import_statement") || is(node, "import_from_statement")) {
       out.imports.push_back(node);
-    } else if (is(node, "string_content")) {
-      out.strings.push_back(text_of(text, node));
+      return false;
     }
-  }
+    if (is(node, "string_content")) out.strings.push_back(text_of(text, node));
+    return true;
+  });
   std::reverse(out.imports.begin() + before, out.imports.end());
 }
 
@@ -113,11 +112,11 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
 // when the name is needed.
 bool guarded(TSNode node) {
   const TSNode block = ts_node_parent(node);
-  const NodeList beside = statements_of(block);
-  const bool all = is(block, "block") && std::all_of(beside.begin(), beside.end(), [](TSNode s) {
-                     return is(s, "import_statement") || is(s, "import_from_statement");
-                   });
-  if (all) return true;
+  const NodeList beside = is(block, "block") ? statements_of(block) : NodeList{};
+  const bool all = std::all_of(beside.begin(), beside.end(), [](TSNode s) {
+    return is(s, "import_statement") || is(s, "import_from_statement");
+  });
+  if (all && !beside.empty()) return true;
   bool under_if = false;
   for (TSNode p = block; present(p); p = ts_node_parent(p)) {
     const NodeKind type = type_of(p);
@@ -175,32 +174,6 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     }
     return any && !written.contains(name);
   };
-  // What was not parsed may read a name that nothing else reads any more: such bodies are parsed
-  // now, until one is found to read it.
-  std::vector<Tree> parsed_now;
-  if (!unit.unseen.empty()) {
-    ByteRange whole{0, static_cast<uint32_t>(unit.text().size())};
-    NameSet names;
-    for (TSNode statement : reads.imports) {
-      for (const Imported& i :
-           imported_names(statement, unit.text(), unit.module, unit.names.package)) {
-        if (lost(i.local, whole)) names.insert(i.local);
-      }
-    }
-    for (const Unseen& part : unit.unseen) {
-      ByteRange range{part.header, part.body.end};
-      std::string_view text = unit.source().slice(range);
-      const bool named = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return contains_word(text, name);
-      });
-      if (!named) continue;
-      parsed_now.emplace_back(unit.text(), Tree::Only{range});
-      collect(parsed_now.back().root(), unit.text(), asked, reads);
-      std::erase_if(names, [&](const std::string& name) {
-        return contains_word(text, name) && !lost(name, whole);
-      });
-    }
-  }
   std::unordered_map<std::string, size_t> bound;  // names -> how many imports give them a meaning
   for (TSNode statement : reads.imports) {
     for (const Imported& i :

@@ -19,7 +19,7 @@ using graph::Value;
 
 namespace {
 
-constexpr size_t kNodesPerValue = 3;  // of a tree, about; values are costly to move
+constexpr size_t kBytesPerValue = 16;  // of a function, about; values are costly to move
 
 }  // namespace
 
@@ -45,7 +45,7 @@ uint32_t FunctionLowering::name_id(std::string_view name) {
 
 void FunctionLowering::run(TSNode definition) {
   TSNode body = field(definition, "body");
-  g().values.reserve(definition->extent / kNodesPerValue);
+  g().values.reserve(range_of(definition).size() / kBytesPerValue);
   collect_locals(body, unit_.text(), *scope_);
   scope_->body = body;
   auto function = open(definition, StatementKind::other);

@@ -6,8 +6,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rewriter/frontend/python/tree_walk.hpp"
-
 namespace refit::python {
 
 namespace {

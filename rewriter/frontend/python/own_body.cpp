@@ -51,7 +51,7 @@ class Writer {
   }
 
   bool statement(ByteRange range) {
-    const Tree tree(text(), Tree::Only{range});
+    const Tree tree(text(), range);
     if (ts_node_has_error(tree.root())) return false;
     walk(tree.root());
     return true;
@@ -121,7 +121,7 @@ class Writer {
         continue;
       }
       if (remark(step.node)) continue;
-      if (step.node->extent == 1 || is(step.node, "string")) {
+      if (ts_node_child_count(step.node) == 0 || is(step.node, "string")) {
         leaf(step.node);
         continue;
       }

@@ -91,13 +91,13 @@ class Realiser {
         return failure("the expression to take out has no text of its own");
       }
       TSNode node = unit_.nodes[g_[id].syntax];
-      nodes[node.get()] = id;
+      nodes[node.id] = id;
       TSNode inner = inner_operand(id);
       if (!present(inner)) return failure("the operand to keep has no text of its own");
-      inside.insert(inner.get());
+      inside.insert(inner.id);
     }
     for (ValueId id : change_.forwarded) {
-      if (inside.contains(unit_.nodes[g_[id].syntax].get())) continue;
+      if (inside.contains(unit_.nodes[g_[id].syntax].id)) continue;
       auto done = forward(id, nodes);
       if (!done) return done;
     }
@@ -113,7 +113,7 @@ class Realiser {
     TSNode node = unit_.nodes[g_[id].syntax];
     std::vector<std::pair<ByteRange, ByteRange>> steps;  // what is kept, of what
     TSNode kept = node;
-    for (auto at = nodes.find(kept.get()); at != nodes.end(); at = nodes.find(kept.get())) {
+    for (auto at = nodes.find(kept.id); at != nodes.end(); at = nodes.find(kept.id)) {
       TSNode inner = inner_operand(at->second);
       steps.emplace_back(range_of(inner), range_of(kept));
       kept = inner;

@@ -135,15 +135,12 @@ void walk(TSNode start, std::string_view source, NameSet& out, Scope* scope) {
   if (!present(start)) return;
   const auto& part_of = parts();
   const bool walrus = contains_text(text_of(source, start), ":=");
-  const NodeData* const end = start.get() + start->extent;
-  for (const NodeData* at = start.get(); at < end;) {
-    const Part part = part_of[std::min(at->kind, kNoKind)];
-    const bool passed = at != start.get() && !at->named;
-    const bool inside =
-        !passed && (part == Part::around || (part == Part::expression && walrus) ||
-                    (part == Part::binding && add_bound(TSNode(at), source, out, scope)));
-    at += inside ? 1 : at->extent;
-  }
+  walk_tree(start, [&](TSNode node) {
+    if (node != start && !ts_node_is_named(node)) return false;
+    const Part part = part_of[kind_index(node)];
+    return part == Part::around || (part == Part::expression && walrus) ||
+           (part == Part::binding && add_bound(node, source, out, scope));
+  });
 }
 
 }  // namespace

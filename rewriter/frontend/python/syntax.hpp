@@ -1,50 +1,29 @@
-// Thin helpers over tree-sitter nodes of the Python grammar.
+// Thin helpers over tree-sitter's trees of the Python grammar: kinds and fields by their names,
+// children without comments, walks, and the tree of a text.
 #pragma once
+
+#include <tree_sitter/api.h>
 
 #include <algorithm>
 #include <array>
 #include <compare>
-#include <iterator>
+#include <cstdint>
+#include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "rewriter/frontend/python/lr_parser.hpp"
 #include "rewriter/text/edit.hpp"
 #include "rewriter/text/source.hpp"
 
+// Two nodes are the same where they are one node of one tree.
+inline bool operator==(TSNode a, TSNode b) { return ts_node_eq(a, b); }
+
 namespace refit::python {
 
-// A place in a Tree, which outlives it; or none.
-class TSNode {
- public:
-  TSNode() = default;
-  explicit TSNode(const NodeData* at) : at_(at) {}
-  const NodeData* operator->() const { return at_; }
-  const NodeData* get() const { return at_; }
-  friend bool operator==(TSNode, TSNode) = default;
-
- private:
-  const NodeData* at_ = nullptr;
-};
-
-inline bool present(TSNode node) { return node.get() != nullptr; }
-inline bool ts_node_is_null(TSNode node) { return !present(node); }
-inline bool ts_node_eq(TSNode a, TSNode b) { return a == b; }
-inline uint32_t ts_node_start_byte(TSNode node) { return node->begin; }
-inline uint32_t ts_node_end_byte(TSNode node) { return node->end; }
-inline bool ts_node_is_named(TSNode node) { return node->named; }
-inline bool ts_node_is_missing(TSNode node) { return node->missing; }
-inline bool ts_node_has_error(TSNode node) { return node->has_error; }
-// None above the root.
-inline TSNode ts_node_parent(TSNode node) {
-  return node->above == 0 ? TSNode() : TSNode(node.get() - node->above);
+inline bool present(TSNode node) { return node.id != nullptr; }
+inline ByteRange range_of(TSNode node) {
+  return {ts_node_start_byte(node), ts_node_end_byte(node)};
 }
-uint32_t ts_node_named_child_count(TSNode node);
-// The smallest node that holds a range.
-TSNode ts_node_descendant_for_byte_range(TSNode node, uint32_t begin, uint32_t end);
-
-inline ByteRange range_of(TSNode node) { return {node->begin, node->end}; }
 
 // What a name of the grammar is told by: a number that none of its other names has.
 constexpr uint32_t name_number(std::string_view name) {
@@ -70,13 +49,13 @@ class FieldName {
   consteval FieldName(const char* name) : number_(name_number(name)) {}
   constexpr explicit FieldName(std::string_view name) : number_(name_number(name)) {}
   // The grammar's number of it; 0: it has no such field.
-  uint8_t id() const;
+  TSFieldId id() const;
 
  private:
   uint32_t number_;
 };
 
-// Names of the grammar's kinds by number; the last stands for what is none of them, a mistake.
+// The grammar's kinds by their symbols; the last stands for every symbol beyond them: a mistake.
 inline constexpr uint16_t kNoKind = 511;
 struct KindNames {
   std::array<std::string_view, kNoKind + 1> names;
@@ -84,96 +63,88 @@ struct KindNames {
   KindNames();
 };
 extern const KindNames kKindNames;
-inline NodeKind type_of(TSNode node) {
-  return NodeKind(kKindNames.numbers[std::min(node->kind, kNoKind)]);
-}
-inline std::string_view type_name(TSNode node) {
-  return kKindNames.names[std::min(node->kind, kNoKind)];
-}
+inline uint16_t kind_index(TSNode node) { return std::min(ts_node_symbol(node), kNoKind); }
+inline NodeKind type_of(TSNode node) { return NodeKind(kKindNames.numbers[kind_index(node)]); }
+inline std::string_view type_name(TSNode node) { return kKindNames.names[kind_index(node)]; }
 inline bool is(TSNode node, NodeKind type) { return present(node) && type_of(node) == type; }
 TSNode field(TSNode node, FieldName name);
 
-// Nodes in order; few of them take no memory of their own.
-class NodeList {
- public:
-  using value_type = TSNode;
-  void push_back(TSNode node) {
-    if (size_ < kFew) {
-      few_[size_++] = node;
-    } else {
-      spill(node);
-    }
-  }
-  const TSNode* begin() const { return size_ <= kFew ? few_.data() : many_.data(); }
-  const TSNode* end() const { return begin() + size_; }
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  TSNode operator[](size_t i) const { return begin()[i]; }
-  TSNode front() const { return *begin(); }
-  TSNode back() const { return end()[-1]; }
-  auto rbegin() const { return std::reverse_iterator(end()); }
-  auto rend() const { return std::reverse_iterator(begin()); }
-  operator std::vector<TSNode>() const { return {begin(), end()}; }
+using NodeList = std::vector<TSNode>;
 
- private:
-  static constexpr size_t kFew = 8;
-  void spill(TSNode node);
-  size_t size_ = 0;
-  std::array<TSNode, kFew> few_;
-  std::vector<TSNode> many_;  // all of them, where they are more than few
-};
-
-// Named children without comments, in order; one walk, linear in their number.
+// Named children without comments and line continuations, in order; linear in their number.
 NodeList children_of(TSNode node);
+// Puts them at the end of a list.
+void push_children(TSNode node, std::vector<TSNode>& list);
 // All children, named or not, comments included.
 NodeList all_children_of(TSNode node);
 // Those of them that reach into a range, without a walk over the others.
-std::vector<TSNode> children_in(TSNode node, ByteRange range);
+NodeList children_in(TSNode node, ByteRange range);
 // The fields named `name`, in order.
 NodeList fields_of(TSNode node, FieldName name);
 inline std::string_view text_of(std::string_view source, TSNode node) {
-  return source.substr(node->begin, node->end - node->begin);
+  const ByteRange range = range_of(node);
+  return source.substr(range.begin, range.size());
 }
 // `(x)` is `x`.
 TSNode without_parentheses(TSNode node);
 // Statements of a block or module.
 NodeList statements_of(TSNode block);
 
-// What tree-sitter's own parser makes of a text, mistakes and all.
-std::vector<NodeData> parse_any(std::string_view text, Folded folded);
+// A tree-sitter cursor that is freed with its scope.
+class Cursor {
+ public:
+  explicit Cursor(TSNode node) : cursor_(ts_tree_cursor_new(node)) {}
+  ~Cursor() { ts_tree_cursor_delete(&cursor_); }
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+  TSNode node() const { return ts_tree_cursor_current_node(&cursor_); }
+  bool first_child() { return ts_tree_cursor_goto_first_child(&cursor_); }
+  bool next_sibling() { return ts_tree_cursor_goto_next_sibling(&cursor_); }
+  bool parent() { return ts_tree_cursor_goto_parent(&cursor_); }
 
+ private:
+  TSTreeCursor cursor_;
+};
+
+// Visits a node and what is inside it, named or not, in the order of the text. `visit(node)` says
+// whether to look inside that node.
+template <typename Visit>
+void walk_tree(TSNode root, Visit visit) {
+  if (!present(root)) return;
+  Cursor at(root);
+  size_t depth = 0;
+  while (true) {
+    if (visit(at.node()) && at.first_child()) {
+      ++depth;
+      continue;
+    }
+    while (depth > 0 && !at.next_sibling()) {
+      at.parent();
+      --depth;
+    }
+    if (depth == 0) return;
+  }
+}
+
+// The tree of a text, or none.
 class Tree {
  public:
   explicit Tree(std::string_view text);
-  // The tree of a text in which some ranges, of kFoldable bytes at least and in order, are each
-  // taken for a `0`. Falls back on the whole text where it holds the byte by which a fold is told.
-  static constexpr uint32_t kFoldable = 8;
-  Tree(std::string_view text, const std::vector<ByteRange>& folded);
-  // The same for a text of which some statements are known, rows of them in one block that take
-  // whole lines, in order: the trees of the same bytes in another text are put in their place. A
-  // folded range is apart from them or is a block in one of them.
-  struct Known {
-    ByteRange range;        // of a row, kFoldable bytes at least
-    const NodeData* first;  // statement's tree in that text
-    uint32_t nodes;         // that the row takes, what stands between its statements among them
-  };
-  Tree(std::string_view text, const std::vector<ByteRange>& folded,
-       const std::vector<Known>& known);
-  // The tree of one definition of a text, with the places that it has there.
-  struct Only {
-    ByteRange range;
-  };
-  Tree(std::string_view text, Only only);
-  Tree(Tree&& other) noexcept : nodes_(std::move(other.nodes_)) {}
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  Tree& operator=(Tree&&) = delete;
-  TSNode root() const { return TSNode(nodes_.data()); }
-  bool empty() const { return nodes_.empty(); }
-  void release() { nodes_ = {}; }
+  // The tree of a part of a text, with the places that it has there.
+  Tree(std::string_view text, ByteRange part);
+  // The tree of a text that edits made of another one. What the edits left as it was is taken from
+  // the other text's tree where the grammar allows it; the tree is the one that the text alone has.
+  Tree(std::string_view text, const Tree& before, std::string_view text_before,
+       const EditSet& edits);
+  TSNode root() const { return ts_tree_root_node(tree_.get()); }
+  bool empty() const { return tree_ == nullptr; }
+  void release() { tree_.reset(); }
 
  private:
-  std::vector<NodeData> nodes_;
+  struct Delete {
+    void operator()(TSTree* tree) const { ts_tree_delete(tree); }
+  };
+  std::unique_ptr<TSTree, Delete> tree_;
 };
 
 }  // namespace refit::python

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "rewriter/frontend/python/tree_walk.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {

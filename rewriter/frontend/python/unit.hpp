@@ -16,12 +16,6 @@
 
 namespace refit::python {
 
-// A function or class whose body was not parsed.
-struct Unseen {
-  uint32_t header = 0;  // of `def`, `async def` or `class`
-  ByteRange body;
-};
-
 class PythonUnit : public Unit {
  public:
   PythonUnit(Source file, std::string name)
@@ -46,7 +40,6 @@ class PythonUnit : public Unit {
   std::string relative;
   Tree tree;
   Module names;                               // of the module's top level
-  std::vector<Unseen> unseen;                 // in the tree there is a `0` in place of each body
   mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
   // What spell_symbol asks of the imports, and how long a line may be: read off once.
   struct Spellings {
