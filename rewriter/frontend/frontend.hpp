@@ -44,6 +44,12 @@ struct UnresolvedCall {
   std::string why;
 };
 
+// A function that a focus did not want.
+struct LeftOut {
+  ByteRange range;
+  std::vector<uint64_t> words;  // of its text: their hash_of, ascending, each once
+};
+
 class Unit {
  public:
   virtual ~Unit() = default;
@@ -57,7 +63,7 @@ class Unit {
   std::vector<ProjectCall> project_calls;
   std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
-  std::vector<ByteRange> left_out;  // functions that the focus did not want: their graphs are empty
+  std::vector<LeftOut> left_out;    // functions that the focus did not want: their graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
   std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
   std::string module;               // qualified name of the file's module
@@ -135,22 +141,6 @@ struct Template {
   std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
 };
 
-// A text that tells of an operation where it stands, if its condition holds there.
-struct Telling {
-  std::string text;
-  std::string condition{};  // tells it from others of that text; empty: there is none
-  Literals::Check check{};
-};
-
-// What a pattern says of one argument of an operation: that it is passed, or what it equals.
-struct KnownArgument {
-  size_t parameter;               // of the signature in question
-  const Literal* literal;         // null: anything, but not left out
-  bool fallback = false;          // it may be left out: the literal is its default
-  const Literal* last = nullptr;  // the last entry of what is a sequence, or of a variadic one
-  size_t entries = 0;             // how many a sequence has, where that is known
-};
-
 // The language that rules are written in: Python with $holes, whatever language the sources have.
 class RuleLanguage {
  public:
@@ -167,51 +157,18 @@ class Frontend {
   // Parses and lowers one file.
   virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
   // The same, where a front end can, with only the functions that a focus wants and the file's own
-  // statements. A null unit: the focus wants nothing of it, so it was not parsed.
+  // statements. A null unit: the focus wants nothing of it.
   virtual Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
                                                    const Focus&) {
     return load(std::move(source), relative);
   }
-  // Texts of which one must stand where the source writes the operation; nullopt where it can be
-  // written without any. What a front end makes an operation of without its name (`@`) is here too.
-  virtual std::optional<std::vector<std::string>> spellings(const Operation&) const {
-    return std::nullopt;
-  }
-  // The same for an operation some of whose arguments are known; a number that is written down as
-  // another tells that it is not meant, a name may stand for any.
-  virtual std::optional<std::vector<Telling>> tellings(const Operation& operation,
-                                                       const std::vector<Parameter>& /*signature*/,
-                                                       const std::vector<KnownArgument>&) const {
-    auto texts = spellings(operation);
-    if (!texts) return std::nullopt;
-    std::vector<Telling> out;
-    for (std::string& text : *texts) out.push_back({std::move(text)});
-    return out;
-  }
-  // By what a number can be written, where that is telling.
-  virtual std::optional<std::vector<Telling>> number(const Literal&) const { return std::nullopt; }
-  // Whether a number that is an operand of one operation, whose result only these take, is seen
-  // where functions are chosen: Shown::What::addition.
-  virtual bool shows_addition(const Literal&, const Operation& /*of*/,
-                              const std::vector<const Operation*>& /*users*/) const {
-    return false;
-  }
-  // By what a call of a function whose name a glob knows is told.
-  virtual std::optional<Telling> called(const std::string& /*glob*/) const { return std::nullopt; }
-  // What a slice with a start and a step, and no stop, cannot be written without.
-  virtual std::optional<Telling> stepped_slice() const { return std::nullopt; }
   // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by
-  // any number of threads at once, before anything else is asked. `places`: those of the words that
-  // add_noted_words added, before any others, to the literals that files are scanned for.
-  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/,
-                    const Literals::Places& /*places*/) {}
-  virtual void add_noted_words(Literals&) const {}
+  // any number of threads at once, before anything else is asked.
+  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/) {}
   // Whether something else in its file may read what a function gives as one that lies dense.
   virtual bool result_viewed(const Unit& /*unit*/, const Function& /*function*/) const {
     return false;
   }
-  // Whether what stands at a place of a text is surely no code: a comment's.
-  virtual bool remarked(std::string_view /*text*/, size_t /*at*/) const { return false; }
   virtual Callers callers_of(const std::vector<std::string>& definitions) {
     Callers out;
     out.anywhere = true;

@@ -35,12 +35,12 @@ void give_back() {
 }  // namespace
 
 Run::Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-         const EngineOptions& options, Frontends& frontends, const Requirements& requirements)
+         const EngineOptions& options, Frontends& frontends, const Prefilter& prefilter)
     : compiled_(compiled),
       input_(input),
       options_(options),
       frontends_(frontends),
-      requirements_(requirements),
+      prefilter_(prefilter),
       planner_(compiled, rules.catalogue(), options),
       states_(input.files.size()) {
   for (size_t i = 0; i < input.files.size(); ++i) numbers_.emplace(input.files[i].relative, i);
@@ -55,7 +55,7 @@ RunResult Run::go(const Progress& progress) {
   each([&](size_t i) { scan(i); }, states_.size(), nullptr);
   follow_aliases();
   std::set<std::string, std::less<>> words;
-  std::vector<std::string> asked = requirements_.tree_words();
+  std::vector<std::string> asked = prefilter_.tree_words();
   for (size_t w = 0; w < asked.size(); ++w) {
     bool met = std::any_of(states_.begin(), states_.end(), [&](const FileState& state) {
       return w < state.words.size() && state.words[w];
@@ -155,7 +155,6 @@ void Run::follow_aliases() {
 void Run::scan(size_t i) {
   // What most files leave at once is not worth memory of their own.
   static thread_local ReadRoom room;
-  static thread_local Literals::Places noted;
   FileState& state = states_[i];
   auto bytes = read(i, room);
   if (!bytes) return;
@@ -165,31 +164,31 @@ void Run::scan(size_t i) {
     state.language = nullptr;
   }
   bool python = state.language != nullptr && state.language->language == Language::python;
-  LiteralBits seen = requirements_.seen(*bytes, &state.holds, python ? &noted : nullptr);
-  if (python) frontend(i)->note(input_.files[i].relative, *bytes, noted);
-  state.trains = requirements_.trains(seen, *bytes);
-  state.exports = requirements_.exports(seen, *bytes);
-  state.words = requirements_.words(seen);
+  const EntrySet held = prefilter_.scan(*bytes, python, &state.holds);
+  if (python) frontend(i)->note(input_.files[i].relative, *bytes);
+  state.trains = prefilter_.trains(held);
+  state.exports = prefilter_.exports(held);
+  state.words = prefilter_.words(held);
   if (options_.prefilter) {
-    state.enabled = requirements_.file(seen, *bytes, python);
+    state.enabled = prefilter_.file(held);
   } else {
     state.enabled.assign(compiled_.rules.size(), true);
   }
-  bool named = requirements_.named(seen, *bytes, python) ||
+  bool named = prefilter_.named(held) ||
                std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
   state.relevant = state.language != nullptr && named;
-  note_other_meanings(i, *bytes, seen);
+  note_other_meanings(i, *bytes, held);
   if (state.relevant) {
-    state.migrated_here = requirements_.migrated(seen);
+    state.migrated_here = prefilter_.migrated(held);
     if ((kept_ += bytes->size()) <= kKeepLimit) state.bytes = std::string(*bytes);
   }
   if (bytes->size() > kLarge) room = {};
 }
 
-void Run::note_other_meanings(size_t i, std::string_view bytes, const LiteralBits& seen) {
+void Run::note_other_meanings(size_t i, std::string_view bytes, const EntrySet& held) {
   FileState& state = states_[i];
-  const std::set<std::string> callees = requirements_.mentioned(seen, callee_names_),
-                              classes = requirements_.mentioned(seen, class_names_);
+  const std::set<std::string> callees = prefilter_.mentioned(held, callee_names_),
+                              classes = prefilter_.mentioned(held, class_names_);
   if (callees.empty() && classes.empty()) return;
   std::vector<Replacement> replacements = replacements_in(bytes, callees);
   for (Replacement& r : replacements_in(bytes, classes)) {
@@ -247,12 +246,10 @@ Focus Run::rules_focus(size_t i) const {
   bool all = !options_.prefilter || state.migrated_here || state.aliased ||
              input_.files[i].relative == options_.explain;
   Focus out;
-  out.literals = &requirements_.literals();
-  out.wanted = [this, all, asked = requirements_.asked(state.enabled)](ByteRange,
-                                                                       const LiteralBits& seen) {
-    return all || requirements_.wanted(seen, asked);
+  out.vocabulary = &prefilter_.vocabulary();
+  out.wanted = [this, all, &state](ByteRange, const EntrySet& seen) {
+    return all || prefilter_.wanted(seen, state.enabled);
   };
-  if (!all) out.shown = requirements_.shown(state.enabled);
   out.helpers = !all;
   return out;
 }
@@ -307,8 +304,7 @@ void Run::enable_for(const std::set<std::string>& borrowed, std::string_view tex
   if (borrowed.empty()) return;
   std::string all(text);
   for (const std::string& function : borrowed) all += "\n" + function;
-  const std::vector<bool> enabled =
-      requirements_.file(requirements_.seen(all, nullptr, nullptr), all, true);
+  const std::vector<bool> enabled = prefilter_.file(prefilter_.scan(all, true, nullptr));
   for (size_t r = 0; r < enabled.size(); ++r) state.enabled[r] = state.enabled[r] || enabled[r];
 }
 
@@ -331,13 +327,13 @@ void Run::plan(size_t i, const std::string& bytes) {
   if (name == options_.explain) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
   }
-  state.left_out = unit->left_out;
+  state.left_out = std::move(unit->left_out);
   bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
   if (!unit->syntax_errors.empty() && any) {
     leave_broken(i, *unit, plan);
     return;
   }
-  refuse_exported(*unit, plan);
+  if (state.exports) refuse_exported(*unit, plan);
   std::vector<Change> changes;
   std::vector<PlannedSite*> changing;
   for (PlannedSite& site : plan.sites) {
@@ -362,8 +358,8 @@ void Run::plan(size_t i, const std::string& bytes) {
 }
 
 // A file that exports by itself is written to be traced, its patches of operators above all.
-void Run::refuse_exported(const Unit& unit, UnitPlan& plan) {
-  size_t at = find_text(unit.source().text(), kExporter);
+void Run::refuse_exported(const Unit& unit, UnitPlan& plan) const {
+  const size_t at = prefilter_.exporter(unit.source().text());
   if (at == std::string_view::npos) return;
   for (PlannedSite& site : plan.sites) {
     if (!site.rewritten) continue;
@@ -480,9 +476,8 @@ Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOp
   auto compiled = compile(rules, patterns);
   if (!compiled) return tl::unexpected(compiled.error());
   Frontends frontends(input, options, rules.catalogue(), isomorphisms);
-  Requirements requirements(*compiled, rules.catalogue(), isomorphisms,
-                            *frontends.of(Language::python));
-  return Run(rules, *compiled, input, options, frontends, requirements).go(progress);
+  const Prefilter prefilter(*compiled, rules.catalogue());
+  return Run(rules, *compiled, input, options, frontends, prefilter).go(progress);
 }
 
 }  // namespace refit

@@ -17,7 +17,7 @@
 #include "rewriter/plan/engine.hpp"
 #include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
-#include "rewriter/plan/requirements.hpp"
+#include "rewriter/plan/prefilter.hpp"
 #include "rewriter/plan/workers.hpp"
 #include "rewriter/project/word_set.hpp"
 #include "rewriter/text/bounds.hpp"
@@ -64,7 +64,7 @@ struct FileState {
   bool migrated_here = false;                  // names the runtime already
   std::optional<std::string> bytes;            // until it is planned, where there is room
   bool noted = false;                          // the calls of its own statements were
-  std::vector<ByteRange> left_out;             // functions that were not looked into
+  std::vector<LeftOut> left_out;               // functions that were not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   bool unreadable_here = false;                // this build has no front end for it
   std::vector<Alias> aliases;                  // that the file makes
@@ -90,7 +90,7 @@ struct FileState {
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, Frontends& frontends, const Requirements& requirements);
+      const EngineOptions& options, Frontends& frontends, const Prefilter& prefilter);
 
   RunResult go(const Progress& progress);
 
@@ -118,7 +118,7 @@ class Run {
   void scan(size_t i);
 
   // Where the file gives a callee's name another meaning, and other names to callees.
-  void note_other_meanings(size_t i, std::string_view bytes, const LiteralBits& seen);
+  void note_other_meanings(size_t i, std::string_view bytes, const EntrySet& held);
 
   void file(size_t i);
 
@@ -137,7 +137,7 @@ class Run {
   static void note_migrated(const Unit& unit, FileState& state);
 
   // A file that does not parse is left whole, its sites said.
-  static void refuse_exported(const Unit& unit, UnitPlan& plan);
+  void refuse_exported(const Unit& unit, UnitPlan& plan) const;
   void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
   void enable_for(const std::set<std::string>& borrowed, std::string_view text,
                   FileState& state) const;
@@ -197,7 +197,7 @@ class Run {
   const Input& input_;
   const EngineOptions& options_;
   Frontends& frontends_;
-  const Requirements& requirements_;
+  const Prefilter& prefilter_;
   Planner planner_;
   std::vector<FileState> states_;
   std::atomic<uint64_t> kept_{0}, files_read_{0}, bytes_read_{0};

@@ -95,27 +95,27 @@ void Run::look_for_callers(const std::vector<std::string>& definitions) {
 }
 
 void Run::look_for_callers(const Callers& callers) {
-  Literals literals;
+  Vocabulary vocabulary;
   for (const auto& words : callers.words) {
-    for (const std::string& word : words) literals.add(word, true);
+    for (const std::string& word : words) vocabulary.add_word(word);
   }
-  literals.build();
   // The sets of words of the definitions, each by the first of its words.
-  std::vector<std::set<std::vector<uint32_t>>> wanted(literals.size());
+  std::vector<std::set<std::vector<uint32_t>>> wanted(vocabulary.size());
   for (const auto& words : callers.words) {
     std::vector<uint32_t> ids;
-    for (const std::string& word : words) ids.push_back(literals.add(word, true));
+    for (const std::string& word : words) ids.push_back(vocabulary.add_word(word));
     if (!ids.empty()) wanted[ids.front()].insert({ids.begin() + 1, ids.end()});
   }
-  auto names_one = [&](const LiteralBits& seen) {
-    bool one = false;
-    seen.each([&](uint32_t id) {
-      one = one || std::any_of(wanted[id].begin(), wanted[id].end(), [&](const auto& rest) {
-              return std::all_of(rest.begin(), rest.end(),
-                                 [&](uint32_t word) { return seen.test(word); });
-            });
-    });
-    return one;
+  auto names_one = [&](const EntrySet& seen) {
+    for (uint32_t id = 0; id < wanted.size(); ++id) {
+      if (!seen.test(id)) continue;
+      const bool one = std::any_of(wanted[id].begin(), wanted[id].end(), [&](const auto& rest) {
+        return std::all_of(rest.begin(), rest.end(),
+                           [&](uint32_t word) { return seen.test(word); });
+      });
+      if (one) return true;
+    }
+    return false;
   };
   each(
       [&](size_t n) {
@@ -136,15 +136,23 @@ void Run::look_for_callers(const Callers& callers) {
           return state.holds.may_hold(word) && contains_word(*read_bytes, word);
         });
         if (!here) return;
+        // Of a file that was looked into before, only what was left out can hold more calls.
         bool first = !state.parsed;
-        if (!first && state.left_out.empty()) return;  // every call in it was noted
+        const auto may_call = [&](const LeftOut& left) {
+          return one_of([&](const std::string& word) {
+            return std::binary_search(left.words.begin(), left.words.end(), hash_of(word));
+          });
+        };
+        if (!first && std::none_of(state.left_out.begin(), state.left_out.end(), may_call)) return;
         const std::string bytes(*read_bytes);
         Focus focus;
-        focus.literals = &literals;
-        focus.wanted = [&](ByteRange where, const LiteralBits& seen) {
-          bool looked_into = !first && std::find(state.left_out.begin(), state.left_out.end(),
-                                                 where) == state.left_out.end();
-          return !looked_into && names_one(seen);
+        focus.vocabulary = &vocabulary;
+        const auto was_left_out = [&](ByteRange where) {
+          return std::any_of(state.left_out.begin(), state.left_out.end(),
+                             [&](const LeftOut& left) { return left.range == where; });
+        };
+        focus.wanted = [&](ByteRange where, const EntrySet& seen) {
+          return (first || was_left_out(where)) && names_one(seen);
         };
         BoundsReached bounds{};
         std::unique_ptr<Unit> unit;
@@ -155,12 +163,9 @@ void Run::look_for_callers(const Callers& callers) {
         take_bounds(number->second, bounds, bytes);
         if (!unit) return;
         note_calls(*unit, {}, state);
-        std::vector<ByteRange> rest;
-        for (ByteRange range : unit->left_out) {
-          if (first || std::find(state.left_out.begin(), state.left_out.end(), range) !=
-                           state.left_out.end()) {
-            rest.push_back(range);
-          }
+        std::vector<LeftOut> rest;
+        for (LeftOut& left : unit->left_out) {
+          if (first || was_left_out(left.range)) rest.push_back(std::move(left));
         }
         state.left_out = std::move(rest);
       },

@@ -125,9 +125,12 @@ struct Rule {
   std::vector<Where> where;
   std::optional<Layout> layout;
   std::vector<Rewrite> rewrites;
-  // A file is read further only if, for every inner list, it contains one of its strings.
-  // For call and construct rules it follows from the callee's last name component.
+  // A file is read further, and a function of it lowered, only if it holds one entry of every inner
+  // list (project/vocabulary.hpp says what an entry is). For call and construct rules it follows
+  // from the callee's last name component.
   std::vector<std::vector<std::string>> triggers;
+  // The same of the file alone.
+  std::vector<std::vector<std::string>> in_file;
   std::vector<RuleTest> tests;
   RuleLocation at;
 };

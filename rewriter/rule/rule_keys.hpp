@@ -9,9 +9,9 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 15> kRuleKeys{
+inline constexpr std::array<std::string_view, 16> kRuleKeys{
     "id",     "summary", "subject", "attention", "match",    "anchor",   "anchors", "where",
-    "shared", "joint",   "layout",  "rewrite",   "rewrites", "triggers", "tests"};
+    "shared", "joint",   "layout",  "rewrite",   "rewrites", "triggers", "in_file", "tests"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};

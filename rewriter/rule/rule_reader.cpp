@@ -2,6 +2,8 @@
 // the catalogue are in rule_check.cpp.
 #include "rewriter/rule/rule_reader.hpp"
 
+#include "rewriter/project/vocabulary.hpp"
+
 #include <algorithm>
 
 namespace refit {
@@ -89,9 +91,12 @@ std::optional<Rule> RuleReader::read(const YamlNode& node) {
   if (const YamlNode* layout = keys->find("layout")) read_layout(*layout, rule);
   read_rewrites(*keys, rule);
   if (const YamlNode* triggers = keys->find("triggers")) {
-    read_triggers(*triggers, rule);
+    rule.triggers = read_triggers(*triggers, "triggers");
   } else {
     derive_triggers(rule);
+  }
+  if (const YamlNode* in_file = keys->find("in_file")) {
+    rule.in_file = read_triggers(*in_file, "in_file");
   }
   if (const YamlNode* tests = keys->find("tests")) read_tests(*tests, rule);
   if (rule.id.empty()) return std::nullopt;
@@ -498,12 +503,21 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
   }
 }
 
-void RuleReader::read_triggers(const YamlNode& node, Rule& rule) {
+std::vector<std::vector<std::string>> RuleReader::read_triggers(const YamlNode& node,
+                                                                const std::string& key) {
+  std::vector<std::vector<std::string>> out;
   if (!node.is_sequence() || node.items.empty()) {
-    file_.report(node, "expected a list of lists of texts for `triggers`");
-    return;
+    file_.report(node, "expected a list of lists of texts for `" + key + "`");
+    return out;
   }
-  for (const YamlNode& item : node.items) rule.triggers.push_back(file_.texts(item, "triggers"));
+  for (const YamlNode& item : node.items) {
+    out.push_back(file_.texts(item, key.c_str()));
+    for (const std::string& entry : out.back()) {
+      const std::string wrong = Vocabulary::wrong(entry);
+      if (!wrong.empty()) file_.report(item, "`" + key + "`: " + wrong);
+    }
+  }
+  return out;
 }
 
 void RuleReader::read_tests(const YamlNode& node, Rule& rule) {

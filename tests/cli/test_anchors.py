@@ -8,7 +8,7 @@ RULE = """\
 id: shifted-softmax
 summary: a maximum subtracted before a softmax disappears
 subject: softmax
-triggers: [[oftmax], [max]]
+triggers: [[softmax, log_softmax, Softmax], [max, amax]]
 match:
   pattern: return torch.softmax($x - torch.amax($x, $dim, keepdim=True), $dim)
 anchors:

@@ -96,227 +96,97 @@ Looked looked_into(const RuleSet& rules, const std::string& text, bool site) {
   return out;
 }
 
-// Texts that share words with a pattern and cannot be a site need not be parsed; those that say the
-// same in another way are.
-TEST(Focus, AsksForArguments) {
+// What a function sees decides whether it is lowered: its own words, those of short functions that
+// it names, and what the file gives the names that it reads.
+TEST(Focus, LowersWhatCanSeeTheWords) {
   const std::string rules_folder = REFIT_RULES_DIR;
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
-  const std::string rotation = "(a * c - b * s, b * c + a * s)";
+  const std::string imports =
+      "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n";
+  const std::string norm = "(x * x).mean(-1, keepdim=True)";
   struct Row {
-    std::string body;
+    std::string name, text;
+    uint64_t lowered;  // functions
     bool site;
   };
+  std::string longer;
+  for (int i = 0; i < 9; ++i) longer += "    y = y + " + std::to_string(i) + "\n";
   const Row rows[] = {
-      {"a, b = x.chunk(2)\n    return torch.cat([a, b], dim=-1)\n", false},
-      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat([a, b])\n", false},
-      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat([a] * 2)\n", false},
-      {"a, b = x.chunk(3, dim=-1)\n    return torch.cat([a, b], -1)\n", false},
-      {"a, b = x.chunk(2, dim=-1)  # to concatenate later, cat(a, b)\n    return a + b\n", false},
-      {"y = g(x.mean(-1, keepdim=True), **c)\n    return y * y\n", false},
-      {"y = x.mean(-1, keepdim=True) ** 0.5  # https://a.b\n    return y * y\n", false},
-      {"y = x[..., : x.shape[-1] // 4]\n    return torch.cat([y, y], dim=-1)\n", false},
-      {"a, b = x.chunk(2, dim=-1)\n    return torch.cat(" + rotation + ", dim=-1)\n", true},
-      {"a, b = x.chunk(2, -1)\n    return torch.cat(" + rotation + ", axis=-1)\n", true},
-      {"a, b = torch.chunk(x, chunks=2, dim=-1)\n    return torch.cat(dim=-1, tensors=" + rotation +
-           ")\n",
+      {"its own words", "def f(x):\n    return x * torch.rsqrt(" + norm + ")\n", 1, true},
+      {"over lines and without blanks",
+       "def f(x):\n    return x*torch . rsqrt(\n        (x*x) . mean(  # {\n            -1,\n"
+       "            keepdim=True))\n",
+       1, true},
+      {"by another operator", "def f(x):\n    return x * " + norm + "**-0.5\n", 1, true},
+      {"another axis", "def f(x):\n    return x * (x * x).mean(0)\n", 0, false},
+      {"a comment's words", "def f(x):\n    return x  # rsqrt, mean(-1)\n", 0, false},
+      {"a docstring's", "def f(x):\n    \"\"\"rsqrt of mean(-1)\"\"\"\n    return x\n", 0, false},
+      {"of a short helper",
+       "def h(x):\n    return " + norm + "\n\n\ndef f(x):\n    return x * torch.rsqrt(h(x))\n", 2,
        true},
-      {"d = -1\n    a, b = x.chunk(2, dim=d)\n    return torch.cat(" + rotation + ", dim=d)\n",
+      {"of a helper that is too long",
+       "def h(y):\n" + longer +
+           "    return (y * y).mean(-1, keepdim=True)\n\n\n"
+           "def f(x):\n    return x * torch.rsqrt(h(x))\n",
+       0, false},
+      {"of a private method",
+       "class A:\n    def _h(self, x):\n        return " + norm +
+           "\n\n    def f(self, x):\n        return x * torch.rsqrt(self._h(x))\n",
+       1, true},
+      {"what an attribute is given",
+       "class A(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+       "        self.norm = nn.LayerNorm(d)\n\n    def forward(self, x):\n"
+       "        return self.norm(x)\n\n    def other(self, x):\n        return self.act(x)\n",
+       2, true},  // once more in the rewritten text
+      {"what a class inherits from",
+       "class Norm(nn.LayerNorm):\n    pass\n\n\nclass A(nn.Module):\n"
+       "    def __init__(self, d):\n        super().__init__()\n        self.n = Norm(d)\n\n"
+       "    def forward(self, x):\n        return self.n(x)\n",
+       1, false},
+      {"a name of the module",
+       "root = torch.rsqrt\n\n\ndef f(x):\n    return x * root(" + norm + ")\n", 1, true},
+      {"an import's other name",
+       "from torch import rsqrt as root\n\n\ndef f(x):\n    return x * root(" + norm + ")\n", 1,
        true},
-      {"a, b = x.chunk(2,  # halves, (\n        dim=-1)\n    return torch.cat(" + rotation +
-           ", dim=(-1))\n",
+      {"a matrix product without blanks",
+       "def f(q, k, v):\n    w = F.softmax(q@k.transpose(-1, -2), dim=-1)\n    return w@v\n", 1,
        true},
-      {"j = torch.cat\n    a, b = x.chunk(2.0, dim=-1)\n    return j(" + rotation + ", -1)\n",
-       true},
-      {"return x * (\n        (x * x).mean(-1, keepdim=True)  # {\n        ** -0.5)\n", true},
-      {"y = x * x  # mean\n    return x * (y.sum(-1, keepdim=True) / y.size(-1)) ** - 0.5\n", true},
   };
-  const std::string head = "import torch\n\n\ndef f(x, c, s):\n    ";
-  size_t passed_over = 0;
   for (const Row& row : rows) {
-    passed_over += looked_into(*rules, head + row.body, row.site).parsed == 0;
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(looked_into(*rules, imports + row.text, row.site).lowered, row.lowered) << row.text;
   }
-  EXPECT_GE(passed_over, 3U);  // the more spellings the rules know, the fewer
-  // Neighbours are (-1, 2), and neither (2, -1) nor (-1, 1, 2).
-  const std::string joined = "return torch.cat((y[..., 0] * c - s, y[..., 0] * s + c), dim=-1)\n";
-  EXPECT_EQ(
-      looked_into(*rules, head + "y = x.view(x.shape[0], 2, -1)\n    " + joined, false).parsed, 0U);
-  EXPECT_EQ(
-      looked_into(*rules, head + "y = x.view(x.shape[0], -1, 2)\n    " + joined, false).parsed, 1U);
 }
 
-// A word tells of an operation where it may name it, a sign of arithmetic between two operands.
-TEST(Focus, AsksWhatNamesMean) {
+// A helper whose result a site uses is lowered for its rank.
+TEST(Focus, LowersHelpersOfWhatIsWanted) {
   const std::string rules_folder = REFIT_RULES_DIR;
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
-  const std::string head =
-      "import math\nimport operator\n\nimport numpy as np\nimport torch\n"
-      "import torch.nn.functional as F\nfrom numpy import concatenate as cat\n\n\n";
-  const std::string rest = "x * torch.rsqrt(m + 1e-6)\n";
+  const std::string site =
+      "\n\ndef f(x, v):\n    q = h(x)\n"
+      "    return torch.nn.functional.scaled_dot_product_attention(q, q, v)\n";
   struct Row {
-    std::string body;
-    bool site;
+    std::string helper;
+    uint64_t lowered;
   };
   const Row rows[] = {
-      // Another library's functions, a local function, a method that no tensor has.
-      {"def f(x):\n    m = np.mean(x * x, -1, keepdims=True)\n    return x / np.sqrt(m + 1e-6)\n",
-       false},
-      {"def f(x, c):\n    return c.processor.normalize(x, dim=-1) * 2.0\n", false},
-      {"def f(x, normalize):\n    return normalize(x, dim=-1) * 2.0\n", false},
-      {"def f(x, c, s):\n    a, b = np.split(x, 2, -1)\n"
-       "    return cat((a * c - b * s, b * c + a * s), -1)\n",
-       false},
-      // No products in what is joined.
-      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n"
-       "    return torch.cat((a + c, b - s), dim=-1)\n",
-       false},
-      {"def f(x, *c, **s):\n    a, b = x.chunk(2, dim=-1)\n"
-       "    return torch.cat((-a, *c, g(x, *c, k=-1e-5)), dim=-1)\n",
-       false},
-      // What the engine sees through.
-      {"def f(x):\n    m = (x * x).mean(-1, keepdim=True)\n    return " + rest, true},
-      {"def f(np):\n    m = np.mul(np).mean(-1, keepdim=True)\n"
-       "    return np * torch.rsqrt(m + 1e-6)\n",
-       true},
-      {"def f(x):\n    m = operator.mul(x, x).mean(-1, keepdim=True)\n"
-       "    return operator.mul(x, torch.rsqrt(operator.add(m, 1e-6)))\n",
-       true},
-      {"def f(x):\n    t = torch\n    m = t.mean(x * x, -1, keepdim=True)\n"
-       "    return x * t.rsqrt(m + 1e-6)\n",
-       true},
-      {"def f(x):\n    import torch as t\n    m = t.mean(x * x, -1, keepdim=True)\n"
-       "    return x * t.rsqrt(m + 1e-6)\n",
-       true},
-      {"def f(x):\n    from torch import mean, rsqrt as inverse\n"
-       "    m = mean(x * x, -1, keepdim=True)\n    return x * inverse(m + 1e-6)\n",
-       true},
-      {"def f(x):\n    g = F\n    return g.normalize(x, dim=-1) * 2.0\n", true},
-      {"def f(x):\n    g = torch.nn.functional\n    return g.normalize(x, dim=-1) * 2.0\n", true},
-      {"def f(x):\n    return (F).normalize(x, dim=-1) * 2.0\n", true},
-      {"def f(x):\n    return F . normalize(x, dim=-1) * 2.0\n", true},
-      {"def f(x):\n    return F.normalize(x, dim=-1).mul(2.0)\n", true},
-      {"normalize = F.normalize\n\n\ndef f(x):\n    return normalize(x, dim=-1) * 2.0\n", true},
-      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n"
-       "    return torch.cat((a * c -\n        b * s, b * c  # and (\n        + a * s), dim=-1)\n",
-       true},
-      {"def f(x, c, s):\n    a, b = x.chunk(2, dim=-1)\n    c1 = a * c\n    c1 -= b * s\n"
-       "    s1 = b * c\n    s1 += a * s\n    return torch.cat((c1, s1), dim=-1)\n",
-       true},
+      {"def h(x):\n    return x.view(1, 2, 3, 4)\n", 2},
+      {"def h(x):\n    return x, x\n", 1},
+      {"def h(x):\n    if x:\n        return x\n    return None\n", 1},
+      {"def h(x):\n    print(x)\n", 1},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(looked_into(*rules, head + row.body, row.site).lowered != 0, row.site) << row.body;
+    EXPECT_EQ(looked_into(*rules, "import torch\n\n\n" + row.helper + site, true).lowered,
+              row.lowered)
+        << row.helper;
   }
 }
 
-// Attention by hand is two products around a softmax: a decorator's sign is none.
-TEST(Focus, AsksForProducts) {
-  const std::string rules_folder = REFIT_RULES_DIR;
-  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
-  ASSERT_TRUE(rules) << rules.error().message;
-  // The file has all the words, in another function.
-  const std::string head =
-      "import torch\nfrom torch import nn\n\n\n"
-      "def words(x):\n    return torch.matmul(x, x).transpose(1, 2)\n\n\n";
-  struct Row {
-    std::string body;
-    bool site;
-  };
-  const Row rows[] = {
-      {"def f(q, k, v):\n    return torch.softmax(q @ k.transpose(-2, -1), -1) @ v\n", true},
-      {"def f(q, k, v):\n    s = (q\n         @k.mT)\n    s = s.softmax(-1)\n    return (\n"
-       "        s\n        # over the keys\n        @v)\n",
-       true},
-      {"def f(q, k, v):\n    soft = nn.Softmax(dim=-1)\n    return soft(q @ k.mT) @ v\n", true},
-      {"def f(q, k, v):\n    s = torch.einsum('bqd,bkd->bqk', q, k).softmax(-1)\n"
-       "    return torch.bmm(s, v)\n",
-       true},
-      {"@torch.no_grad()\n@other  # a @ b\n\ndef f(q, k, v):\n    return q.softmax(-1)\n", false},
-      {"class A:\n    @staticmethod\n    # said twice\n    def f(q):\n        return "
-       "q.softmax(-1)\n",
-       false},
-  };
-  for (const Row& row : rows) {
-    EXPECT_EQ(looked_into(*rules, head + row.body, row.site).lowered != 0, row.site) << row.body;
-  }
-}
-
-// Which layer an attribute holds and what a number is added to are asked of the text: a file that
-// says LayerNorm is not parsed for that alone.
-TEST(Focus, AsksForLayersAndSums) {
-  const std::string rules_folder = REFIT_RULES_DIR;
-  const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
-  ASSERT_TRUE(rules) << rules.error().message;
-  const std::string head =
-      "from torch import nn\nfrom torch.nn import LayerNorm as Normal\n\n\n"
-      "def made(x, one):\n    return x * (one + x)\n\n\nclass Block(nn.Module):\n";
-  const std::string make = "    def __init__(self, n):\n        super().__init__()\n        ";
-  const std::string norm = make + "self.norm = nn.LayerNorm(n)\n\n";
-  const std::string call = "    def forward(self, x, scale, shift):\n        ";
-  struct Row {
-    std::string body;
-    bool site, parsed;
-  };
-  const Row rows[] = {
-      {norm + call + "return self.other(x)  # 1 + 1\n", false, false},
-      {norm + call + "return self.other(x[..., 1 + 1 :])\n", false, false},
-      {norm + call + "for i in range(1 + len(x)):\n            x = self.other(x, 1)\n", false,
-       false},
-      {norm + call + "\"\"\"x * (1 + scale)\"\"\"\n        return self.other(x, dim=1)\n", false,
-       false},
-      {norm + call + "self.norm.weight, y = x, self.norm.eps\n        return y\n", false, false},
-      {norm + call + "return self.norm(x)\n", true, true},
-      {norm + call + "layer = self.norm\n        return layer(x)\n", true, true},
-      {norm + call + "return self. \\\n            norm(x)\n", true, true},
-      {make + "self.norm = (  # a layer\n            None if n is None else Normal(n))\n\n" + call +
-           "return self.norm(x)\n",
-       true, true},
-      {make + "from torch.nn import LayerNorm as L\n        self.norm: nn.Module = L(n)\n\n" +
-           call + "return self.norm(x)\n",
-       true, true},
-      {"    norm = nn.LayerNorm(8)\n\n" + call + "return self.norm(x)\n", true, true},
-      {norm + call + "return self.other(x) * (1 + scale) + shift\n", true, true},
-      {norm + call + "one = 1.0\n        return self.other(x) * (one + scale) + shift\n", true,
-       true},
-      {norm + call +
-           "scale = scale + \\\n            1\n        return self.other(x) * scale + shift\n",
-       true, true},
-      {norm + call + "return torch.addcmul(shift, self.other(x), 1 + scale)\n", false, true},
-      {norm + call + "scale = 1 + scale\n        x = self.other(x)\n        x = x * scale\n" +
-           "        return x + shift\n",
-       true, true},
-      {norm + call + "a, b = 1 + scale, 1 + shift\n        return self.other(x) * a + b\n", true,
-       true},
-      {norm + call + "one, two = 1, 2\n        return self.other(x) * (one + scale) + two\n", true,
-       true},
-      {norm + call + "return made(self.other(x), 1) + shift\n", true, true},
-      {norm + call + "if x is None: scale = 1 + scale\n        return self.other(x) * scale + 2\n",
-       false, true},
-      {norm + call +
-           "n = len(x) + 1\n        for i in range(n):\n            x = self.other(x, n)\n" +
-           "        return x[:, n:] if n > 2 else x\n",
-       false, false},
-      {norm + call + "x = self.other(x)\n        return x / (x.mean() + 1e-5)\n", false, false},
-      {norm + call + "n = list(int(k) for k in x)[-1] + 1\n        return self.other(x, n)\n",
-       false, false},
-      {norm + call + "return self.other([x] * (1 + len(x)))\n", false, false},
-      {norm + call +
-           "x = self.other(x, **x.all)\n        return x if (len(x) + 1) / 2 > 1 else x\n",
-       false, false},
-      {norm + call + "shape = [1] * len(x)\n        return self.other(x).view(shape)\n", false,
-       false},
-      {norm + call + "x.scale = 1 + scale\n        x[0] += 1\n        return self.other(x)\n",
-       false, false},
-  };
-  for (const Row& row : rows) {
-    const Looked looked = looked_into(*rules, head + row.body, row.site);
-    EXPECT_EQ(looked.parsed != 0, row.parsed) << row.body;
-  }
-}
-
-// What is not parsed is read all the same where it decides about an import, and stands where it
+// What is not lowered is read all the same where it decides about an import, and stands where it
 // stood whatever bytes it holds.
-TEST(Focus, WhatIsNotParsedCounts) {
+TEST(Focus, WhatIsNotLoweredCounts) {
   const std::string rules_folder = REFIT_RULES_DIR;
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;

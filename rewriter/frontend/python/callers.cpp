@@ -127,7 +127,7 @@ void Project::read_unnoted() {
       if (noted_[file] != 0) continue;
       auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
       if (!bytes) continue;
-      const Literals::Places places = noted_places(*bytes);
+      const NotedPlaces::Places places = noted_places(*bytes);
       note(all_[file].relative, *bytes, NotedPlaces(places));
     }
   });

@@ -4,7 +4,6 @@
 #include <ranges>
 
 #include "rewriter/frontend/python/lowering.hpp"
-#include "rewriter/project/literals.hpp"
 #include "rewriter/text/stack.hpp"
 
 namespace refit::python {
@@ -54,16 +53,6 @@ std::string_view binary_operation(std::string_view token) {
 }
 
 }  // namespace
-
-std::optional<std::vector<std::string>> operator_spellings(std::string_view operation) {
-  if (operation == "operator.neg")
-    return std::vector<std::string>{std::string(Literals::kNegation)};
-  static constexpr std::string_view kTelling[] = {"**", "//", "<<", ">>", "@"};
-  for (std::string_view token : kTelling) {
-    if (binary_operation(token) == operation) return std::vector<std::string>{std::string(token)};
-  }
-  return std::nullopt;
-}
 
 ValueId FunctionLowering::add(Value value, TSNode node) {
   value.statement = current_;

@@ -73,19 +73,27 @@ constexpr std::pair<std::string_view, std::string_view> kPatternImports[] = {
 namespace {
 
 // What the grammar takes of a new text and Python, or Python before 3.12, does not, where it took
-// the text before.
-std::optional<std::string> refused_by_python(const Unit& before, TSNode root,
+// the text before. Only what was changed is looked at, where that is known.
+std::optional<std::string> refused_by_python(const Focus& focus, TSNode root,
                                              std::string_view after) {
   constexpr std::pair<size_t (*)(TSNode, std::string_view), std::string_view> kRefused[] = {
       {misplaced_argument, "an argument that Python refuses"},
       {quote_in_field, "a quote that before Python 3.12 ends a string around it"}};
-  const std::string_view old = before.source().text();
-  for (const auto& [first, what] : kRefused) {
-    const size_t at = first(root, after);
-    if (at == std::string_view::npos || first(Tree(old).root(), old) != std::string_view::npos) {
-      continue;
+  NodeList places;
+  if (focus.changed.empty()) places.push_back(root);
+  for (ByteRange changed : focus.changed) {
+    for (TSNode statement : children_in(root, {changed.begin, changed.end + 1})) {
+      if (places.empty() || places.back() != statement) places.push_back(statement);
     }
-    return fmt::format("the new text has {}, at `{}`", what, after.substr(at, 60));
+  }
+  const std::string_view old = focus.before->source().text();
+  for (const auto& [first, what] : kRefused) {
+    for (TSNode place : places) {
+      const size_t at = first(place, after);
+      if (at == std::string_view::npos) continue;
+      if (first(Tree(old).root(), old) != std::string_view::npos) break;
+      return fmt::format("the new text has {}, at `{}`", what, after.substr(at, 60));
+    }
   }
   return std::nullopt;
 }
@@ -102,10 +110,14 @@ std::optional<std::string> badly_indented(const Unit& before, std::string_view a
 // The same for a text of which only some parts were written: each can make something wrong between
 // the definition at the margin that begins before it and the line at the margin behind it.
 std::optional<std::string> badly_indented(const Focus& focus, std::string_view after,
-                                          const Outline& outline) {
+                                          TSNode module) {
   std::vector<uint32_t> margins{0};  // where those definitions begin
-  for (const OutlinedDefinition& d : outline.definitions) {
-    if (d.begin > 0 && after[d.begin - 1] == '\n') margins.push_back(d.begin);
+  for (TSNode statement : children_of(module)) {
+    const uint32_t begin = ts_node_start_byte(statement);
+    const bool definition = is(statement, "function_definition") ||
+                            is(statement, "class_definition") ||
+                            is(statement, "decorated_definition");
+    if (definition && begin > 0 && after[begin - 1] == '\n') margins.push_back(begin);
   }
   auto next = margins.begin();  // the first behind the beginning of a change
   for (auto changed = focus.changed.begin(); changed != focus.changed.end();) {
@@ -131,81 +143,35 @@ Tree edited_tree(const Focus& focus, std::string_view after) {
 
 }  // namespace
 
-Resolving PythonFrontend::resolving(const std::string& module) {
-  auto other = [this](const std::optional<std::string>& meant) {
-    const Operation* known = meant ? catalogue_.find(*meant) : nullptr;
-    return known != nullptr && !project_.differs(*meant, *known).empty();
-  };
-  return {[this, other](const std::string& name) {
-            auto meant = project_.resolve(name);
-            return other(meant) ? std::nullopt : meant;  // the tree's own function of that name
-          },
-          [this, module](std::string_view name, bool imported) {
-            return !project_.replaced(module, name, imported).empty();
-          },
-          [this](const std::string& name) {
-            const Operation* known = catalogue_.find(name);
-            return known != nullptr ? known : project_.casting(name, catalogue_);
-          },
-          [this, other](const std::string& name) { return other(project_.resolve(name)); }};
-}
-
 Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_view relative,
                                                      const Focus* focus) {
   bool package = false;
   std::string module = project_.module_of(relative, &package);
-  Choice choice;
-  if (focus != nullptr) {
-    auto outlined = outline(source.text(), module, package);
-    if (focus->before != nullptr) {
-      auto wrong = outlined && !focus->changed.empty()
-                       ? badly_indented(*focus, source.text(), *outlined)
-                       : badly_indented(*focus->before, source.text());
-      if (wrong) return failure(std::move(*wrong));
-    }
-    if (outlined) {
-      find_own_libraries(outlined->module.names, module, {project_, catalogue_, isomorphisms_});
-      choice = choose(source.text(), *outlined, *focus, resolving(module));
-      // The text is the file's own, and no name was changed since.
-      if (focus->before == nullptr && !project_.lies_in_folder(module)) {
-        project_.keep(relative, source.text(), std::move(outlined->module));
-      }
-      if (choice.nothing && focus->before == nullptr) return nullptr;
-    }
+  const bool edited = focus != nullptr && focus->before != nullptr;
+  Tree parsed =
+      edited && focus->edits != nullptr ? edited_tree(*focus, source.text()) : Tree(source.text());
+  if (edited) {
+    auto wrong = focus->changed.empty() ? badly_indented(*focus->before, source.text())
+                                        : badly_indented(*focus, source.text(), parsed.root());
+    if (!wrong) wrong = refused_by_python(*focus, parsed.root(), source.text());
+    if (wrong) return failure(std::move(*wrong));
   }
-  const bool edited = focus != nullptr && focus->before != nullptr && focus->edits != nullptr;
-  Tree parsed = edited ? edited_tree(*focus, source.text()) : Tree(source.text());
+  Choice choice;
+  if (focus != nullptr) choice = choose(parsed.root(), source.text(), *focus);
+  if (choice.nothing) return nullptr;
   auto unit =
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
   unit->module = std::move(module);
   unit->left_out = std::move(choice.left_out);
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
-  if (focus != nullptr && focus->before != nullptr) {
-    auto refused = refused_by_python(*focus->before, unit->tree.root(), unit->text());
-    if (refused) return failure(std::move(*refused));
-  }
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
   const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_, &functions_};
   find_own_libraries(unit->names.names, unit->module, context);
   add_globals(unit->tree.root(), unit->text(), unit->names);
-  const bool rewritten = focus != nullptr && focus->before != nullptr;
-  if (rewritten || project_.may_bind_by_text(relative)) {
-    add_bound_by_text(unit->text(), unit->names);
-  }
+  if (edited || project_.may_bind_by_text(relative)) add_bound_by_text(unit->text(), unit->names);
   lower_unit(*unit, context);
   return unit;
-}
-
-std::optional<std::vector<std::string>> PythonFrontend::spellings(
-    const Operation& operation) const {
-  if (auto tokens = operator_spellings(operation.id)) return tokens;
-  if (operation.library == "operator") return std::nullopt;
-  std::vector<std::string> out = name_words(operation);
-  for (const std::string& name : operation.methods) out.push_back(name.substr(name.rfind('.') + 1));
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
 }
 
 bool PythonFrontend::result_viewed(const Unit& unit, const Function& function) const {
@@ -557,7 +523,9 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
     size_t from = at > 30 ? at - 30 : 0;
     return fmt::format("the new text does not parse near `{}`", after.substr(from, 60));
   }
-  if (auto refused = refused_by_python(before, tree.root(), after)) return refused;
+  Focus whole;
+  whole.before = &before;
+  if (auto refused = refused_by_python(whole, tree.root(), after)) return refused;
   return badly_indented(before, after);
 }
 

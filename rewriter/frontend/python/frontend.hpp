@@ -4,7 +4,6 @@
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/lines.hpp"
 #include "rewriter/frontend/python/lower.hpp"
-#include "rewriter/frontend/python/meant.hpp"
 #include "rewriter/frontend/python/other_classes.hpp"
 #include "rewriter/frontend/python/other_functions.hpp"
 
@@ -24,22 +23,11 @@ class PythonFrontend : public Frontend, public RuleLanguage {
                                            const Focus& focus) override {
     return load(std::move(source), relative, &focus);
   }
-  std::optional<std::vector<std::string>> spellings(const Operation& operation) const override;
-  std::optional<std::vector<Telling>> tellings(
-      const Operation& operation, const std::vector<Parameter>& signature,
-      const std::vector<KnownArgument>& known) const override;
-  std::optional<std::vector<Telling>> number(const Literal& literal) const override;
-  std::optional<Telling> stepped_slice() const override;
-  bool shows_addition(const Literal& literal, const Operation& of,
-                      const std::vector<const Operation*>& users) const override;
-  std::optional<Telling> called(const std::string& glob) const override;
-  void note(std::string_view relative, std::string_view bytes,
-            const Literals::Places& places) override {
+  void note(std::string_view relative, std::string_view bytes) override {
+    const NotedPlaces::Places places = noted_places(bytes);
     project_.note(relative, bytes, NotedPlaces(places));
   }
-  void add_noted_words(Literals& literals) const override { NotedPlaces::add_to(literals); }
   bool result_viewed(const Unit& unit, const Function& function) const override;
-  bool remarked(std::string_view text, size_t at) const override { return in_comment(text, at); }
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }
@@ -65,8 +53,6 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Project& project() { return project_; }
 
  private:
-  // How names of a module resolve where its functions are chosen.
-  Resolving resolving(const std::string& module);
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
                                        const Focus* focus);
   mutable Project project_;

@@ -558,10 +558,10 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
     Pending next = shared.pending.front();
     shared.pending.pop_front();
     uint32_t begin = ts_node_start_byte(next.definition);
-    bool left_out = std::binary_search(
-        unit.left_out.begin(), unit.left_out.end(), ByteRange{begin, begin},
-        [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-    if (left_out) continue;
+    auto left_out =
+        std::lower_bound(unit.left_out.begin(), unit.left_out.end(), begin,
+                         [](const LeftOut& one, uint32_t at) { return one.range.begin < at; });
+    if (left_out != unit.left_out.end() && left_out->range.begin == begin) continue;
     auto scope = std::make_shared<Scope>();
     scope->parent = next.enclosing;
     FunctionLowering(shared, next.index, scope).run(next.definition);

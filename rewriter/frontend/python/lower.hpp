@@ -27,10 +27,6 @@ struct LoweringContext {
 
 inline constexpr std::string_view kHolePrefix = "refit_hole_";
 
-// The tokens of a Python operator that are rare enough to tell something; nullopt where the
-// operation is no operator or has none.
-std::optional<std::vector<std::string>> operator_spellings(std::string_view operation);
-
 // What imports of libraries mean in a module, whose folder may have its own under that name.
 void find_own_libraries(Names& names, const std::string& module, const LoweringContext& context);
 std::string own_library(const std::string& qualified, const std::string& module,

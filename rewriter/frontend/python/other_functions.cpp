@@ -1,6 +1,7 @@
 // See other_functions.hpp. The function's text is lowered as a file of its own, in which no name
 // but its parameters means anything, so that nothing depends on where it stands.
 #include "rewriter/frontend/python/other_functions.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,8 +2,10 @@
 // FunctionLowering::see_through.
 #include <algorithm>
 
+#include "rewriter/frontend/python/choose.hpp"
 #include "rewriter/frontend/python/lowering.hpp"
 #include "rewriter/text/bounds.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -14,9 +16,8 @@ using graph::ValueId;
 
 namespace {
 
-constexpr size_t kSeenStatements = 8;  // a helper longer than this is no mere spelling
-constexpr size_t kHelperCalls = 5;     // of helpers inside the one that is seen through
-constexpr int kHelperNesting = 60;     // of the expression that the call stands in
+constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
+constexpr int kHelperNesting = 60;  // of the expression that the call stands in
 
 }  // namespace
 

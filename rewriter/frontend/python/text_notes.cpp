@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
 #include "rewriter/frontend/python/replaced.hpp"
 #include "rewriter/frontend/python/scripted.hpp"
 #include "rewriter/frontend/python/stores.hpp"
+#include "rewriter/text/words.hpp"
 
 namespace refit::python {
 
@@ -52,23 +54,45 @@ void make_unique(std::vector<uint64_t>& names) {
 
 }  // namespace
 
-void NotedPlaces::add_to(Literals& literals) {
-  for (uint32_t word = 0; word < kWords; ++word) {
-    const bool whole = word == kImport || word == kTableOfModules || word == kScript ||
-                       word == kScriptIfTracing || word == kGlobal;
-    literals.add_noted(kTexts[word], whole ? Literals::Stands::alone : Literals::Stands::anywhere);
-  }
-}
-
-Literals::Places noted_places(std::string_view text) {
-  static const Literals words = [] {
-    Literals out;
-    NotedPlaces::add_to(out);
-    out.build();
+NotedPlaces::Places noted_places(std::string_view text) {
+  // By the first word of each text: where that begins in it, and which it is.
+  struct Noted {
+    size_t offset;
+    uint32_t word;
+  };
+  static const auto by_word = [] {
+    std::unordered_map<uint64_t, std::vector<Noted>> out;
+    for (uint32_t word = 0; word < NotedPlaces::kWords; ++word) {
+      bool first = true;
+      visit_words(kTexts[word], [&](uint64_t hash, size_t begin, size_t) {
+        if (first) out[hash].push_back({begin, word});
+        first = false;
+      });
+    }
     return out;
   }();
-  Literals::Places out;
-  words.scan(text, nullptr, &out);
+  NotedPlaces::Places out;
+  out.of.resize(NotedPlaces::kWords);
+  visit_words(text, [&](uint64_t hash, size_t begin, size_t end) {
+    const char next = end < text.size() ? text[end] : '\n';
+    if (text[begin] >= 'A' && text[begin] <= 'Z' && (next == '"' || next == '\'' || next == ':')) {
+      out.titles.emplace_back(begin, end);
+    }
+    // `__setattr__(` and its kin end with what is looked for.
+    const std::string_view word = text.substr(begin, end - begin);
+    if (word.starts_with("__setattr") && next == '(') {
+      hash = hash_of(word.substr(2));
+      begin += 2;
+    }
+    const auto found = by_word.find(hash);
+    if (found == by_word.end()) return;
+    for (const Noted& noted : found->second) {
+      const std::string_view wanted = kTexts[noted.word];
+      if (begin < noted.offset || text.substr(begin - noted.offset, wanted.size()) != wanted)
+        continue;
+      out.of[noted.word].push_back(begin - noted.offset);
+    }
+  });
   return out;
 }
 

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/project/literals.hpp"
-
 namespace refit::python {
 
 // Two names of one hash are taken for one, which can only keep a site from being rewritten.
@@ -40,10 +38,14 @@ struct TextNotes {
   std::vector<Place> modules;       // replaced as a whole
 };
 
-// Where each of the words stands that the notes are read from. Whoever passes over the text for
-// more finds them on the way: `add_to` before, and the places after.
+// Where each of the words stands that the notes are read from.
 class NotedPlaces {
  public:
+  struct Places {
+    std::vector<std::vector<size_t>> of;  // by word, ascending
+    // Words that begin with a capital, and a quote or a colon follows: where each begins and ends.
+    std::vector<std::pair<size_t, size_t>> titles;
+  };
   enum Word : uint32_t {
     kClass,
     kAs,
@@ -73,25 +75,24 @@ class NotedPlaces {
     kExec,
     kWords
   };
-  // The words are the first that these literals note.
-  static void add_to(Literals& literals);
   // The places outlive this.
-  explicit NotedPlaces(const Literals::Places& places) : places_(places) {}
+  explicit NotedPlaces(const Places& places) : places_(places) {}
   static std::string_view text_of(Word word);
   const std::vector<size_t>& of(Word word) const { return places_.of[word]; }
   const std::vector<std::pair<size_t, size_t>>& titles() const { return places_.titles; }
 
  private:
-  const Literals::Places& places_;
+  const Places& places_;
 };
 
 // `test`: what a test replaces for a while is not noted.
 TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test);
 
 // The places of the words in a text that nobody passes over for more.
-Literals::Places noted_places(std::string_view text);
+NotedPlaces::Places noted_places(std::string_view text);
 inline TextNotes text_notes(std::string_view text, bool test) {
-  return text_notes(text, NotedPlaces(noted_places(text)), test);
+  const NotedPlaces::Places places = noted_places(text);
+  return text_notes(text, NotedPlaces(places), test);
 }
 
 }  // namespace refit::python
