@@ -1,5 +1,5 @@
 """One Python file of so many megabytes, a site of attention in every 50 functions, for the section
-"Growth" of docs/performance-tool.md: `large_file.py MEGABYTES > FILE`."""
+"One file" of docs/performance-tool.md: `large_file.py MEGABYTES > FILE`."""
 
 import sys
 
