@@ -1,7 +1,6 @@
-# The target clang_libraries: clang 19's static libraries, for the C++ front end, where they are
-# installed (libclang-19-dev, llvm-19-dev, libzstd-dev). Without them there is no such target and
-# refit says so when it meets C++ sources. 19 is the newest that Debian 12 and Ubuntu 24.04 both
-# have, and the one that clang-format and clang-tidy are taken from.
+# The target clang_libraries: clang 19's static libraries, which read C++ sources. 19 is the newest
+# that Debian 12 and Ubuntu 24.04 both have, and the one that clang-format and clang-tidy are taken
+# from.
 #
 # The libraries are named here and not taken from clang's own CMake package: that one wants every
 # tool of LLVM to be installed.
@@ -17,7 +16,7 @@ set(llvm_parts
   MCParser MC TextAPI Core Remarks Option WindowsDriver TargetParser BinaryFormat Support Demangle)
 
 set(clang_archives)
-if(REFIT_BUILD_CPP_FRONTEND AND EXISTS "${clang_root}/include/clang/Tooling/Tooling.h")
+if(EXISTS "${clang_root}/include/clang/Tooling/Tooling.h")
   foreach(part IN LISTS clang_parts)
     if(EXISTS "${clang_root}/lib/libclang${part}.a")
       list(APPEND clang_archives "${clang_root}/lib/libclang${part}.a")
@@ -32,15 +31,13 @@ endif()
 find_library(clang_zlib z)
 find_library(clang_zstd zstd)
 
-if(clang_archives AND clang_zlib AND clang_zstd)
-  add_library(clang_libraries INTERFACE)
-  target_include_directories(clang_libraries SYSTEM INTERFACE "${clang_root}/include")
-  target_link_libraries(clang_libraries INTERFACE
-    -Wl,--start-group ${clang_archives} -Wl,--end-group
-    "${clang_zlib}" "${clang_zstd}" Threads::Threads ${CMAKE_DL_LIBS})
-elseif(REFIT_BUILD_CPP_FRONTEND STREQUAL "ON")
-  message(FATAL_ERROR "The C++ front end needs libclang-19-dev, llvm-19-dev and libzstd-dev; "
-                      "install them or set REFIT_BUILD_CPP_FRONTEND=OFF")
-else()
-  message(STATUS "No C++ front end: libclang-19-dev, llvm-19-dev or libzstd-dev is missing")
+if(NOT clang_archives OR NOT clang_zlib OR NOT clang_zstd)
+  message(FATAL_ERROR "refit reads C++ with clang 19 and did not find its libraries in ${clang_root}; "
+                      "install libclang-19-dev, llvm-19-dev, libzstd-dev and zlib1g-dev (./dev setup "
+                      "does) or name their folder with -Dclang_root=FOLDER")
 endif()
+add_library(clang_libraries INTERFACE)
+target_include_directories(clang_libraries SYSTEM INTERFACE "${clang_root}/include")
+target_link_libraries(clang_libraries INTERFACE
+  -Wl,--start-group ${clang_archives} -Wl,--end-group
+  "${clang_zlib}" "${clang_zstd}" Threads::Threads ${CMAKE_DL_LIBS})

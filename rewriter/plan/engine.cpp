@@ -256,17 +256,14 @@ Focus Run::rules_focus(size_t i) const {
 
 Frontend* Run::frontend(size_t i) {
   const LanguageFacts* language = states_[i].language;
-  return language == nullptr ? nullptr : frontends_.of(language->language);
+  return language == nullptr ? nullptr : &frontends_.of(language->language);
 }
 
 std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus& focus) {
   FileState& state = states_[i];
   const std::string& name = input_.files[i].relative;
   Frontend* reader = frontend(i);
-  if (reader == nullptr) {
-    state.unreadable_here = state.language != nullptr;
-    return nullptr;
-  }
+  if (reader == nullptr) return nullptr;
   if (bytes.size() > options_.size_limit) {
     state.problems.push_back(
         {FileProblem::too_large, name,
@@ -405,7 +402,7 @@ RunResult Run::collect() {
   out.files_read = files_read_;
   out.bytes_read = bytes_read_;
   out.near = std::move(near_);
-  std::vector<std::string> training, exporting, unread;
+  std::vector<std::string> training, exporting;
   for (size_t i = 0; i < states_.size(); ++i) {
     FileState& state = states_[i];
     out.files_scanned += state.scanned;
@@ -419,7 +416,6 @@ RunResult Run::collect() {
     if (state.changed) out.changed.push_back(std::move(*state.changed));
     for (Problem& p : state.problems) out.problems.push_back(std::move(p));
     for (std::string& n : state.notes) out.notes.push_back(std::move(n));
-    if (state.unreadable_here) unread.push_back(input_.files[i].relative);
     if (state.trains) training.push_back(input_.files[i].relative);
     if (state.exports) exporting.push_back(input_.files[i].relative);
   }
@@ -436,13 +432,6 @@ RunResult Run::collect() {
     if (times == 0) continue;
     out.notes.push_back(fmt::format("bound: {} was reached {} times, first in {}",
                                     name_of(static_cast<Bound>(b)), times, first));
-  }
-  if (!unread.empty()) {
-    out.notes.push_back(fmt::format(
-        "{}: its words could be a rule's, and it was not looked at{}: {}", unread.front(),
-        unread.size() == 1 ? ""
-                           : fmt::format(", nor were {} more files of its kind", unread.size() - 1),
-        frontends_.why_not(Language::cpp)));
   }
   if (!out.changed.empty()) {
     for (const FileState& state : states_) {

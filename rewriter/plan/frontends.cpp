@@ -1,7 +1,7 @@
 // Making the front ends: see frontends.hpp.
 #include "rewriter/plan/frontends.hpp"
 
-#include "rewriter/frontend/cpp/plugin.hpp"
+#include "rewriter/frontend/cpp/frontend.hpp"
 #include "rewriter/frontend/python/frontend.hpp"
 
 namespace refit {
@@ -22,20 +22,13 @@ Frontends::Frontends(const Input& input, const EngineOptions& options, const Cat
 
 Frontends::~Frontends() = default;
 
-Frontend* Frontends::of(Language language) {
-  if (language == Language::python) return python_.get();
+Frontend& Frontends::of(Language language) {
+  if (language == Language::python) return *python_;
   std::call_once(cpp_once_, [this] {
-    auto made =
-        cpp::load_frontend({input_.root, options_.cpp_catalogue}, catalogue_, isomorphisms_);
-    if (made) {
-      cpp_ = std::move(*made);
-    } else {
-      why_no_cpp_ = made.error().message;
-    }
+    cpp_ = std::make_unique<cpp::CppFrontend>(cpp::Settings{input_.root, options_.cpp_catalogue},
+                                              catalogue_, isomorphisms_);
   });
-  return cpp_.get();
+  return *cpp_;
 }
-
-const std::string& Frontends::why_not(Language) const { return why_no_cpp_; }
 
 }  // namespace refit

@@ -1,4 +1,4 @@
-// The front ends of one run, by language. That of C++ is loaded when the first file needs it.
+// The front ends of one run, by language. That of C++ is made when the first file needs it.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,8 @@ class Frontends {
   Frontends(const Frontends&) = delete;
   Frontends& operator=(const Frontends&) = delete;
 
-  // Null where this installation cannot read the language; why_not says why. Any thread may ask.
-  Frontend* of(Language language);
-  const std::string& why_not(Language language) const;
+  // Any thread may ask.
+  Frontend& of(Language language);
 
  private:
   const Input& input_;
@@ -31,7 +30,6 @@ class Frontends {
   const Isomorphisms& isomorphisms_;
   std::unique_ptr<Frontend> python_, cpp_;
   std::once_flag cpp_once_;
-  std::string why_no_cpp_;
 };
 
 }  // namespace refit

@@ -66,7 +66,6 @@ struct FileState {
   bool noted = false;                          // the calls of its own statements were
   std::vector<LeftOut> left_out;               // functions that were not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
-  bool unreadable_here = false;                // this build has no front end for it
   std::vector<Alias> aliases;                  // that the file makes
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it
   std::vector<bool> enabled;

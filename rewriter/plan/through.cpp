@@ -81,9 +81,7 @@ void Run::look_for_callers(const std::vector<std::string>& definitions) {
     if (state.language != nullptr) languages.insert(state.language->language);
   }
   for (Language language : languages) {
-    Frontend* reader = frontends_.of(language);
-    if (reader == nullptr) continue;
-    Callers callers = reader->callers_of(definitions);
+    Callers callers = frontends_.of(language).callers_of(definitions);
     if (callers.anywhere) {
       for (size_t i = 0; i < states_.size(); ++i) {
         bool its = states_[i].language != nullptr && states_[i].language->language == language;

@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, kBounds> kNames = {
 };
 
 thread_local BoundsScope* scope = nullptr;
-void (*handed_to)(Bound, uint32_t) = nullptr;
 
 }  // namespace
 
@@ -49,10 +48,7 @@ void BoundsScope::count(Bound bound, uint32_t at) {
 }
 
 void reached(Bound bound, uint32_t at) {
-  if (handed_to != nullptr) handed_to(bound, at);
   if (scope != nullptr) scope->count(bound, at);
 }
-
-void hand_reached_to(void (*other)(Bound, uint32_t)) { handed_to = other; }
 
 }  // namespace refit

@@ -76,7 +76,4 @@ class BoundsScope {
 // 0 where that has no place of its own. Outside of any scope it counts nothing.
 void reached(Bound bound, uint32_t at);
 
-// In a shared object that holds this library a second time: `reached` calls the tool's own.
-void hand_reached_to(void (*other)(Bound, uint32_t));
-
 }  // namespace refit

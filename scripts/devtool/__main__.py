@@ -16,9 +16,8 @@ from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 EVERYTHING = {
     "REFIT_BUILD_TESTS": "ON",
     "REFIT_BUILD_BENCH": "ON",
-    "REFIT_BUILD_CPP_FRONTEND": "ON",
 }
-GROUPS = ["build", "cpp", "test", "bench", "lint"]
+GROUPS = ["build", "test", "bench", "lint"]
 
 
 def _build_tool() -> None:
@@ -36,7 +35,6 @@ def setup(arguments: list[str]) -> int:
         sources.ensure()
         venv.ensure_test_packages()
         public.ensure()
-        build.use({"REFIT_BUILD_CPP_FRONTEND": "ON"})
     return 0
 
 

@@ -64,7 +64,6 @@ def wheel(tmp_path_factory):
         "wheel", ROOT, "--no-deps", "--no-build-isolation", "--wheel-dir", folder,
         "--config-settings=cmake.build-type=RelWithDebInfo",
         "--config-settings=cmake.define.REFIT_WERROR=ON",
-        "--config-settings=cmake.define.REFIT_BUILD_CPP_FRONTEND=ON",
         # As deep in the tree as ./dev's own, for ccache sees paths from there.
         f"--config-settings=build-dir={ROOT / 'build-wheel'}",
         *compilers(),
@@ -132,16 +131,3 @@ def test_cpp_is_read_by_what_was_installed(prefix, tmp_path):
     run = migrate(prefix, tmp_path, "model.cpp", MODEL_CPP)
     assert run.returncode == 0, run.stderr
     assert "+  return mindiesd::ext::attention_forward(query" in run.stdout
-
-
-def test_a_wheel_without_the_front_end_for_cpp_says_so(prefix, tmp_path):
-    """As one that is built where clang's libraries are not."""
-    moved = tmp_path / "moved"
-    shutil.copytree(prefix / "bin", moved / "bin")
-    shutil.copytree(prefix / "share", moved / "share")
-    (tmp_path / "model").mkdir()
-    run = migrate(moved, tmp_path / "model", "model.cpp", MODEL_CPP)
-    assert run.returncode == 0 and run.stdout == ""
-    (note,) = [line for line in run.stderr.splitlines() if line.startswith("note: model.cpp: ")]
-    assert "it was not looked at: this installation cannot read C++, because" in note
-    assert f"{moved}/lib/refit_cpp.so is not there; install libclang-19-dev" in note

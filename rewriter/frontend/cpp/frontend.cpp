@@ -259,15 +259,3 @@ std::optional<std::string> CppFrontend::verify(const Unit& base, std::string_vie
 }
 
 }  // namespace refit::cpp
-
-extern "C" {
-
-__attribute__((visibility("default"))) const char* refit_cpp_version() { return REFIT_VERSION; }
-
-__attribute__((visibility("default"))) refit::Frontend* refit_cpp_make_frontend(
-    const refit::cpp::Settings& settings, const refit::Catalogue& catalogue,
-    const refit::Isomorphisms& isomorphisms) {
-  refit::hand_reached_to(settings.reached);
-  return new refit::cpp::CppFrontend(settings, catalogue, isomorphisms);
-}
-}

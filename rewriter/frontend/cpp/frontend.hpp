@@ -6,11 +6,17 @@
 #include <vector>
 
 #include "rewriter/frontend/cpp/names.hpp"
-#include "rewriter/frontend/cpp/plugin.hpp"
 #include "rewriter/frontend/cpp/read.hpp"
 #include "rewriter/frontend/cpp/unit.hpp"
+#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/graph/isomorphisms.hpp"
 
 namespace refit::cpp {
+
+struct Settings {
+  std::string root;       // of the repository; its compile_commands.json is looked for there
+  std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
+};
 
 class CppFrontend : public Frontend {
  public:

@@ -1,19 +1,17 @@
-// C++ text lowered with the shipped catalogue, through the shared object as the tool loads it.
+// C++ text lowered with the shipped catalogue.
 // Entry point: LoweredCpp.
 #pragma once
 
-#include "rewriter/frontend/cpp/names.hpp"
-#include "rewriter/frontend/cpp/plugin.hpp"
+#include "rewriter/frontend/cpp/frontend.hpp"
 #include "rewriter/frontend/cpp/unit.hpp"
 #include "tests/frontend/lowered.hpp"
 
 namespace refit {
 
 inline Frontend& cpp_frontend() {
-  static const std::unique_ptr<Frontend> frontend =
-      must(cpp::load_frontend({".", std::string(REFIT_RULES_DIR) + "/catalogue/cpp"},
-                              Shipped::get().catalogue, Shipped::get().isomorphisms));
-  return *frontend;
+  static cpp::CppFrontend frontend({".", std::string(REFIT_RULES_DIR) + "/catalogue/cpp"},
+                                   Shipped::get().catalogue, Shipped::get().isomorphisms);
+  return frontend;
 }
 
 // One file, torch's header included.
