@@ -1,4 +1,4 @@
-# The target clang_libraries: clang 19's static libraries, which read C++ sources. 19 is the newest
+# The targets llvm_support and clang_libraries: LLVM's support library and all of clang 19's static libraries, which read C++ sources. 19 is the newest
 # that Debian 12 and Ubuntu 24.04 both have, and the one that clang-format and clang-tidy are taken
 # from.
 #
@@ -36,6 +36,12 @@ if(NOT clang_archives OR NOT clang_zlib OR NOT clang_zstd)
                       "install libclang-19-dev, llvm-19-dev, libzstd-dev and zlib1g-dev (./dev setup "
                       "does) or name their folder with -Dclang_root=FOLDER")
 endif()
+# What of LLVM serves everywhere: JSON, UTF-8, small vectors.
+add_library(llvm_support INTERFACE)
+target_include_directories(llvm_support SYSTEM INTERFACE "${clang_root}/include")
+target_link_libraries(llvm_support INTERFACE
+  "${clang_root}/lib/libLLVMSupport.a" "${clang_root}/lib/libLLVMDemangle.a"
+  "${clang_zlib}" "${clang_zstd}" Threads::Threads ${CMAKE_DL_LIBS})
 add_library(clang_libraries INTERFACE)
 target_include_directories(clang_libraries SYSTEM INTERFACE "${clang_root}/include")
 target_link_libraries(clang_libraries INTERFACE

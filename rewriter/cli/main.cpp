@@ -5,13 +5,6 @@
 
 #include "rewriter/cli/command.hpp"
 
-// Read by jemalloc, where the tool is linked with it: what one large file took is given back soon,
-// and not beside what the next one takes, but not so soon that the next small one asks for it anew.
-extern "C" {
-extern const char* const malloc_conf;
-const char* const malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
-}
-
 int main(int argc, char** argv) {
   // A closed pipe is an answer to a write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);

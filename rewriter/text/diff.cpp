@@ -1,6 +1,5 @@
 // Unified diffs through libgit2, which knows git's quoting of paths and its words for a missing
-// final newline. It hashes whatever it is given, 31 instructions a byte, and reads it byte by byte,
-// so it is given short lines. Entry point: unified_diff.
+// final newline. Entry point: unified_diff.
 #include "rewriter/text/diff.hpp"
 
 #include <fmt/format.h>
@@ -8,9 +7,7 @@
 
 #include <memory>
 
-#include "rewriter/text/blob_id.hpp"
 #include "rewriter/text/libgit2.hpp"
-#include "rewriter/text/short_texts.hpp"
 
 namespace refit {
 namespace {
@@ -20,8 +17,6 @@ constexpr std::string_view kReset = "\x1b[m";
 struct Output {
   std::string text;
   bool colour = false;
-  const ShortTexts& texts;
-  std::string ids;  // what the header says that the file was and is
 };
 
 std::string_view colour_of(char origin) {
@@ -39,37 +34,21 @@ std::string_view colour_of(char origin) {
   }
 }
 
-// libgit2 names the short texts, and gives a text without a file the mode 100644; a patch that
-// names a mode which the file does not have makes `git apply` warn, and one that names none does
-// not.
-std::string with_ids(std::string_view header, const std::string& ids) {
-  constexpr std::string_view kIndex = "\nindex ";
+// libgit2 gives a text without a file the mode 100644; a patch that names a mode which the file
+// does not have makes `git apply` warn, and one that names none does not.
+std::string without_mode(std::string_view header) {
+  constexpr std::string_view kMode = " 100644\n";
   std::string text(header);
-  const std::size_t index = text.find(kIndex);
-  if (index == std::string::npos) return text;
-  const std::size_t begin = index + kIndex.size();
-  const std::size_t end = text.find('\n', begin);
-  text.replace(begin, (end == std::string::npos ? text.size() : end) - begin, ids);
+  const std::size_t index = text.find("\nindex ");
+  const std::size_t mode = index == std::string::npos ? index : text.find(kMode, index + 1);
+  if (mode != std::string::npos) text.erase(mode, kMode.size() - 1);
   return text;
-}
-
-// The line itself where a short one stands for it.
-std::string_view content_of(const git_diff_line& line, const ShortTexts& texts) {
-  switch (line.origin) {
-    case GIT_DIFF_LINE_CONTEXT:
-    case GIT_DIFF_LINE_DELETION:
-      return texts.old_line(static_cast<std::size_t>(line.old_lineno));
-    case GIT_DIFF_LINE_ADDITION:
-      return texts.new_line(static_cast<std::size_t>(line.new_lineno));
-    default:
-      return {line.content, line.content_len};
-  }
 }
 
 int append(const git_diff_delta*, const git_diff_hunk*, const git_diff_line* line, void* payload) {
   Output& out = *static_cast<Output*>(payload);
-  std::string piece(content_of(*line, out.texts));
-  if (line->origin == GIT_DIFF_LINE_FILE_HDR) piece = with_ids(piece, out.ids);
+  std::string piece(line->content, line->content_len);
+  if (line->origin == GIT_DIFF_LINE_FILE_HDR) piece = without_mode(piece);
   if (line->origin == GIT_DIFF_LINE_ADDITION || line->origin == GIT_DIFF_LINE_DELETION ||
       line->origin == GIT_DIFF_LINE_CONTEXT) {
     piece.insert(piece.begin(), line->origin);
@@ -105,14 +84,13 @@ Expected<std::string> unified_diff(const std::string& path, std::string_view bef
   }
   options.flags |= GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
 
-  const ShortTexts texts(before, after);
   git_patch* raw = nullptr;
-  if (git_patch_from_buffers(&raw, texts.before.data(), texts.before.size(), path.c_str(),
-                             texts.after.data(), texts.after.size(), path.c_str(), &options) != 0) {
+  if (git_patch_from_buffers(&raw, before.data(), before.size(), path.c_str(), after.data(),
+                             after.size(), path.c_str(), &options) != 0) {
     return failure(fmt::format("making a diff of {} failed: {}", path, last_git_error()));
   }
   const std::unique_ptr<git_patch, decltype(&git_patch_free)> patch(raw, &git_patch_free);
-  Output out{{}, colour, texts, fmt::format("{:.7}..{:.7}", blob_id(before), blob_id(after))};
+  Output out{{}, colour};
   if (git_patch_print(patch.get(), append, &out) != 0) {
     return failure(fmt::format("printing the diff of {} failed: {}", path, last_git_error()));
   }

@@ -68,8 +68,7 @@ TEST(RuleMessages, OfFiles) {
        "`3`"},
       {0, "rules: [{id: a, summary: s, subject: t, match: {pattern: x}, rewrite: y}]\nid: a\n",
        "r.yaml:2:1: unknown key `id`; the keys of a file of rules are rules"},
-      {0, "id: a\n  b: c\n",
-       "r.yaml:2:4: not valid YAML: mapping values are not allowed in this context"},
+      {0, "id: a\n  b: c\n", "r.yaml:2:4: not valid YAML: illegal map value"},
       {0, "id: *a\n", "r.yaml:1:5: not valid YAML: the referenced anchor is not defined"},
       {0, "id: a\n---\nid: b\n",
        "r.yaml:3:1: expected one YAML document, found 2; put several rules under `rules:`"},
@@ -325,7 +324,7 @@ TEST(RuleMessages, OfSeveralFilesComeTogether) {
       "a.yaml:4:15: unknown callee `torch.rms_nrm`: the catalogue has no such name; did you mean "
       "`torch.rms_norm`?\n"
       "a.yaml:5:1: unknown key `rewrte`; did you mean `rewrite`?\n"
-      "b.yaml:2:1: not valid YAML: did not find expected node content while parsing a flow node");
+      "b.yaml:1:1: not valid YAML: end of map flow not found");
 }
 
 TEST(RuleMessages, OfFoldersAndCatalogues) {
