@@ -1,6 +1,6 @@
-# The targets llvm_support and clang_libraries: LLVM's support library and all of clang 19's static libraries, which read C++ sources. 19 is the newest
-# that Debian 12 and Ubuntu 24.04 both have, and the one that clang-format and clang-tidy are taken
-# from.
+# The targets llvm_support and clang_libraries: LLVM's support library, and all of clang 19's static
+# libraries, which read C++ sources. 19 is the newest that Debian 12 and Ubuntu 24.04 both have, and
+# the one that clang-format and clang-tidy are taken from.
 #
 # The libraries are named here and not taken from clang's own CMake package: that one wants every
 # tool of LLVM to be installed.

@@ -1,6 +1,6 @@
 // Internal: from clang's tree of one file to value graphs. parse.cpp makes the tree, lower.cpp
-// walks declarations and statements, expression.cpp expressions, call.cpp calls; changes.cpp finds
-// what changes unseen. Entry point: lower_file.
+// walks declarations and statements, bindings.cpp follows names, expression.cpp, operator.cpp and
+// call.cpp lower expressions; changes.cpp finds what changes unseen. Entry point: lower_file.
 #pragma once
 
 #include <map>
@@ -87,6 +87,7 @@ class Lowering {
   ValueId call(const clang::CallExpr* node);
   ValueId overloaded_operator(const clang::CXXOperatorCallExpr* node);
   ValueId builtin_binary(const clang::BinaryOperator* node);
+  ValueId builtin_unary(const clang::UnaryOperator* node);
   ValueId construct(const clang::CXXConstructExpr* node);
   ValueId members(const clang::InitListExpr* node);
   ValueId subscript(ValueId base, ValueId index, const clang::Expr* node);
