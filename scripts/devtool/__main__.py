@@ -102,7 +102,8 @@ def run_bench(arguments: list[str]) -> int:
         venv.ensure_test_packages()
         # kernels_bench.py measures through the launchers, which only a build with the toolkit has.
         launchers = ["mindiesd_launchers"] if shutil.which("nvcc") else []
-        targets = ["refit", "runtime_bench", "parse_floor", *launchers]
+        venv.install("bench")
+        targets = ["refit", "runtime_bench", *launchers]
         build.build(targets, {"REFIT_BUILD_BENCH": "ON"})
     return bench.run(arguments)
 
