@@ -19,13 +19,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 # Paths are cached as seen from the build folder, so that another checkout, or the build of a wheel
-# beside build/, finds the objects that this one made.
+# beside build/, finds the objects that this one made. Without the sloppiness ccache keeps nothing
+# that a precompiled header was used for; no header here asks for the time.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   foreach(language C CXX)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
       set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-          "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
+          "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+          CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
     endif()
   endforeach()
   if(NOT CMAKE_CUDA_COMPILER_LAUNCHER)
