@@ -18,7 +18,7 @@ class Stored : public testing::TestWithParam<Row> {};
 
 TEST_P(Stored, FromOutside) {
   OutsideStores stores;
-  stores.add(0, text_notes(GetParam().text, false));
+  stores.add(text_notes(GetParam().text, false));
   EXPECT_EQ(stores.stored("norm"), GetParam().stored) << GetParam().text;
 }
 
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Frontend, Stored, testing::ValuesIn(kRows), row_name);
 
 TEST(Exchanged, ClassesThatAreSearchedWhereNamesAreComputed) {
   OutsideStores stores;
-  auto add = [&](const char* text) { stores.add(0, text_notes(text, false)); };
+  auto add = [&](const char* text) { stores.add(text_notes(text, false)); };
   add("if isinstance(child, (nn.LayerNorm,\n    RMSNorm)):\n    setattr(parent, name, new)\n");
   add("if type(child) is Conv: setattr(parent, 'conv', new)\n");
   EXPECT_TRUE(stores.exchanged("LayerNorm"));

@@ -1,5 +1,5 @@
-import torch.nn.functional as F
+import mindiesd.ext
 
 
 def attention(query, key, value):
-    return F.scaled_dot_product_attention(query, key, value)
+    return mindiesd.ext.attention_forward(query, key, value, head_first=True)

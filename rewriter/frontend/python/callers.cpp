@@ -16,10 +16,6 @@ namespace {
 
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 
-std::string_view last_component(std::string_view dotted) {
-  return dotted.substr(dotted.rfind('.') + 1);
-}
-
 uint64_t hash_of(std::string_view name) { return std::hash<std::string_view>{}(name) | 1; }
 
 // Calls found(name, alias or "") for the names after `import`; "*" is one.
@@ -69,6 +65,7 @@ void Project::note(std::string_view relative, std::string_view bytes, const Note
   Notes& out = notes_[known->second];
   note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
   out.text = text_notes(bytes, places, test_file(relative));
+  index_.note(known->second, bytes, module_names_[known->second]);
   auto holds = [&](NotedPlaces::Word word) { return !places.of(word).empty(); };
   out.globals = holds(NotedPlaces::kGlobal);
   out.bound_by_text = holds(NotedPlaces::kGlobals) || holds(NotedPlaces::kVars) ||
@@ -90,7 +87,7 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
     size_t from = head.rfind("from");
     if (from == std::string_view::npos) {
       each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
-        std::string_view last = last_component(name);
+        std::string_view last = last_name(name);
         if (!alias.empty() && alias != last && components_.contains(last)) {
           out.aliases.emplace_back(last, alias);
         }
@@ -112,7 +109,7 @@ void Project::note_imports(std::string_view relative, std::string_view bytes,
       std::string module = module_of(relative, &package);
       written = absolute_module(written, module, package);
     }
-    std::string_view component = last_component(written);
+    std::string_view component = last_name(written);
     each_imported(bytes, at, [&](std::string_view name, std::string_view alias) {
       // A folder without an __init__.py is no module of the project, but what lies in it is one.
       if (!note(component, name == "*" ? kStar : hash_of(name)) && !note(name, kModule)) return;
@@ -172,7 +169,7 @@ void Project::index_importers() {
 std::string Project::importer_of(const std::string& module_name, const std::string& name,
                                  const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
-  auto component = components_.find(last_component(module_name));
+  auto component = components_.find(last_name(module_name));
   if (component == components_.end()) return "";
   auto found = importers_.find(component->second);
   if (found == importers_.end()) return "";
@@ -194,7 +191,7 @@ std::string Project::importer_of(const std::string& module_name, const std::stri
 std::string Project::attribute_reader_of(const std::string& module_name, const std::string& name,
                                          const std::string& except) {
   std::call_once(importers_once_, [this] { index_importers(); });
-  const std::string last(last_component(module_name));
+  const std::string last(last_name(module_name));
   // Whoever imports the module, or a package above it: `import pkg`, `pkg.layers.F`.
   std::set<uint32_t> files;
   for (std::string_view rest = module_name; !rest.empty();) {
@@ -244,7 +241,7 @@ Callers Project::callers_of(const std::vector<std::string>& definitions) {
     std::vector<std::string> words{last};
     std::string home = dot == std::string::npos ? "" : qualified.substr(0, dot);
     while (!home.empty() && !has_module(home)) {  // a method is called by its class
-      words.emplace_back(last_component(home));
+      words.emplace_back(last_name(home));
       size_t up = home.rfind('.');
       home = up == std::string::npos ? "" : home.substr(0, up);
     }

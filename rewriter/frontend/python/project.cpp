@@ -253,7 +253,10 @@ Module index_module(TSNode root, std::string_view source, std::string name, bool
 
 Project::Project(const std::string& root, const std::vector<File>& files,
                  const std::vector<std::string>& module_roots)
-    : all_(files), notes_(files.size()), noted_(files.size(), 0) {
+    : all_(files),
+      notes_(files.size()),
+      noted_(files.size(), 0),
+      index_(files.size(), [this](uint32_t file) { return read_facts(file); }) {
   std::unordered_set<std::string_view> has_init;  // directories (relative) with an __init__.py
   auto parent_of = [](std::string_view path) {
     size_t slash = path.rfind('/');
@@ -436,7 +439,7 @@ const Project::Classes& Project::classes() {
     for (uint32_t file = 0; file < all_.size(); ++file) {
       const TextNotes notes = std::move(notes_[file].text);
       classes_.heirs.add(file, notes);
-      classes_.stores.add(file, notes);
+      classes_.stores.add(notes);
       classes_.scripted.insert(notes.scripted.begin(), notes.scripted.end());
       classes_.scripting.insert(notes.scripting.begin(), notes.scripting.end());
       for (const auto& [name, alias] : notes_[file].aliases) {
@@ -446,25 +449,6 @@ const Project::Classes& Project::classes() {
     }
   });
   return classes_;
-}
-
-const ReplacedNames::Place* Project::Classes::stored_in(const std::string& module,
-                                                        std::string_view name,
-                                                        bool imported) const {
-  const ReplacedNames& replaced = stores.replaced();
-  const ReplacedNames::Place* place = replaced.of_module(module, name, imported);
-  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
-  // `from . import attention as mods`.
-  std::vector<std::string_view> names{std::string_view(module).substr(module.rfind('.') + 1)};
-  for (size_t i = 0; place == nullptr && i < names.size(); ++i) {
-    auto others = known_as.find(std::string(names[i]));
-    if (i > 0) place = replaced.of_module(names[i], name, false);
-    if (others == known_as.end()) continue;
-    for (const std::string& other : others->second) {
-      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
-    }
-  }
-  return place;
 }
 
 bool Project::compared(const std::string& name) { return classes().heirs.compared(name); }

@@ -20,6 +20,7 @@
 #include "rewriter/frontend/frontend.hpp"
 #include "rewriter/frontend/python/attribute_reads.hpp"
 #include "rewriter/frontend/python/heirs.hpp"
+#include "rewriter/frontend/python/names/index.hpp"
 #include "rewriter/frontend/python/stores.hpp"
 #include "rewriter/frontend/python/syntax.hpp"
 
@@ -102,8 +103,8 @@ class Project {
   // Whether they give it no other meaning than the module's own binding does.
   bool stars_agree(const Module& module, const std::string& name, const std::string& meaning,
                    const std::set<std::string>& asked = {});
-  // Where some file gives a name of a module another meaning, as a sentence's beginning; "" where
-  // none does. `imported`: the module imports the name.
+  // Where some file patches a name of a module, as a sentence; "" where none does. `imported`: the
+  // module imports the name.
   std::string replaced(const std::string& module, std::string_view name, bool imported);
   // The same for a module of the project as a whole, as its importers find it.
   std::string replaced_whole(const std::string& module);
@@ -182,7 +183,11 @@ class Project {
   Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
   Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
                    std::set<std::string>& asked);
-  std::string stored_at(const ReplacedNames::Place* place);
+  FileFacts read_facts(uint32_t file);
+  std::optional<NamesIndex::Place> patched(const std::string& module, std::string_view name,
+                                           bool imported);
+  // The sentence that says so.
+  std::string patch_at(const std::optional<NamesIndex::Place>& place, std::string_view what) const;
   std::unique_ptr<Module> read_module(const std::string& name);
   void add_late_names(uint32_t file, std::string_view text, Module& module);
   const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
@@ -198,9 +203,6 @@ class Project {
     // What some file imports a name of the project as.
     std::unordered_map<std::string, std::vector<std::string>> known_as;
     std::unordered_set<uint64_t> scripted, scripting;
-    // Where some file stores into the module, by its own name or one it is imported as.
-    const ReplacedNames::Place* stored_in(const std::string& module, std::string_view name,
-                                          bool imported) const;
   };
   const Classes& classes();
   // The classes of other files that inherit from this one.
@@ -227,10 +229,10 @@ class Project {
   std::unordered_map<uint32_t, std::vector<uint32_t>> module_importers_;  // of it as a module
   std::vector<std::string_view> module_names_;                            // by file
   std::vector<std::string_view> folders_;  // by file: that its top package lies in
+  NamesIndex index_;
   std::once_flag classes_once_;
   Classes classes_;
   std::unordered_map<std::string, bool> heir_stores_;
-  std::unordered_map<const ReplacedNames::Place*, std::string> stored_at_;
   std::shared_mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
   std::atomic<uint64_t> kept_{0};  // names of modules that nobody asked for yet

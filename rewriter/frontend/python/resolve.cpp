@@ -47,44 +47,57 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
-std::string Project::stored_at(const ReplacedNames::Place* place) {
-  if (place == nullptr) return "";
-  {
-    std::shared_lock lock(mutex_);
-    auto known = stored_at_.find(place);
-    if (known != stored_at_.end()) return known->second;
+FileFacts Project::read_facts(uint32_t file) {
+  const File& read = all_[file];
+  auto bytes = real_disk().read(std::string(read.path), kReadLimit);
+  if (!bytes) return {};
+  // A file that is not in the encoding that it names is read as it is: its names are ASCII.
+  auto source = Source::decode(std::string(read.relative), *bytes);
+  const std::string_view text = source ? source->text() : std::string_view(*bytes);
+  bool package = false;
+  const std::string module = module_of(read.relative, &package);
+  const Tree tree(text);
+  return file_facts(tree.root(), text, module, package, test_file(read.relative));
+}
+
+std::optional<NamesIndex::Place> Project::patched(const std::string& module, std::string_view name,
+                                                  bool imported) {
+  read_unnoted();
+  auto place = index_.patched(module, name, imported);
+  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
+  // `from . import attention as mods`.
+  std::vector<std::string_view> names{last_name(module)};
+  for (size_t i = 0; !place && i < names.size(); ++i) {
+    auto others = classes().known_as.find(std::string(names[i]));
+    if (i > 0) place = index_.patched(names[i], name, false);
+    if (others == classes().known_as.end()) continue;
+    for (const std::string& other : others->second) {
+      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+    }
   }
-  const File& file = all_[place->file];
-  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
-  size_t line = 1;
-  if (bytes) {
-    auto end = bytes->begin() + static_cast<long>(std::min<size_t>(place->offset, bytes->size()));
-    line += static_cast<size_t>(std::count(bytes->begin(), end, '\n'));
-  }
-  std::unique_lock lock(mutex_);
-  return stored_at_.emplace(place, fmt::format("{}:{}", file.relative, line)).first->second;
+  return place;
+}
+
+std::string Project::patch_at(const std::optional<NamesIndex::Place>& place,
+                              std::string_view what) const {
+  if (!place) return "";
+  const std::string_view file = all_[place->file].relative;
+  return fmt::format("{}:{} gives {} another meaning; --exclude {} leaves that file out", file,
+                     place->line, what, file);
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
-  std::string place = stored_at(classes().stored_in(module, name, imported));
-  if (place.empty()) return "";
-  return place + " may give `" + std::string(name) + "` of this module another meaning";
+  return patch_at(patched(module, name, imported), fmt::format("`{}` of this module", name));
 }
 
 std::string Project::replaced_whole(const std::string& module) {
-  const ReplacedNames& replaced = classes().stores.replaced();
-  const ReplacedNames::Place* found = replaced.of_whole(module);
-  auto own = files_.find(module);
-  if (found == nullptr && own != files_.end()) {
-    found = replaced.by_itself(own->second.file, own->second.package);
-  }
-  std::string place = stored_at(found);
-  return place.empty() ? "" : place + " gives the module `" + module + "` another meaning";
+  read_unnoted();
+  return patch_at(index_.exchanged(module), fmt::format("the module `{}`", module));
 }
 
 std::string Project::replaced_outside(std::string_view qualified) {
-  std::string place = stored_at(classes().stores.replaced().of_library(qualified));
-  return place.empty() ? "" : place + " gives `" + std::string(qualified) + "` another meaning";
+  read_unnoted();
+  return patch_at(index_.patched_outside(qualified), fmt::format("`{}`", qualified));
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified, std::string* why) {

@@ -14,22 +14,14 @@ namespace refit::python {
 namespace {
 
 // NAME of `….NAME` where the object is another than `self`, else nothing.
-std::string_view attribute_of_other(std::string_view target, std::string_view* whose = nullptr) {
+std::string_view attribute_of_other(std::string_view target) {
   std::string_view name = word_before(target, target.size());
   std::string_view object = trimmed(target.substr(0, target.size() - name.size()));
   if (name.empty() || !object.ends_with('.')) return {};
   object = trimmed(object.substr(0, object.size() - 1));
-  if (whose != nullptr) *whose = object;
   bool own = word_before(object, object.size()) == "self" &&
              (object.size() == 4 || object[object.size() - 5] != '.');
   return own ? std::string_view{} : name;
-}
-
-// Whether a line goes on inside the brackets of the one before: `f(g.h,` or `f(`.
-bool goes_on(std::string_view text, size_t line) {
-  size_t last = line == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", line - 1);
-  return last != std::string_view::npos &&
-         std::string_view("([{,").find(text[last]) != std::string_view::npos;
 }
 
 // Whether what stands before a colon is what the annotation behind it is about.
@@ -100,19 +92,15 @@ std::string_view head_of(std::string_view text, size_t begin, size_t at) {
 
 // The targets in what may be the header of a `for` or `with`: `for attn.norm, y in …:`,
 // `with x as attn.norm:`.
-void note_header(std::string_view header, ReplacedReader& replaced, TextNotes& out) {
+void note_header(std::string_view header, TextNotes& out) {
   constexpr std::string_view kAsync = "async ", kFor = "for ", kWith = "with", kAs = " as ";
   if (header.starts_with(kAsync)) header = trimmed(header.substr(kAsync.size()));
   auto note_targets = [&](size_t from, size_t last) {
     while (from < last) {
       const size_t comma = std::min(header.find_first_of(",)]:", from), last);
-      std::string_view object;
-      const std::string_view name =
-          attribute_of_other(trimmed(header.substr(from, comma - from)), &object);
+      const std::string_view name = attribute_of_other(trimmed(header.substr(from, comma - from)));
       from = comma + 1;
-      if (name.empty()) continue;
-      out.stored.push_back(name_hash(name));
-      replaced.store(object.substr(object.find_last_of("(*[ ") + 1), name);
+      if (!name.empty()) out.stored.push_back(name_hash(name));
     }
   };
   if (header.starts_with(kFor)) {
@@ -199,12 +187,12 @@ void each_behind_dot(std::string_view text, Visit visit) {
 }
 
 // `a.norm = …`, `a.norm: nn.Module = …`, `a.norm, b.norm = …`, `a.norm += …`.
-void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes& out) {
+void note_assignments(std::string_view text, TextNotes& out) {
   each_behind_dot(text, [&](size_t begin, size_t at) {
     if (text[at] == ':') {
       while (blank(text[begin])) ++begin;
       if (text[begin] == 'f' || text[begin] == 'w' || text[begin] == 'a') {
-        note_header(text.substr(begin, at - begin), replaced, out);
+        note_header(text.substr(begin, at - begin), out);
       }
       return;
     }
@@ -222,7 +210,6 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
     } else if (dot == std::string_view::npos) {
       return;
     }
-    std::optional<bool> argument;  // of a call that goes on
     int depth = 0;
     size_t piece = 0;
     for (size_t i = 0; i <= head.size(); ++i) {
@@ -237,18 +224,8 @@ void note_assignments(std::string_view text, ReplacedReader& replaced, TextNotes
         --depth;
       } else if (depth == 0 && (c == ',' || c == ':' || c == ')' || c == ']')) {
         std::string_view whole = trimmed(head.substr(piece, i - piece));
-        std::string_view object;
-        std::string_view name = attribute_of_other(whole, &object);
-        if (!name.empty()) {
-          out.stored.push_back(name_hash(name));
-          if (!argument) {
-            argument = head.find(',') != std::string_view::npos &&
-                       goes_on(text, static_cast<size_t>(head.data() - text.data()));
-          }
-          // `a = attention.F = …`, `*attention.F, b = …`
-          object = trimmed(object.substr(object.find_last_of("=*") + 1));
-          if (!*argument) replaced.store(object, name);
-        }
+        const std::string_view name = attribute_of_other(whole);
+        if (!name.empty()) out.stored.push_back(name_hash(name));
         if (c == ':' && piece == 0 && is_target(whole)) break;  // an annotation follows
         piece = i + 1;
       }
@@ -274,8 +251,7 @@ bool is_own(const Lines& lines, std::string_view text, size_t open) {
 
 // `setattr(attn, "norm", …)`, `attn.add_module("norm", …)`, `attn._modules["norm"] = …`. The result
 // says whether a name is one that the file computes.
-bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader& replaced,
-                TextNotes& out) {
+bool note_calls(std::string_view text, const NotedPlaces& places, TextNotes& out) {
   bool computed = false;
   auto note = [&](size_t at) {
     at = text.find_first_not_of(" \t\r\n", at);
@@ -298,21 +274,12 @@ bool note_calls(std::string_view text, const NotedPlaces& places, ReplacedReader
     size_t open = text.find('(', at);
     size_t comma = text.find(',', open);
     if (comma == std::string_view::npos) break;
-    std::string_view object = trimmed(text.substr(open + 1, comma - open - 1));
-    if (object == "self") continue;
+    if (trimmed(text.substr(open + 1, comma - open - 1)) == "self") continue;
     size_t named = comma + 1;
     if (std::string_view own = caller(text, at); !own.empty() && is_own(lines, text, open)) {
-      object = own;
       named = open + 1;
     }
     note(named);
-    std::string_view name = quoted(text, text.find_first_not_of(" \t\r\n", named));
-    if (text.substr(0, at).ends_with("monkeypatch.")) continue;
-    if (!name.empty()) {
-      replaced.store(object, name);
-    } else {
-      replaced.store_any(object);
-    }
   }
   for (auto store :
        {NotedPlaces::kAddModule, NotedPlaces::kRegisterModule, NotedPlaces::kModules}) {
@@ -367,17 +334,15 @@ void note_exchanged(std::string_view text, const NotedPlaces& places, TextNotes&
 
 }  // namespace
 
-void note_stores(std::string_view text, const NotedPlaces& places, ReplacedReader& replaced,
-                 TextNotes& out) {
-  note_assignments(text, replaced, out);
+void note_stores(std::string_view text, const NotedPlaces& places, TextNotes& out) {
+  note_assignments(text, out);
   note_hooks(text, places, out);
-  if (note_calls(text, places, replaced, out)) note_exchanged(text, places, out);
+  if (note_calls(text, places, out)) note_exchanged(text, places, out);
 }
 
-void OutsideStores::add(uint32_t file, const TextNotes& notes) {
+void OutsideStores::add(const TextNotes& notes) {
   stored_.insert(notes.stored.begin(), notes.stored.end());
   exchanged_.insert(notes.exchanged.begin(), notes.exchanged.end());
-  replaced_.add(file, notes);
 }
 
 }  // namespace refit::python

@@ -9,15 +9,13 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "rewriter/frontend/python/replaced.hpp"
 #include "rewriter/frontend/python/text_notes.hpp"
 
 namespace refit::python {
 
 class OutsideStores {
  public:
-  // Takes up the notes of a file. Files come in the order of their numbers.
-  void add(uint32_t file, const TextNotes& notes);
+  void add(const TextNotes& notes);  // of one file
   // Whether some file gives an object other than its own `self` this attribute.
   bool stored(const std::string& attribute) const { return stored_.contains(name_hash(attribute)); }
   // Whether a file that stores attributes by names that it computes asks about objects of a class
@@ -25,16 +23,12 @@ class OutsideStores {
   bool exchanged(const std::string& class_name) const {
     return exchanged_.contains(name_hash(class_name));
   }
-  // The names of modules among what is stored.
-  const ReplacedNames& replaced() const { return replaced_; }
 
  private:
   std::unordered_set<uint64_t> stored_, exchanged_;
-  ReplacedNames replaced_;
 };
 
-// Notes what a text stores outside; names of modules among it go to `replaced`, too.
-void note_stores(std::string_view text, const NotedPlaces& places, ReplacedReader& replaced,
-                 TextNotes& out);
+// Notes what a text stores outside.
+void note_stores(std::string_view text, const NotedPlaces& places, TextNotes& out);
 
 }  // namespace refit::python

@@ -1,4 +1,4 @@
-// See text_notes.hpp; heirs.cpp, stores.cpp and replaced.cpp each read their part.
+// See text_notes.hpp; heirs.cpp and stores.cpp each read their part.
 #include "rewriter/frontend/python/text_notes.hpp"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "rewriter/frontend/python/heirs.hpp"
 #include "rewriter/frontend/python/renamed.hpp"
-#include "rewriter/frontend/python/replaced.hpp"
 #include "rewriter/frontend/python/scripted.hpp"
 #include "rewriter/frontend/python/stores.hpp"
 #include "rewriter/text/words.hpp"
@@ -22,7 +21,6 @@ constexpr std::string_view kTexts[] = {
     "isinstance(",
     "issubclass(",
     "import",
-    "from ",
     "setattr(",
     "setattr_(",
     "setattr__(",
@@ -32,9 +30,6 @@ constexpr std::string_view kTexts[] = {
     ".add_module(",
     ".register_module(",
     "._modules[",
-    "patch(",
-    "patch.object(",
-    "modules",
     ".__dict__",
     "vars(",
     "type(",
@@ -102,13 +97,10 @@ TextNotes text_notes(std::string_view text, const NotedPlaces& places, bool test
   TextNotes out;
   const Renamed renamed(text, places.of(NotedPlaces::kAs));
   note_classes(text, places, renamed, out);
-  ReplacedReader replaced(text, places, renamed, test, out);
-  replaced.note_text();
-  note_stores(text, places, replaced, out);
+  note_stores(text, places, out);
   if (!test) note_scripted(text, places, out);
   for (auto* names : {&out.compared, &out.stored, &out.exchanged}) make_unique(*names);
   out.classes.shrink_to_fit();
-  out.replaced.shrink_to_fit();
   return out;
 }
 

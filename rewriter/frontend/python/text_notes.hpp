@@ -1,7 +1,7 @@
-// What the text of one file says of classes, of attributes of objects that are not its own and of
-// names of other modules, in the compact form in which a run keeps it for every file: names are
-// hashes, places are offsets. Read in one pass, without a parser. Entry point: text_notes; Heirs,
-// OutsideStores and ReplacedNames answer for a project what the notes of its files say together.
+// What the text of one file says of classes and of attributes of objects that are not its own, in
+// the compact form in which a run keeps it for every file: names are
+// hashes, places are offsets. Read in one pass, without a parser. Entry point: text_notes; Heirs
+// and OutsideStores answer for a project what the notes of its files say together.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace refit::python {
 
 // Two names of one hash are taken for one, which can only keep a site from being rewritten.
 inline uint64_t name_hash(std::string_view name) { return std::hash<std::string_view>{}(name); }
-inline uint64_t paired(uint64_t first, uint64_t second) {  // of OBJECT.NAME
+inline uint64_t paired(uint64_t first, uint64_t second) {
   return first ^ (second + 0x9e3779b97f4a7c15u + (first << 6) + (first >> 2));
 }
 
@@ -24,18 +24,12 @@ struct TextNotes {
     uint32_t begin;  // where its header is
     bool local;      // the file defines the base itself
   };
-  struct Place {
-    uint64_t name;
-    uint32_t offset;
-  };
   std::vector<Inherits> classes;
   std::vector<uint64_t> compared;   // see Heirs::compared
   std::vector<uint64_t> stored;     // see OutsideStores::stored
   std::vector<uint64_t> exchanged;  // see OutsideStores::exchanged
   std::vector<uint64_t> scripted;   // see note_scripted
   std::vector<uint64_t> scripting;  // decorators that may be TorchScript's compiler
-  std::vector<Place> replaced;      // OBJECT.NAME; NAME of an object not known
-  std::vector<Place> modules;       // replaced as a whole
 };
 
 // Where each of the words stands that the notes are read from.
@@ -52,7 +46,6 @@ class NotedPlaces {
     kIsinstance,
     kIssubclass,
     kImport,  // the word; its kin below have what follows them
-    kFrom,
     kSetattr,
     kSetattr1,
     kSetattr2,
@@ -62,9 +55,6 @@ class NotedPlaces {
     kAddModule,
     kRegisterModule,
     kModules,
-    kPatch,
-    kPatchObject,
-    kTableOfModules,
     kDict,
     kVars,
     kType,
