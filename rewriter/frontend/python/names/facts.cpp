@@ -188,30 +188,78 @@ class FactsReader {
   FileFacts out_;
 };
 
-bool holds(std::string_view bytes, std::string_view word) { return bytes.find(word) != kNone; }
+// Calls by which a name in quotes is patched, and tables whose entries are.
+constexpr std::string_view kByText[] = {"setattr",  "patch", "object",
+                                        "__dict__", "vars",  "modules"};
 
-size_t skip_blanks(std::string_view bytes, size_t at) {
-  while (at < bytes.size() && (space(bytes[at]) || bytes[at] == '\\')) ++at;
+// The end of what begins at `at` with blanks, brackets and names behind dots: `(owner, "F", f)`,
+// `.object(owner, "F")`, `(owner)["F"]`.
+size_t calls_end(std::string_view bytes, size_t at) {
+  size_t depth = 0;
+  for (; at < bytes.size(); ++at) {
+    const char c = bytes[at];
+    if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (depth == 0) return at;
+      --depth;
+    } else if (depth == 0 && !name_char(c) && c != '.' && !space(c) && c != '\\') {
+      return at;
+    } else if (depth == 0 && c == '\n' && (at == 0 || bytes[at - 1] != '\\')) {
+      return at;
+    }
+  }
   return at;
 }
 
-// Whether one of the places of a word has one of the bytes behind it, blanks aside.
-bool followed_by(std::string_view bytes, std::string_view word, std::string_view next) {
-  for (size_t at = bytes.find(word); at != kNone; at = bytes.find(word, at + 1)) {
-    const size_t behind = skip_blanks(bytes, at + word.size());
-    if (behind < bytes.size() && next.find(bytes[behind]) != kNone) return true;
+// Adds the last names of the dotted names in quotes in a part of a text.
+void add_quoted(std::string_view bytes, size_t from, size_t end, std::vector<uint32_t>& out) {
+  for (size_t at = bytes.find_first_of("\"'", from + 1); at < end;
+       at = bytes.find_first_of("\"'", at + 1)) {
+    size_t begin = at;
+    while (begin > from && (name_char(bytes[begin - 1]) || bytes[begin - 1] == '.')) --begin;
+    if (begin == at || begin == 0 || bytes[begin - 1] != bytes[at]) continue;
+    out.push_back(patch_hash(last_name(bytes.substr(begin, at - begin))));
   }
-  return false;
 }
 
-// Whether a file can patch a name that it has in quotes.
-bool patches_by_text(std::string_view bytes) {
-  return followed_by(bytes, "setattr", "(") || followed_by(bytes, "patch", "(.") ||
-         holds(bytes, "__dict__") || followed_by(bytes, "vars", "(") ||
-         followed_by(bytes, "modules", "[") || holds(bytes, " modules as ");
+// The names in quotes that a file can patch, and its own where it exchanges itself.
+void add_patched_by_text(std::string_view bytes, std::string_view module,
+                         std::vector<uint32_t>& out) {
+  for (std::string_view word : kByText) {
+    for (size_t at = bytes.find(word); at != kNone; at = bytes.find(word, at + 1)) {
+      const size_t behind = at + word.size(), end = calls_end(bytes, behind);
+      add_quoted(bytes, behind, end, out);
+      if (bytes.substr(behind, end - behind).find("__name__") != kNone) {
+        out.push_back(patch_hash(last_name(module)));
+      }
+    }
+  }
+  // The table of modules by another name.
+  if (bytes.find(" modules as ") != kNone) {
+    add_quoted(bytes, 0, bytes.size(), out);
+    out.push_back(patch_hash(last_name(module)));
+  }
 }
 
-// The name that stands before the `=` at `at` behind a dot; empty where it is `self.NAME`.
+// Whether what ends a line's part is the annotation of a name or stands in brackets that open in
+// the line: `x: torch.Tensor`, `def f(x: torch.Tensor`. Of a part with quotes nothing is told.
+bool annotates(std::string_view part, size_t chain) {
+  if (part.find_first_of("\"'") != kNone) return false;
+  const auto count = [&](std::string_view bytes) {
+    return std::count_if(part.begin(), part.end(), [&](char c) { return bytes.find(c) != kNone; });
+  };
+  if (count("([{") > count(")]}")) return true;
+  const std::string_view before = trimmed(part.substr(0, chain));
+  static constexpr std::array<std::string_view, 11> kOneLine = {
+      "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "class", "def"};
+  const std::string_view first = first_word(trimmed(part));
+  return before.ends_with(":") && first != "async" && first != "lambda" &&
+         std::find(kOneLine.begin(), kOneLine.end(), first) == kOneLine.end();
+}
+
+// The name that stands before the `=` at `at` behind a dot; empty where it is `self.NAME` or says
+// what something is.
 std::string_view stored_attribute(std::string_view bytes, size_t at) {
   size_t end = at;
   while (end > 0 && (space(bytes[end - 1]) || bytes[end - 1] == '\\')) --end;
@@ -221,8 +269,12 @@ std::string_view stored_attribute(std::string_view bytes, size_t at) {
   if (name.empty() || dot == 0 || bytes[dot - 1] != '.') return {};
   const std::string_view object = word_before(bytes, dot - 1);
   const size_t begin = dot - 1 - object.size();
-  const bool own = object == "self" && (begin == 0 || bytes[begin - 1] != '.');
-  return own ? std::string_view{} : name;
+  if (object == "self" && (begin == 0 || bytes[begin - 1] != '.')) return {};
+  size_t chain = begin;  // where the names with dots begin
+  while (chain > 0 && (name_char(bytes[chain - 1]) || bytes[chain - 1] == '.')) --chain;
+  const size_t line_end = chain == 0 ? kNone : bytes.find_last_of("\r\n", chain - 1);
+  const size_t line = line_end == kNone ? 0 : line_end + 1;
+  return annotates(bytes.substr(line, end - line), chain - line) ? std::string_view{} : name;
 }
 
 }  // namespace
@@ -246,16 +298,7 @@ std::vector<uint32_t> patched_words(std::string_view bytes, std::string_view mod
     const std::string_view name = stored_attribute(bytes, at);
     if (!name.empty()) out.push_back(patch_hash(name));
   }
-  if (patches_by_text(bytes)) {
-    if (holds(bytes, "__name__")) out.push_back(patch_hash(last_name(module)));
-    for (size_t at = bytes.find_first_of("\"'", 1); at != kNone;
-         at = bytes.find_first_of("\"'", at + 1)) {
-      size_t begin = at;
-      while (begin > 0 && (name_char(bytes[begin - 1]) || bytes[begin - 1] == '.')) --begin;
-      if (begin == at || begin == 0 || bytes[begin - 1] != bytes[at]) continue;
-      out.push_back(patch_hash(last_name(bytes.substr(begin, at - begin))));
-    }
-  }
+  add_patched_by_text(bytes, module, out);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   out.shrink_to_fit();

@@ -38,8 +38,8 @@ FileFacts file_facts(TSNode root, std::string_view source, std::string_view modu
                      bool test);
 
 // Hashes of the names that the patches of a file can have, ascending: its words that stand behind
-// a dot and before `=`, and, where it holds a word by which names in quotes are patched, those in
-// quotes. Of a patched module it is the last component. No name of a patch is missing.
+// a dot and before `=`, and names in quotes in the brackets of `setattr`, `patch` and their kin. Of
+// a patched module it is the last component. No name of a patch is missing.
 std::vector<uint32_t> patched_words(std::string_view bytes, std::string_view module);
 uint32_t patch_hash(std::string_view word);
 
