@@ -511,7 +511,7 @@ std::vector<std::vector<std::string>> RuleReader::read_triggers(const YamlNode& 
     return out;
   }
   for (const YamlNode& item : node.items) {
-    out.push_back(file_.texts(item, key.c_str()));
+    out.push_back(file_.texts(item, key));
     for (const std::string& entry : out.back()) {
       const std::string wrong = Vocabulary::wrong(entry);
       if (!wrong.empty()) file_.report(item, "`" + key + "`: " + wrong);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 
 #include "rewriter/frontend/python/lines.hpp"
@@ -155,9 +156,9 @@ class FactsReader {
     }
     std::string out(text_of(source_, node));
     if (auto known = imports_.find(out); known != imports_.end()) out = known->second;
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    for (std::string_view part : std::views::reverse(parts)) {
       out += '.';
-      out += *part;
+      out += part;
     }
     return out;
   }
