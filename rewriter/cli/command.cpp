@@ -185,8 +185,7 @@ class Session {
     engine.strict = options_.strict;
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
-    engine.isomorphisms = rules_folder_ + "/isomorphisms.yaml";
-    engine.cpp_catalogue = rules_folder_ + "/catalogue/cpp";
+    engine.rules_folder = rules_folder_;
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "rewriter/cli/command.hpp"
+#include "rewriter/cli/languages.hpp"
 
 int main(int argc, char** argv) {
   // A closed pipe is an answer to a write, not the end of the process.
@@ -20,7 +21,10 @@ int main(int argc, char** argv) {
                              const std::vector<std::string>& ignore) {
     return rules.select(select, ignore);
   };
-  services.run = refit::run;
+  services.run = [](const refit::RuleSet& rules, const refit::Input& input,
+                    const refit::EngineOptions& options, const refit::Progress& progress) {
+    return refit::run(rules, input, options, progress);
+  };
   services.disk = &refit::real_disk();
   services.console = &refit::real_console();
   return refit::run_command(argc, argv, services);

@@ -122,7 +122,7 @@ bool same_equation(std::string_view a, std::string_view b) {
   }
 }
 
-std::string exchange_axes(std::string_view text, bool of_result, int first, int second) {
+std::string swap_axes(std::string_view text, bool of_result, int first, int second) {
   auto both = sides(text);
   if (!both) return "";
   const auto& axes = of_result ? both->second : both->first;

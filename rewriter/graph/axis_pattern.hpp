@@ -27,8 +27,8 @@ std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths)
 // Whether two equations of axes ("bhid,bhjd->bhij") say the same: letters and blanks do not matter.
 bool same_equation(std::string_view a, std::string_view b);
 
-// The pattern with axes `first` and `second` of one side exchanged, blanks kept as they are;
+// The pattern with axes `first` and `second` of one side swapped, blanks kept as they are;
 // "" where the text is no pattern or has no such axes.
-std::string exchange_axes(std::string_view text, bool of_result, int first, int second);
+std::string swap_axes(std::string_view text, bool of_result, int first, int second);
 
 }  // namespace refit

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/rule/catalogue.hpp"
 #include "rewriter/text/source.hpp"
 
 namespace refit::graph {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "rewriter/catalogue/yaml_file.hpp"
 #include "rewriter/graph/unify.hpp"
+#include "rewriter/rule/yaml_file.hpp"
 #include "rewriter/text/bounds.hpp"
 
 namespace refit {

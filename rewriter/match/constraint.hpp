@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
+#include "rewriter/language/frontend.hpp"
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {

@@ -223,7 +223,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
       a.kept.clear();
     }
   }
-  if ((!change.forwarded.empty() || !change.exchanged.empty()) &&
+  if ((!change.forwarded.empty() || !change.swapped.empty()) &&
       !frontend_.editable(unit_, change)) {
     return call_site(rule, id, "a comment or other text inside a transpose stands in the way");
   }

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/language/frontend.hpp"
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {

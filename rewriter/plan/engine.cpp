@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 
-#include "rewriter/frontend/python/frontend.hpp"
 #include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
 #include "rewriter/text/byte_scan.hpp"
@@ -35,11 +34,14 @@ void give_back() {
 }  // namespace
 
 Run::Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-         const EngineOptions& options, Frontends& frontends, const Prefilter& prefilter)
+         const EngineOptions& options, const Languages& languages, const Isomorphisms& isomorphisms,
+         const Prefilter& prefilter)
     : compiled_(compiled),
       input_(input),
       options_(options),
-      frontends_(frontends),
+      catalogue_(rules.catalogue()),
+      languages_(languages),
+      isomorphisms_(isomorphisms),
       prefilter_(prefilter),
       planner_(compiled, rules.catalogue(), options),
       states_(input.files.size()) {
@@ -67,7 +69,7 @@ RunResult Run::go(const Progress& progress) {
   for (const FileState& state : states_) patched.insert(state.patched.begin(), state.patched.end());
   planner_.set_patched(std::move(patched));
   each([&](size_t i) { file(i); }, states_.size(), progress);
-  through();
+  propagate_calls();
   return collect();
 }
 
@@ -196,7 +198,7 @@ void Run::note_other_meanings(size_t i, std::string_view bytes, const EntrySet& 
   }
   for (const Replacement& r : replacements) {
     std::string place = fmt::format("{}:{}", input_.files[i].relative, r.line);
-    if (r.lasting || !python::test_file(input_.files[i].relative)) {
+    if (r.lasting || !frontend(i)->is_test(input_.files[i].relative)) {
       state.patched.emplace(r.callee, place);
     } else {
       state.replaced.push_back(fmt::format(
@@ -256,7 +258,14 @@ Focus Run::rules_focus(size_t i) const {
 
 Frontend* Run::frontend(size_t i) {
   const LanguageFacts* language = states_[i].language;
-  return language == nullptr ? nullptr : &frontends_.of(language->language);
+  return language == nullptr ? nullptr : &frontend_of(language->language);
+}
+
+Frontend& Run::frontend_of(Language language) {
+  std::lock_guard lock(frontends_mutex_);
+  std::unique_ptr<Frontend>& out = frontends_[language];
+  if (!out) out = languages_.frontend(language, input_, catalogue_, isomorphisms_);
+  return *out;
 }
 
 std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus& focus) {
@@ -449,24 +458,23 @@ RunResult Run::collect() {
   return out;
 }
 
-Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
-                        const Progress& progress) {
+Expected<RunResult> run(const RuleSet& rules, const Languages& languages, const Input& input,
+                        const EngineOptions& options, const Progress& progress) {
   // Isomorphisms and patterns are compiled without a project around them; the isomorphisms
   // themselves without isomorphisms.
-  python::PythonFrontend bare(".", {}, {}, rules.catalogue(), nullptr);
+  const std::unique_ptr<RuleLanguage> bare = languages.rules(rules.catalogue(), nullptr);
   Isomorphisms isomorphisms;
-  if (!options.isomorphisms.empty()) {
-    auto loaded = Isomorphisms::load(options.isomorphisms, rules.catalogue(),
-                                     [&](std::string_view code) { return bare.pattern(code); });
+  if (!options.rules_folder.empty()) {
+    auto loaded = Isomorphisms::load(options.rules_folder + "/isomorphisms.yaml", rules.catalogue(),
+                                     [&](std::string_view code) { return bare->pattern(code); });
     if (!loaded) return tl::unexpected(loaded.error());
     isomorphisms = std::move(*loaded);
   }
-  python::PythonFrontend patterns(".", {}, {}, rules.catalogue(), &isomorphisms);
-  auto compiled = compile(rules, patterns);
+  const std::unique_ptr<RuleLanguage> patterns = languages.rules(rules.catalogue(), &isomorphisms);
+  auto compiled = compile(rules, *patterns);
   if (!compiled) return tl::unexpected(compiled.error());
-  Frontends frontends(input, options, rules.catalogue(), isomorphisms);
   const Prefilter prefilter(*compiled, rules.catalogue());
-  return Run(rules, *compiled, input, options, frontends, prefilter).go(progress);
+  return Run(rules, *compiled, input, options, languages, isomorphisms, prefilter).go(progress);
 }
 
 }  // namespace refit

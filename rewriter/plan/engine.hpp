@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriter/language/languages.hpp"
 #include "rewriter/plan/finding.hpp"
 #include "rewriter/project/input.hpp"
 #include "rewriter/rule/rule.hpp"
@@ -19,17 +20,16 @@ struct EngineOptions {
   unsigned jobs = 0;             // 0: as many as the machine has cores
   std::string explain;           // a file of the input whose line `explain_line` is asked about:
   uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
-  std::string isomorphisms;      // file of spellings that mean the same
-  std::string cpp_catalogue;     // folder of what is known of C++ libraries
+  std::string rules_folder;      // of isomorphisms.yaml and catalogue/; "": neither is read
   bool prefilter = true;         // false: every rule looks into every function (for tests)
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Plans every file. Deterministic: the result does not depend on `jobs`. Fails when a rule or the
-// isomorphisms do not compile.
-Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
-                        const Progress& progress);
+// Plans every file; `languages` reads rules and sources. Deterministic: the result does not depend
+// on `jobs`. Fails when a rule or the isomorphisms do not compile.
+Expected<RunResult> run(const RuleSet& rules, const Languages& languages, const Input& input,
+                        const EngineOptions& options, const Progress& progress);
 
 }  // namespace refit

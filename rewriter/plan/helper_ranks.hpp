@@ -2,7 +2,7 @@
 // note_helper_ranks.
 #pragma once
 
-#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/language/frontend.hpp"
 
 namespace refit {
 

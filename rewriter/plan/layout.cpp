@@ -54,16 +54,16 @@ class Absorber {
       }
       gone_.insert(copy);
     }
-    if (ValueId turn = uneven_turn(g_, gone_, exchanged_); turn != kNone) {
+    if (ValueId turn = uneven_turn(g_, gone_, swapped_); turn != kNone) {
       out.absorbed = false;
       out.why_not =
           fmt::format("the text that makes it makes other values too ({})", context_.place(turn));
       return out;
     }
     std::erase_if(gone_, [&](ValueId id) { return g_.repeats.contains(id); });
-    std::erase_if(exchanged_, [&](const Exchange& e) { return g_.repeats.contains(e.value); });
+    std::erase_if(swapped_, [&](const AxisSwap& e) { return g_.repeats.contains(e.value); });
     out.forwarded.assign(gone_.begin(), gone_.end());
-    out.exchanged = std::move(exchanged_);
+    out.swapped = std::move(swapped_);
     out.transposes = transposes_;
     for (const auto& [call, layout] : calls_) out.calls.push_back(call);
     return out;
@@ -175,12 +175,12 @@ class Absorber {
     if (gone_.insert(id).second) ++transposes_;
   }
 
-  void exchange(ValueId id, const Flip& flip, bool of_result = false) {
-    for (const Exchange& e : exchanged_) {
+  void swap(ValueId id, const Flip& flip, bool of_result = false) {
+    for (const AxisSwap& e : swapped_) {
       if (e.value == id) return;
     }
     foreign_ = foreign_ || foreign(id);
-    exchanged_.push_back({id, flip.first, flip.second, flip.rank, of_result});
+    swapped_.push_back({id, flip.first, flip.second, flip.rank, of_result});
   }
 
   // A permutation or a pattern whose result (or operand) changes: it goes, or names other axes.
@@ -191,20 +191,20 @@ class Absorber {
     if (v.op->axes == AxisKind::pattern) {
       auto text = literal_of(g_, g_.argument(id, "pattern"));
       if (!text || text->kind != Literal::Kind::string) return false;
-      std::string changed = exchange_axes(text->text, of_result, flip.first, flip.second);
+      std::string changed = swap_axes(text->text, of_result, flip.first, flip.second);
       auto pattern = parse_axis_pattern(changed);
       if (!pattern) return false;
       ++transposes_;
       if (pattern->from == pattern->to) {
         gone_.insert(id);
       } else {
-        exchange(id, flip, of_result);
+        swap(id, flip, of_result);
       }
       return true;
     }
     if (v.op->axes != AxisKind::permute) return false;
     ++transposes_;
-    exchange(id, flip, of_result);
+    swap(id, flip, of_result);
     return true;
   }
 
@@ -286,7 +286,7 @@ class Absorber {
         if (!axis) return stop();
         if (flip.has(*axis)) {
           if (v.op->axes == AxisKind::split && drops_axis(*v.op)) return stop();
-          exchange(id, flip);
+          swap(id, flip);
         }
         return enter(first, flip, name);
       }
@@ -294,7 +294,7 @@ class Absorber {
         const Value& list = g_[first];
         auto axis = axis_of(g_, id, flip.rank);
         if (!axis || (list.kind != Kind::list && list.kind != Kind::tuple)) return stop();
-        if (flip.has(*axis)) exchange(id, flip);
+        if (flip.has(*axis)) swap(id, flip);
         for (ValueId item : list.operands) {
           if (g_[item].kind == Kind::starred || !enter(item, flip, name)) return stop();
         }
@@ -329,7 +329,7 @@ class Absorber {
         whole_axis(g_, subscripts, base.second, base.rank)) {
       return true;
     }
-    exchange(id, base);
+    swap(id, base);
     return true;
   }
 
@@ -497,7 +497,7 @@ class Absorber {
   // A reader that the order of axes does not concern, or that asks for sizes.
   bool neutral(ValueId user, ValueId of, const Flip& flip) {
     auto sizes = named_sizes(g_, user, of, flip);
-    for (ValueId read : sizes.value_or(std::vector<ValueId>{})) exchange(read, flip);
+    for (ValueId read : sizes.value_or(std::vector<ValueId>{})) swap(read, flip);
     return sizes.has_value();
   }
 
@@ -543,7 +543,7 @@ class Absorber {
   std::map<ValueId, std::string> names_;
   std::deque<ValueId> work_;
   std::set<ValueId> gone_, copies_, boundaries_;
-  std::vector<Exchange> exchanged_;
+  std::vector<AxisSwap> swapped_;
   uint32_t transposes_ = 0;
   bool foreign_ = false;  // an edit would be in the text of another function
   std::string why_;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
+#include "rewriter/language/frontend.hpp"
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {
@@ -26,7 +26,7 @@ struct Absorption {
   bool absorbed = false;
   std::string why_not;                    // when not absorbed
   std::vector<graph::ValueId> forwarded;  // transposes (and copies for them) that go
-  std::vector<Exchange> exchanged;        // operations between whose axes change places
+  std::vector<AxisSwap> swapped;          // operations between whose axes change places
   uint32_t transposes = 0;
   std::vector<graph::ValueId> calls;  // that change their layout, ascending: more than one share
 };

@@ -134,22 +134,22 @@ std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole) {
 }
 
 ValueId uneven_turn(const Graph& g, const std::set<ValueId>& gone,
-                    const std::vector<Exchange>& exchanged) {
+                    const std::vector<AxisSwap>& swapped) {
   std::map<ValueId, std::vector<ValueId>> turns;
   for (const auto& [turn, first] : g.repeats) turns[first].push_back(turn);
-  auto exchange_of = [&](ValueId id) {
-    return std::find_if(exchanged.begin(), exchanged.end(),
-                        [&](const Exchange& e) { return e.value == id; });
+  auto swap_of = [&](ValueId id) {
+    return std::find_if(swapped.begin(), swapped.end(),
+                        [&](const AxisSwap& e) { return e.value == id; });
   };
   auto alike = [&](ValueId a, ValueId b) {
     if (gone.contains(a) != gone.contains(b)) return false;
-    auto as = exchange_of(a), bs = exchange_of(b);
-    if (as == exchanged.end() || bs == exchanged.end()) return as == bs;
+    auto as = swap_of(a), bs = swap_of(b);
+    if (as == swapped.end() || bs == swapped.end()) return as == bs;
     return std::tuple(as->first, as->second, as->rank, as->of_result) ==
            std::tuple(bs->first, bs->second, bs->rank, bs->of_result);
   };
   std::vector<ValueId> changed(gone.begin(), gone.end());
-  for (const Exchange& e : exchanged) changed.push_back(e.value);
+  for (const AxisSwap& e : swapped) changed.push_back(e.value);
   for (ValueId id : changed) {
     auto repeat = g.repeats.find(id);
     ValueId first = repeat == g.repeats.end() ? id : repeat->second;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/frontend/frontend.hpp"
 #include "rewriter/graph/graph.hpp"
+#include "rewriter/language/frontend.hpp"
 #include "rewriter/match/rank_parts.hpp"
 
 namespace refit {
@@ -44,7 +44,7 @@ std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole);
 // Of a text that makes several values in turn (Graph::repeats) all must change alike. One whose
 // other values do not; kNone for none.
 graph::ValueId uneven_turn(const graph::Graph& g, const std::set<graph::ValueId>& gone,
-                           const std::vector<Exchange>& exchanged);
+                           const std::vector<AxisSwap>& swapped);
 
 // A value that only the graph knows, and nothing that is written out reads: what is written runs,
 // whether its result is read or not.

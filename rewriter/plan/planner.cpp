@@ -401,7 +401,7 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
         explained.insert(interior.begin(), interior.end());
         site.interior = {id};
         refuse(site, anchor.source->code, anchor.source->says);
-        if (auto near = nearest(rule, readers(id))) site.finding.clause = difference(*near);
+        if (auto near = near_miss(rule, readers(id))) site.finding.clause = difference(*near);
         bool known = std::any_of(out.begin(), out.end(), [&](const PlannedSite& other) {
           return !other.rewritten && other.range == site.range &&
                  (other.finding.code == site.finding.code ||

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriter/frontend/frontend.hpp"
+#include "rewriter/language/frontend.hpp"
 #include "rewriter/plan/compiled.hpp"
 #include "rewriter/plan/engine.hpp"
 #include "rewriter/plan/finding.hpp"

@@ -1,6 +1,6 @@
 // One run over all files, as its parts see it: what is known of each file, and what each part does.
 // engine.cpp scans, plans and collects; settle.cpp makes a file's new text and checks it;
-// through.cpp finds the calls of what was rewritten. Nobody outside plan/ includes this.
+// call_propagation.cpp finds the calls of what was rewritten. Nobody outside plan/ includes this.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,6 @@
 
 #include "rewriter/plan/aliases.hpp"
 #include "rewriter/plan/engine.hpp"
-#include "rewriter/plan/frontends.hpp"
 #include "rewriter/plan/planner.hpp"
 #include "rewriter/plan/prefilter.hpp"
 #include "rewriter/plan/workers.hpp"
@@ -89,7 +88,8 @@ struct FileState {
 class Run {
  public:
   Run(const RuleSet& rules, const CompiledRules& compiled, const Input& input,
-      const EngineOptions& options, Frontends& frontends, const Prefilter& prefilter);
+      const EngineOptions& options, const Languages& languages, const Isomorphisms& isomorphisms,
+      const Prefilter& prefilter);
 
   RunResult go(const Progress& progress);
 
@@ -125,7 +125,9 @@ class Run {
   // whole.
   Focus rules_focus(size_t i) const;
 
+  // The front end of a file's language, of which null is none. Any thread may ask.
   Frontend* frontend(size_t i);
+  Frontend& frontend_of(Language language);
 
   std::unique_ptr<Unit> load(size_t i, const std::string& bytes, const Focus& focus);
 
@@ -185,7 +187,7 @@ class Run {
   void look_for_callers(const Callers& callers);
 
   // Calls of definitions that were rewritten, also in files that no rule looked at.
-  void through();
+  void propagate_calls();
 
   // A call by a telltale name of a definition that no pattern recognised.
   void name_anchor(std::string_view callee, CallSites::Site& call) const;
@@ -195,14 +197,18 @@ class Run {
   const CompiledRules& compiled_;
   const Input& input_;
   const EngineOptions& options_;
-  Frontends& frontends_;
+  const Catalogue& catalogue_;
+  const Languages& languages_;
+  const Isomorphisms& isomorphisms_;
   const Prefilter& prefilter_;
   Planner planner_;
   std::vector<FileState> states_;
   std::atomic<uint64_t> kept_{0}, files_read_{0}, bytes_read_{0};
   std::set<std::string> callee_names_, class_names_;
   std::unordered_map<std::string_view, size_t> numbers_;  // files by relative name
-  std::vector<NearMiss> near_;                            // of the one file that is asked about
+  std::unordered_map<Language, std::unique_ptr<Frontend>> frontends_;
+  std::mutex frontends_mutex_;  // guards frontends_
+  std::vector<NearMiss> near_;  // of the one file that is asked about
 };
 
 }  // namespace refit

@@ -25,7 +25,7 @@ void SitePlanner::set_layout(PlannedSite& site, Change& change, const Layout& la
     // Of calls that share transposes the first asks for the edits.
     if (id == absorption.calls.front()) {
       change.forwarded = absorption.forwarded;
-      change.exchanged = absorption.exchanged;
+      change.swapped = absorption.swapped;
       site.finding.transposes_absorbed = absorption.transposes;
     }
     if (absorption.calls.size() > 1) change.together = absorption.calls;
@@ -81,7 +81,7 @@ void SitePlanner::set_region_layout(PlannedSite& site, const std::string& keep_l
   auto named = [&](const NewArgument& a) { return layout.otherwise.contains(a.keyword); };
   Change change = site.change;
   change.forwarded.clear();
-  change.exchanged.clear();
+  change.swapped.clear();
   change.together.clear();
   std::erase_if(change.arguments, named);
   site.finding.absorbed = false;
@@ -94,7 +94,7 @@ void SitePlanner::set_region_layout(PlannedSite& site, const std::string& keep_l
     argument.text = spell_scalar(literal);
     change.arguments.push_back(std::move(argument));
   }
-  if ((!change.forwarded.empty() || !change.exchanged.empty()) &&
+  if ((!change.forwarded.empty() || !change.swapped.empty()) &&
       !frontend_.editable(unit_, change)) {
     set_region_layout(site, "a comment or other text inside a transpose stands in the way");
     return;

@@ -59,7 +59,7 @@ class SitePlanner {
     std::string unmet;  // the clause that does not hold, where every part agrees
   };
   friend class Planner;
-  std::optional<Near> nearest(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
+  std::optional<Near> near_miss(const CompiledRule& rule, const std::vector<ValueId>& roots) const;
   std::optional<Near> nearer(const std::optional<Near>& so_far, const CompiledRule& rule,
                              const CompiledPattern& pattern, ValueId root, int least,
                              std::vector<Near>& open) const;

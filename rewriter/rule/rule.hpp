@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rewriter/catalogue/catalogue.hpp"
+#include "rewriter/rule/catalogue.hpp"
 #include "rewriter/text/expected.hpp"
 
 namespace refit {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "rewriter/catalogue/yaml_file.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/rule/rule_keys.hpp"
+#include "rewriter/rule/yaml_file.hpp"
 
 namespace refit {
 

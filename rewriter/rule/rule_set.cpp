@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "rewriter/catalogue/yaml_file.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/rule/rule_reader.hpp"
+#include "rewriter/rule/yaml_file.hpp"
 
 namespace refit {
 namespace {

@@ -186,7 +186,7 @@ TEST_F(Command, OptionsReachTheEngineAndTheRules) {
   EXPECT_EQ(engine_options_.assume, (std::set<std::string>{"b", "no-overflow"}));
   EXPECT_EQ(rule_paths_, (std::vector<std::string>{tree_.root().string(), "r.yaml", "more"}));
   EXPECT_EQ(catalogue_, tree_ / "catalogue");
-  EXPECT_EQ(engine_options_.isomorphisms, tree_ / "isomorphisms.yaml");
+  EXPECT_EQ(engine_options_.rules_folder, tree_.root().string());
   EXPECT_EQ(select_, std::vector<std::string>{"sdpa*"});
   EXPECT_EQ(ignore_, std::vector<std::string>{"x"});
   EXPECT_EQ(refit({"migrate", "@"}), 0);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/frontend/lowered.hpp"
-#include "tests/frontend/row_name.hpp"
+#include "tests/python/lowered.hpp"
+#include "tests/python/row_name.hpp"
 
 namespace refit {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "rewriter/graph/unify.hpp"
-#include "tests/frontend/lowered.hpp"
-#include "tests/frontend/row_name.hpp"
+#include "tests/python/lowered.hpp"
+#include "tests/python/row_name.hpp"
 
 namespace refit {
 namespace {

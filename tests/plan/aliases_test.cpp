@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/frontend/row_name.hpp"
+#include "tests/python/row_name.hpp"
 
 namespace refit {
 namespace {

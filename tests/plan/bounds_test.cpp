@@ -2,8 +2,8 @@
 // any number of threads.
 #include <gtest/gtest.h>
 
-#include "rewriter/plan/engine.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "rewriter/cli/languages.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {
@@ -29,7 +29,7 @@ std::vector<std::string> bounds_in(const std::vector<std::string>& texts, unsign
   }
   EngineOptions options;
   options.jobs = jobs;
-  options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+  options.rules_folder = REFIT_RULES_DIR;
   auto result = run(rules, input, options, nullptr);
   std::vector<std::string> out;
   if (!result) return {result.error().message};

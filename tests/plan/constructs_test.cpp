@@ -2,8 +2,8 @@
 // nothing else of the text changes, or it is refused with its reason.
 #include <gtest/gtest.h>
 
-#include "rewriter/plan/engine.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "rewriter/cli/languages.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {
@@ -48,7 +48,7 @@ TEST_P(Constructs, KeepTheirSites) {
   folder.put("m.py", before);
   const Input input{folder.path(), {{folder.path("m.py"), "m.py"}}, {""}};
   EngineOptions options;
-  options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+  options.rules_folder = REFIT_RULES_DIR;
   auto result = run(rules, input, options, nullptr);
   ASSERT_TRUE(result);
   size_t rewritten = 0;

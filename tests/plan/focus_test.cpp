@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "rewriter/plan/engine.hpp"
+#include "rewriter/cli/languages.hpp"
 
 namespace refit {
 namespace {
@@ -50,7 +50,7 @@ TEST(Focus, LeavesNoSiteOut) {
     std::set<std::string> found[2];
     for (const bool prefilter : {false, true}) {
       EngineOptions options;
-      options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+      options.rules_folder = rules_folder;
       options.prefilter = prefilter;
       const auto result = run(*rules, input, options, nullptr);
       ASSERT_TRUE(result) << result.error().message;
@@ -80,7 +80,7 @@ Looked looked_into(const RuleSet& rules, const std::string& text, bool site) {
   Looked out;
   for (const bool prefilter : {false, true}) {
     EngineOptions options;
-    options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+    options.rules_folder = REFIT_RULES_DIR;
     options.prefilter = prefilter;
     const auto result = run(rules, input, options, nullptr);
     if (!result) {
@@ -218,7 +218,7 @@ TEST(Focus, WhatIsNotLoweredCounts) {
       std::string made[2];
       for (const bool prefilter : {false, true}) {
         EngineOptions options;
-        options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+        options.rules_folder = rules_folder;
         options.prefilter = prefilter;
         const auto result = run(*rules, input, options, nullptr);
         ASSERT_TRUE(result) << result.error().message;

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <functional>
 
-#include "rewriter/plan/engine.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "rewriter/cli/languages.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {
@@ -34,7 +34,7 @@ Ran migrate(const std::string& text, const RuleSet& rules = shipped(),
   }
   EngineOptions options;
   options.jobs = 1;
-  options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+  options.rules_folder = REFIT_RULES_DIR;
   const std::clock_t begin = std::clock();
   auto result = run(rules, input, options, nullptr);
   Ran out;

@@ -6,8 +6,8 @@
 
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout.hpp"
-#include "tests/frontend/lowered.hpp"
-#include "tests/frontend/row_name.hpp"
+#include "tests/python/lowered.hpp"
+#include "tests/python/row_name.hpp"
 
 namespace refit {
 namespace {
@@ -68,7 +68,7 @@ TEST_P(Absorb, AsExpected) {
   const Absorption result = absorb(g, call, layout, context);
   EXPECT_EQ(result.absorbed ? std::to_string(result.transposes) : result.why_not,
             GetParam().expected);
-  EXPECT_EQ(result.absorbed, !result.forwarded.empty() || !result.exchanged.empty());
+  EXPECT_EQ(result.absorbed, !result.forwarded.empty() || !result.swapped.empty());
 }
 
 const Row kLayouts[] = {

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <iostream>
 
-#include "rewriter/plan/engine.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "rewriter/cli/languages.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {
@@ -37,7 +37,7 @@ class RuleTestCase : public testing::Test {
     EngineOptions options;
     options.target = test_.target;
     options.jobs = 1;
-    options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+    options.rules_folder = REFIT_RULES_DIR;
     const auto result = run(shipped(), input, options, nullptr);
     ASSERT_TRUE(result) << result.error().message;
     for (const Problem& problem : result->problems) ADD_FAILURE() << problem.message;
@@ -106,7 +106,7 @@ TEST(ShippedRules, CompileForEveryTarget) {
   folder.put("m.py", "");
   const Input input{folder.path(), {{folder.path("m.py"), "m.py"}}, {""}};
   EngineOptions options;
-  options.isomorphisms = std::string(REFIT_RULES_DIR) + "/isomorphisms.yaml";
+  options.rules_folder = REFIT_RULES_DIR;
   for (const Target target : {Target::cuda, Target::ascend}) {
     options.target = target;
     const auto result = run(shipped(), input, options, nullptr);

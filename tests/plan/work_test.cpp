@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "rewriter/plan/engine.hpp"
+#include "rewriter/cli/languages.hpp"
 
 namespace refit {
 namespace {
@@ -50,7 +50,7 @@ TEST(Work, FilesAreReadOnceAndFewAgain) {
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
   EngineOptions options;
-  options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+  options.rules_folder = rules_folder;
   for (unsigned jobs : {1u, 3u}) {
     options.jobs = jobs;
     const auto result = run(*rules, input, options, nullptr);
@@ -73,7 +73,7 @@ TEST(Work, CallsOfTheTreesOwnLayersAreNoSites) {
   const auto rules = RuleSet::load({rules_folder}, rules_folder + "/catalogue");
   ASSERT_TRUE(rules) << rules.error().message;
   EngineOptions options;
-  options.isomorphisms = rules_folder + "/isomorphisms.yaml";
+  options.rules_folder = rules_folder;
   for (const bool own : {false, true}) {
     const fs::path folder = fs::temp_directory_path() / ("refit_own_" + std::to_string(getpid()));
     fs::create_directories(folder / "torch" / "nn");

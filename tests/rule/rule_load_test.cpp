@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rewriter/rule/rule.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "rewriter/rule/rule.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {

@@ -8,10 +8,10 @@
 #include <set>
 #include <span>
 
-#include "rewriter/catalogue/catalogue_keys.hpp"
+#include "rewriter/rule/catalogue_keys.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/rule/rule_keys.hpp"
-#include "tests/catalogue/scratch_folder.hpp"
+#include "tests/rule/scratch_folder.hpp"
 
 namespace refit {
 namespace {

@@ -1,0 +1,30 @@
+// The languages that refit reads: Python by tree-sitter, C++ by clang, rules in Python.
+#pragma once
+
+#include <string>
+
+#include "rewriter/language/languages.hpp"
+#include "rewriter/plan/engine.hpp"
+
+namespace refit {
+
+class ShippedLanguages : public Languages {
+ public:
+  // catalogue/cpp of that folder says what is known of C++ libraries: names.yaml and include/.
+  explicit ShippedLanguages(const std::string& rules_folder)
+      : cpp_catalogue_(rules_folder + "/catalogue/cpp") {}
+  std::unique_ptr<RuleLanguage> rules(const Catalogue& catalogue,
+                                      const Isomorphisms* isomorphisms) const override;
+  std::unique_ptr<Frontend> frontend(Language language, const Input& input,
+                                     const Catalogue& catalogue,
+                                     const Isomorphisms& isomorphisms) const override;
+
+ private:
+  std::string cpp_catalogue_;
+};
+
+// As run() of plan/engine.hpp, with these languages.
+Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
+                        const Progress& progress);
+
+}  // namespace refit

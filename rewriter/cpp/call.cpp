@@ -1,0 +1,348 @@
+// Calls of C++ to the value graph: by the catalogue's signatures, with arguments bound by the names
+// of the parameters of what clang resolved the call to; short pure helpers are seen through. Entry
+// point: Lowering::call.
+#include <algorithm>
+
+#include "rewriter/cpp/lowering.hpp"
+
+namespace refit::cpp {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr unsigned kSeenStatements = 8;  // a helper longer than this is no mere spelling
+
+size_t parameter_of(const std::vector<Parameter>& parameters, const std::string& name) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    if (p.name == name || std::find(p.also.begin(), p.also.end(), name) != p.also.end()) return i;
+  }
+  // ATen calls the first tensor `self`, the Python API `input`.
+  return name == "self" && !parameters.empty() ? 0 : SIZE_MAX;
+}
+
+}  // namespace
+
+// What clang could not make sense of: a call by a known name is still a site.
+ValueId Lowering::unresolved(const clang::RecoveryExpr* node) {
+  Value v;
+  v.kind = Kind::call;
+  Value callee;
+  callee.kind = Kind::unknown;
+  callee.literal.text = "what is declared does not fit the call";
+  for (const clang::Expr* part : node->subExpressions()) {
+    const auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(bare(part));
+    const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(bare(part));
+    if (lookup != nullptr) {
+      callee.text = lookup->getName().getAsString();
+    } else if (name != nullptr && llvm::isa<clang::FunctionDecl>(name->getDecl())) {
+      callee.text = name->getDecl()->getNameAsString();
+    } else {
+      v.operands.push_back(expression(part));
+      v.keywords.emplace_back();
+    }
+  }
+  v.operands.insert(v.operands.begin(), add(std::move(callee), nullptr));
+  ValueId id = add(std::move(v), node);
+  use(id);
+  return id;
+}
+
+ValueId Lowering::call(const clang::CallExpr* node) {
+  if (node->isTypeDependent() || llvm::isa<clang::UnresolvedLookupExpr>(bare(node->getCallee()))) {
+    return dependent_call(node);
+  }
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
+    const clang::Expr* object = method->getImplicitObjectArgument();
+    if (object != nullptr && callee != nullptr && is_tensor(method->getObjectType())) {
+      std::string name = callee->getNameAsString();
+      std::string attribute = knowledge_.names.attribute(name);
+      if (!attribute.empty() && node->getNumArgs() == 0) {
+        Value v;
+        v.kind = Kind::attribute;
+        v.text = std::move(attribute);
+        v.operands = {expression(object)};
+        return add(std::move(v), node);
+      }
+      if (name == "index" && node->getNumArgs() == 1) {
+        ValueId base = expression(object);
+        ValueId at = expression(node->getArg(0));
+        if (g()[at].kind == Kind::list) {
+          std::vector<ValueId> items = g()[at].operands;
+          if (items.size() == 1) return subscript(base, items[0], node);
+          g()[at].kind = Kind::tuple;
+        }
+        return subscript(base, at, node);
+      }
+      const Operation* op = knowledge_.catalogue.method(name);
+      if (op != nullptr) {
+        if (auto known = known_call(node, op, object)) return *known;
+      }
+      ValueId id = unknown_call(node, expression(object));
+      if (name.ends_with("_")) forget_tensors();
+      return id;
+    }
+    ValueId object_value = object == nullptr ? kNone : expression(object);
+    Value name;
+    name.kind = Kind::attribute;
+    name.text = callee == nullptr ? "" : callee->getNameAsString();
+    if (object_value == kNone) {
+      name.kind = Kind::unknown;
+    } else {
+      name.operands = {object_value};
+    }
+    return unknown_call(node, add(std::move(name), nullptr));
+  }
+  if (callee == nullptr) return unknown_call(node, expression(node->getCallee()));
+  std::string qualified = callee->getQualifiedNameAsString();
+  if ((qualified == "std::move" || qualified == "std::forward") && node->getNumArgs() == 1) {
+    return expression(node->getArg(0));
+  }
+  if (qualified == "std::make_tuple" || qualified == "std::make_pair") {
+    Value v;
+    v.kind = Kind::tuple;
+    for (const clang::Expr* argument : node->arguments()) {
+      v.operands.push_back(expression(argument));
+    }
+    return add(std::move(v), node);
+  }
+  const Operation* op = knowledge_.catalogue.find(knowledge_.names.meaning(qualified));
+  if (op != nullptr) {
+    if (auto known = known_call(node, op, nullptr)) return *known;
+  } else if (auto seen = see_through(node, callee)) {
+    return *seen;
+  }
+  Value name;
+  name.kind = Kind::symbol;
+  name.text = dotted(qualified);
+  ValueId id = unknown_call(node, add(std::move(name), nullptr));
+  if (!sources_.isInSystemHeader(callee->getLocation()) && seeing_ == 0) {
+    unit_.project_calls.push_back({index_, id, dotted(qualified), kNone});
+  }
+  return id;
+}
+
+ValueId Lowering::unknown_call(const clang::CallExpr* node, ValueId callee) {
+  Value v;
+  v.kind = Kind::call;
+  v.operands.push_back(callee);
+  bool skip = llvm::isa<clang::CXXOperatorCallExpr>(node);  // its object is the callee
+  for (const clang::Expr* argument : node->arguments()) {
+    if (std::exchange(skip, false)) continue;
+    if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
+    v.operands.push_back(expression(argument));
+    v.keywords.emplace_back();
+  }
+  impure_ = true;
+  ValueId id = add(std::move(v), node);
+  use(id);  // it runs whether or not its result is read
+  return id;
+}
+
+// What is called depends on a template's parameter, or could not be found.
+ValueId Lowering::dependent_call(const clang::CallExpr* node) {
+  Value callee;
+  callee.kind = Kind::unknown;
+  const clang::Expr* name = bare(node->getCallee());
+  if (const auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(name)) {
+    callee.text = lookup->getName().getAsString();
+  } else if (const auto* dependent = llvm::dyn_cast<clang::DependentScopeDeclRefExpr>(name)) {
+    callee.text = dependent->getDeclName().getAsString();
+  } else if (const auto* part = llvm::dyn_cast<clang::CXXDependentScopeMemberExpr>(name)) {
+    callee.text = part->getMember().getAsString();
+  } else if (const auto* known = llvm::dyn_cast<clang::DeclRefExpr>(name->IgnoreImplicit())) {
+    callee.text = known->getDecl()->getNameAsString();
+  }
+  callee.literal.text =
+      in_template_ ? "its arguments depend on a parameter of a template" : "it does not resolve";
+  return unknown_call(node, add(std::move(callee), name));
+}
+
+std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
+                                            const clang::Expr* receiver) {
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  struct Given {
+    std::string name;
+    const clang::Expr* expression;
+    ValueId value;
+  };
+  std::vector<Given> given;
+  for (unsigned i = 0; i < node->getNumArgs(); ++i) {
+    const clang::Expr* argument = node->getArg(i);
+    if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
+    if (i >= callee->getNumParams()) return std::nullopt;
+    const auto* list = llvm::dyn_cast<clang::InitListExpr>(bare(argument->IgnoreImplicit()));
+    const clang::RecordDecl* record = list == nullptr || !list->getType()->isRecordType()
+                                          ? nullptr
+                                          : list->getType()->castAs<clang::RecordType>()->getDecl();
+    if (record == nullptr) {
+      given.push_back({callee->getParamDecl(i)->getNameAsString(), argument, kNone});
+      continue;
+    }
+    // The fields of an aggregate are arguments by name.
+    unsigned field = 0;
+    for (const clang::FieldDecl* decl : record->fields()) {
+      if (field >= list->getNumInits()) break;
+      const clang::Expr* init = list->getInit(field++);
+      if (init == nullptr || llvm::isa<clang::CXXDefaultInitExpr>(init) ||
+          llvm::isa<clang::ImplicitValueInitExpr>(init)) {
+        continue;
+      }
+      given.push_back({decl->getNameAsString(), init, kNone});
+    }
+  }
+  // Which signature: by the names alone, before anything is lowered.
+  for (size_t which = 0; which <= op->overloads.size(); ++which) {
+    const auto& parameters = which == 0 ? op->parameters : op->overloads[which - 1];
+    std::vector<size_t> places;
+    std::vector<bool> filled(parameters.size(), false);
+    if (receiver != nullptr && !parameters.empty()) filled[0] = true;
+    bool fits = !parameters.empty() || given.empty();
+    for (const Given& g : given) {
+      size_t at = parameter_of(parameters, g.name);
+      fits = fits && at != SIZE_MAX && !filled[at];
+      if (!fits) break;
+      filled[at] = true;
+      places.push_back(at);
+    }
+    for (size_t i = 0; i < parameters.size() && fits; ++i) {
+      const Parameter& p = parameters[i];
+      fits = filled[i] || p.default_value || p.variadic || p.variadic_keyword;
+    }
+    if (!fits) continue;
+    Value v;
+    v.kind = Kind::op;
+    v.op = op;
+    v.index = static_cast<int>(which);
+    v.operands.assign(parameters.size(), kNone);
+    if (receiver != nullptr) v.operands[0] = expression(receiver);
+    for (size_t i = 0; i < given.size(); ++i) {
+      ValueId value = expression(given[i].expression);
+      const Parameter& p = parameters[places[i]];
+      if (g()[value].kind == Kind::list) {
+        if (p.name == "dim" && g()[value].operands.size() == 1) {
+          value = g()[value].operands[0];  // ATen takes a list of axes where one will do
+        } else if (p.variadic) {
+          Value sizes = g()[value];
+          sizes.kind = Kind::tuple;
+          value = g().add(std::move(sizes));
+        }
+      } else if (p.variadic) {
+        // One size, or a sequence of them that is not written out.
+        Value sizes;
+        sizes.kind = Kind::tuple;
+        sizes.operands = {value};
+        sizes.statement = current_;
+        value = g().add(std::move(sizes));
+      }
+      v.operands[places[i]] = value;
+    }
+    if (!op->pure) impure_ = true;
+    bool in_place = op->in_place;
+    ValueId id = add(std::move(v), node);
+    if (seeing_ == 0) {
+      CallText call;
+      std::string locked;
+      if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
+      if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
+      if (auto where = range(node->getSourceRange())) call.close = where->end - 1;
+      for (size_t i = call.callee.end; i < call.close; ++i) {
+        if (unit_.text()[i] != '(') continue;
+        call.open = static_cast<uint32_t>(i);
+        break;
+      }
+      for (size_t i = 0; i < given.size(); ++i) {
+        auto where = range(given[i].expression->getSourceRange());
+        if (!where) locked = "an argument comes out of a macro; write it out";
+        call.arguments.push_back({places[i], where.value_or(ByteRange{})});
+      }
+      if (!locked.empty()) text().locked.emplace(id, locked);
+      text().calls.emplace(id, std::move(call));
+    }
+    if (!op->pure) use(id);
+    if (in_place) {
+      use(id);
+      forget_tensors();
+    }
+    return id;
+  }
+  return std::nullopt;
+}
+
+// The value that a call of a short pure function of this file gives.
+std::optional<ValueId> Lowering::see_through(const clang::CallExpr* node,
+                                             const clang::FunctionDecl* callee) {
+  const clang::FunctionDecl* definition = callee->getDefinition();
+  if (definition == nullptr || seeing_ > 1 || definition->isVariadic() ||
+      definition->getNumParams() != node->getNumArgs() || !is_tensor(definition->getReturnType())) {
+    return std::nullopt;
+  }
+  const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
+  if (body == nullptr || body->size() == 0 || body->size() > kSeenStatements) return std::nullopt;
+  const auto* back = llvm::dyn_cast<clang::ReturnStmt>(body->body_back());
+  if (back == nullptr || back->getRetValue() == nullptr) return std::nullopt;
+  std::vector<const clang::VarDecl*> locals;
+  for (const clang::Stmt* s : body->body()) {
+    if (s == back) break;
+    const auto* declared = llvm::dyn_cast<clang::DeclStmt>(s);
+    if (declared == nullptr || !declared->isSingleDecl()) return std::nullopt;
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
+    if (variable == nullptr || llvm::isa<clang::DecompositionDecl>(variable) ||
+        variable->getInit() == nullptr || !plain_value(variable->getType()) ||
+        (variable->getType()->isReferenceType() &&
+         !variable->getType().getNonReferenceType().isConstQualified())) {
+      return std::nullopt;
+    }
+    locals.push_back(variable);
+  }
+  // On trial: what turns out to have an effect is taken back.
+  size_t values = g().values.size();
+  size_t uses = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
+  size_t calls = unit_.project_calls.size(), definitions = g().definitions.size();
+  bool outer_impure = impure_;
+  auto outer_inlined = inlined_;
+  ValueId outer_self = self_;
+  std::map<const clang::ValueDecl*, ValueId> bound;
+  for (unsigned i = 0; i < node->getNumArgs(); ++i) {
+    bound[definition->getParamDecl(i)] = expression(node->getArg(i));
+  }
+  size_t inside = g().values.size();
+  inlined_ = std::move(bound);
+  impure_ = false;
+  ++seeing_;
+  for (const clang::VarDecl* local : locals) inlined_[local] = expression(local->getInit());
+  ValueId result = expression(back->getRetValue());
+  --seeing_;
+  inlined_ = std::move(outer_inlined);
+  size_t uses_now = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
+  bool ok = !impure_ && uses_now == uses && g().definitions.size() == definitions &&
+            result != kNone && result >= inside && g()[result].kind == Kind::op;
+  impure_ = impure_ || outer_impure;
+  if (!ok) {
+    if (g().definitions.size() != definitions) return std::nullopt;  // it stays as it was lowered
+    unit_.project_calls.resize(calls);
+    auto& used = current_ == kNone ? g().sinks : g().statements[current_].uses;
+    used.resize(uses);
+    g().values.resize(values);
+    text().calls.erase(text().calls.lower_bound(static_cast<ValueId>(values)), text().calls.end());
+    text().locked.erase(text().locked.lower_bound(static_cast<ValueId>(values)),
+                        text().locked.end());
+    impure_ = outer_impure;
+    self_ = outer_self;
+    return std::nullopt;
+  }
+  if (seeing_ == 0) {
+    g()[result].range = range_or_empty(node->getSourceRange());
+    g()[result].syntax = 0;
+    unit_.project_calls.push_back(
+        {index_, result, dotted(callee->getQualifiedNameAsString()), kNone});
+  }
+  return result;
+}
+
+}  // namespace refit::cpp

@@ -1,0 +1,372 @@
+// Expressions of C++ to the value graph: names, literals, objects that are made and subscripts.
+// operator.cpp has the operators and call.cpp the calls. Entry point: Lowering::expression.
+#include "rewriter/cpp/lowering.hpp"
+
+#include <algorithm>
+
+namespace refit::cpp {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr int kDepthBound = 200;  // nesting of expressions; deeper ones stay opaque
+
+bool loses(clang::CastKind kind) {
+  return kind == clang::CK_FloatingToIntegral || kind == clang::CK_FloatingToBoolean ||
+         kind == clang::CK_IntegralToBoolean;
+}
+
+}  // namespace
+
+// What stands inside conversions that change no value.
+const clang::Expr* bare(const clang::Expr* node) {
+  for (;;) {
+    node = node->IgnoreParens();
+    if (const auto* cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(node)) {
+      node = cleanups->getSubExpr();
+    } else if (const auto* temporary = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(node)) {
+      node = temporary->getSubExpr();
+    } else if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(node)) {
+      node = bound->getSubExpr();
+    } else if (const auto* constant = llvm::dyn_cast<clang::ConstantExpr>(node)) {
+      node = constant->getSubExpr();
+    } else {
+      return node;
+    }
+  }
+}
+
+std::string Lowering::record_name(clang::QualType type) const {
+  const clang::CXXRecordDecl* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record == nullptr ? "" : record->getQualifiedNameAsString();
+}
+
+bool Lowering::is_tensor(clang::QualType type) const {
+  return knowledge_.names.tensor(record_name(type));
+}
+
+// Making and ending one does nothing but hold a value.
+bool Lowering::plain_value(clang::QualType type) const {
+  clang::QualType held = type.getNonReferenceType();
+  if (held->isArithmeticType() || held->isEnumeralType() || is_tensor(held)) return true;
+  std::string name = record_name(held);
+  if (name.empty()) return false;
+  if (name == "std::vector" || name == "std::tuple" || name == "std::pair" ||
+      name == "std::array" || name == "std::optional" || name == "std::string") {
+    return true;
+  }
+  return name.ends_with("ArrayRef") || name.ends_with("::IListRef") ||
+         name.ends_with("::TensorOptions") || name.ends_with("::Scalar") ||
+         name.ends_with("::Device");
+}
+
+ValueId Lowering::add(Value value, const clang::Expr* node) {
+  value.statement = current_;
+  std::string locked;
+  if (node != nullptr && seeing_ == 0) {
+    if (auto where = range(node->getSourceRange(), &locked)) {
+      value.range = *where;
+      value.syntax = 0;
+    }
+  }
+  value.inlined = seeing_ != 0;
+  ValueId id = g().add(std::move(value));
+  if (!locked.empty()) {
+    text().locked.emplace(id, locked);
+  } else if (in_template_) {
+    text().locked.emplace(id,
+                          "it stands in a template or among jumps, where one text may mean several "
+                          "things; write the function without");
+  }
+  knowledge_.isomorphisms.normalise(g(), id);
+  return id;
+}
+
+ValueId Lowering::literal(Literal value, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::literal;
+  v.literal = std::move(value);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::integer(int64_t value, const clang::Expr* node) {
+  Literal l;
+  l.kind = Literal::Kind::integer;
+  l.integer = value;
+  return literal(std::move(l), node);
+}
+
+ValueId Lowering::none(const clang::Expr* node) { return literal({}, node); }
+
+ValueId Lowering::symbol(std::string meaning, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::symbol;
+  v.text = std::move(meaning);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::opaque(std::string why, std::vector<ValueId> operands, const clang::Expr* node) {
+  Value v;
+  v.kind = Kind::opaque;
+  v.text = std::move(why);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::opaque_children(std::string why, const clang::Stmt* node) {
+  std::vector<ValueId> operands;
+  for (const clang::Stmt* child : node->children()) {
+    const auto* inside = llvm::dyn_cast_or_null<clang::Expr>(child);
+    if (inside != nullptr) operands.push_back(expression(inside));
+  }
+  return opaque(std::move(why), std::move(operands), llvm::dyn_cast<clang::Expr>(node));
+}
+
+ValueId Lowering::operation(std::string_view id, std::vector<ValueId> operands,
+                            const clang::Expr* node) {
+  const Operation* op = knowledge_.catalogue.find(id);
+  if (op == nullptr) return opaque(std::string(id), std::move(operands), node);
+  Value v;
+  v.kind = Kind::op;
+  v.op = op;
+  operands.resize(op->parameters.size(), kNone);
+  v.operands = std::move(operands);
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::self(const clang::Expr* node) {
+  if (self_ == kNone) {
+    Value v;
+    v.kind = Kind::parameter;
+    v.text = "this";
+    self_ = add(std::move(v), node);
+    g()[self_].range = {};
+  }
+  return self_;
+}
+
+ValueId Lowering::expression(const clang::Expr* node) {
+  if (node == nullptr) return kNone;
+  if (++depth_ > kDepthBound) {
+    --depth_;
+    impure_ = true;
+    unit_.too_deep.push_back(range_or_empty(node->getSourceRange()));
+    return opaque("nested too deeply", {}, node);
+  }
+  ValueId id = inner(bare(node));
+  --depth_;
+  return id;
+}
+
+ValueId Lowering::inner(const clang::Expr* node) {
+  if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(node)) {
+    if (loses(cast->getCastKind())) return opaque_children("conversion", node);
+    return expression(cast->getSubExpr());
+  }
+  if (const auto* made = llvm::dyn_cast<clang::CXXFunctionalCastExpr>(node)) {
+    // `torch::Tensor(x)`, `IntArrayRef({…})`
+    if (made->getCastKind() == clang::CK_ConstructorConversion ||
+        made->getCastKind() == clang::CK_NoOp) {
+      return expression(made->getSubExpr());
+    }
+    return opaque_children("conversion", node);
+  }
+  if (llvm::isa<clang::CastExpr>(node)) return opaque_children("conversion", node);
+  if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(node)) {
+    return integer(number->getValue().getSExtValue(), node);
+  }
+  if (const auto* number = llvm::dyn_cast<clang::FloatingLiteral>(node)) {
+    Literal l;
+    l.kind = Literal::Kind::real;
+    l.real = number->getValueAsApproximateDouble();
+    return literal(std::move(l), node);
+  }
+  if (const auto* flag = llvm::dyn_cast<clang::CXXBoolLiteralExpr>(node)) {
+    Literal l;
+    l.kind = Literal::Kind::boolean;
+    l.boolean = flag->getValue();
+    return literal(std::move(l), node);
+  }
+  if (const auto* words = llvm::dyn_cast<clang::StringLiteral>(node)) {
+    if (!words->isOrdinary() && !words->isUTF8()) return opaque("string", {}, node);
+    Literal l;
+    l.kind = Literal::Kind::string;
+    l.text = words->getString().str();
+    return literal(std::move(l), node);
+  }
+  if (llvm::isa<clang::CXXNullPtrLiteralExpr>(node)) return none(node);
+  if (llvm::isa<clang::CXXThisExpr>(node)) return self(node);
+  if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(node))
+    return read(name->getDecl(), node);
+  if (const auto* part = llvm::dyn_cast<clang::MemberExpr>(node)) return member(part);
+  if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    return overloaded_operator(made);
+  }
+  if (const auto* made = llvm::dyn_cast<clang::CallExpr>(node)) return call(made);
+  if (const auto* list = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(node)) {
+    return expression(list->getSubExpr());
+  }
+  if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(node)) return members(list);
+  if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(node)) return construct(made);
+  if (const auto* both = llvm::dyn_cast<clang::BinaryOperator>(node)) return builtin_binary(both);
+  if (const auto* one = llvm::dyn_cast<clang::UnaryOperator>(node)) return builtin_unary(one);
+  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(node)) {
+    Value v;
+    v.kind = Kind::phi;
+    v.operands = {expression(choice->getCond()), expression(choice->getTrueExpr()),
+                  expression(choice->getFalseExpr())};
+    return add(std::move(v), node);
+  }
+  if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(node)) {
+    std::vector<ValueId> held;
+    for (const clang::Expr* init : lambda->capture_inits()) {
+      if (init != nullptr) held.push_back(expression(init));
+    }
+    for (ValueId id : held) use(id);
+    const clang::FunctionDecl* body = lambda->getCallOperator();
+    if (seeing_ == 0 && std::find(lambdas_.begin(), lambdas_.end(), body) == lambdas_.end()) {
+      lambdas_.push_back(body);
+    }
+    return opaque("lambda", std::move(held), node);
+  }
+  impure_ = true;
+  if (const auto* broken = llvm::dyn_cast<clang::RecoveryExpr>(node)) return unresolved(broken);
+  return opaque_children(node->getStmtClassName(), node);
+}
+
+ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
+  if (auto seen = inlined_.find(decl); seen != inlined_.end()) return seen->second;
+  bool changes = changing_.contains(decl);
+  if (auto found = name_ids_.find(decl); found != name_ids_.end() && !changes) {
+    DefinitionId d = env_[found->second];
+    if (d != kNone) return g().definitions[d].value;
+  }
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+  bool local = llvm::isa<clang::BindingDecl>(decl) ||
+               (variable != nullptr && variable->isLocalVarDeclOrParm());
+  if (!local) {
+    if (record_name(decl->getType()) == "std::nullopt_t") return none(node);
+    std::string qualified = decl->getQualifiedNameAsString();
+    std::string meaning = knowledge_.names.meaning(qualified);
+    if (!meaning.empty()) return symbol(std::move(meaning), node);
+  }
+  Value v;
+  v.kind = Kind::unknown;
+  v.text = decl->getNameAsString();
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::member(const clang::MemberExpr* node) {
+  ValueId base = expression(node->getBase());
+  if (const auto* held = llvm::dyn_cast<clang::VarDecl>(node->getMemberDecl())) {
+    return read(held, node);  // a static member
+  }
+  Value v;
+  v.kind = Kind::attribute;
+  v.text = node->getMemberDecl()->getNameAsString();
+  v.operands = {base};
+  return add(std::move(v), node);
+}
+
+// `{a, b}`: a list, or the fields of an aggregate.
+ValueId Lowering::members(const clang::InitListExpr* node) {
+  const clang::InitListExpr* written = node;
+  if (const clang::InitListExpr* syntactic = node->getSyntacticForm()) written = syntactic;
+  if (node->getType()->isRecordType() && !node->getType()->isArrayType()) {
+    return opaque_children("aggregate", node);
+  }
+  if (written->getNumInits() == 1 && node->getType()->isArithmeticType()) {
+    return expression(written->getInit(0));
+  }
+  Value v;
+  v.kind = Kind::list;
+  for (const clang::Expr* item : node->inits()) v.operands.push_back(expression(item));
+  return add(std::move(v), node);
+}
+
+ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
+  std::vector<const clang::Expr*> given;
+  for (const clang::Expr* argument : node->arguments()) {
+    if (!llvm::isa<clang::CXXDefaultArgExpr>(argument)) given.push_back(argument);
+  }
+  std::string name = record_name(node->getType());
+  bool several = name == "std::tuple" || name == "std::pair";
+  if (name.ends_with("indexing::TensorIndex") && given.size() == 1) {
+    const auto* words = llvm::dyn_cast<clang::StringLiteral>(bare(given.front())->IgnoreImplicit());
+    if (words == nullptr || words->getString() != "...") return expression(given.front());
+    Literal l;
+    l.kind = Literal::Kind::symbol;
+    l.text = "...";
+    return literal(std::move(l), node);
+  }
+  if (name.ends_with("indexing::Slice") && !node->getConstructor()->isCopyOrMoveConstructor()) {
+    Value v;
+    v.kind = Kind::slice;
+    for (const clang::Expr* argument : given) v.operands.push_back(expression(argument));
+    for (ValueId& bound : v.operands) {
+      if (g()[bound].kind == Kind::literal && g()[bound].literal.kind == Literal::Kind::none) {
+        bound = kNone;
+      }
+    }
+    v.operands.resize(3, kNone);
+    return add(std::move(v), node);
+  }
+  if (given.empty()) {
+    // An optional, or a list, that holds nothing.
+    if (name == "std::optional" || name.ends_with("optional") || name.ends_with("nullopt_t")) {
+      return none(node);
+    }
+    return opaque("made without a value", {}, node);
+  }
+  if (several && node->getConstructor()->getNumParams() == given.size() &&
+      !node->getConstructor()->isCopyOrMoveConstructor()) {
+    Value v;
+    v.kind = Kind::tuple;
+    for (const clang::Expr* argument : given) v.operands.push_back(expression(argument));
+    return add(std::move(v), node);
+  }
+  // A conversion, a copy or a move of what is given.
+  bool converts = node->getConstructor()->isCopyOrMoveConstructor() ||
+                  (plain_value(node->getType()) && !is_tensor(node->getType()));
+  converts = converts || name.ends_with("indexing::Slice");
+  if (given.size() == 1 && converts) return expression(given.front());
+  std::vector<ValueId> operands;
+  for (const clang::Expr* argument : given) operands.push_back(expression(argument));
+  if (!plain_value(node->getType())) impure_ = true;
+  return opaque("constructor", std::move(operands), node);
+}
+
+ValueId Lowering::subscript(ValueId base, ValueId index, const clang::Expr* node) {
+  const Value& b = g()[base];
+  const Value& i = g()[index];
+  bool fixed = i.kind == Kind::literal && i.literal.kind == Literal::Kind::integer;
+  if (fixed && i.literal.integer >= 0) {
+    auto n = static_cast<size_t>(i.literal.integer);
+    if ((b.kind == Kind::tuple || b.kind == Kind::list) && n < b.operands.size()) {
+      return b.operands[n];
+    }
+    if (b.kind == Kind::op && b.op->axes == AxisKind::split) {
+      // Python unpacks; where the number of parts is written, an element is the same.
+      ValueId parts = g().argument(base, "chunks");
+      if (parts != kNone && g()[parts].kind == Kind::literal &&
+          i.literal.integer < g()[parts].literal.integer) {
+        Value v;
+        v.kind = Kind::element;
+        v.index = static_cast<int>(n);
+        v.count = static_cast<int>(g()[parts].literal.integer);
+        v.operands = {base};
+        return add(std::move(v), node);
+      }
+    }
+  }
+  Value v;
+  v.kind = Kind::index;
+  v.operands = {base, index};
+  return add(std::move(v), node);
+}
+
+}  // namespace refit::cpp

@@ -1,0 +1,261 @@
+// CppFrontend: loading, spelling, and putting a unit's edits together. The shared object's two
+// exported functions are at its end.
+#include "rewriter/cpp/frontend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "rewriter/cpp/read.hpp"
+
+namespace refit::cpp {
+
+using graph::DefinitionId;
+using graph::Graph;
+using graph::Kind;
+using graph::kNone;
+using graph::StatementId;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+bool word_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Whether `name` is used in the file for anything but a namespace: nothing may hide it.
+bool taken(const CppUnit& unit, std::string_view name) {
+  std::string_view text = unit.text();
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if (at > 0 && (word_char(text[at - 1]) || text[at - 1] == '<' || text[at - 1] == '"')) continue;
+    if (end < text.size() && word_char(text[end])) continue;
+    if (in_comment(unit, static_cast<uint32_t>(at))) continue;
+    if (!text.substr(end).starts_with("::")) return true;
+  }
+  return false;
+}
+
+class Speller {
+ public:
+  Speller(const CppUnit& unit, uint32_t function, ValueId root, const std::set<StatementId>& dead)
+      : unit_(unit),
+        text_(unit.texts[function]),
+        g_(unit.functions[function].graph),
+        dead_(dead),
+        root_(g_[root].range) {
+    if (g_[root].statement != kNone) time_ = g_.statements[g_[root].statement].time;
+  }
+
+  std::optional<std::string> spell(ValueId id) const {
+    if (id == kNone) return std::nullopt;
+    const Value& v = g_[id];
+    if (v.range.size() != 0 && root_.contains(v.range) && v.range.size() < root_.size()) {
+      return std::string(unit_.source().slice(v.range));
+    }
+    if (v.kind == Kind::literal && v.range.size() != 0) {
+      return std::string(unit_.source().slice(v.range));
+    }
+    if (auto name = named(id)) return name;
+    if (v.kind != Kind::attribute) return std::nullopt;
+    const auto& stored = g_.stored_attributes;
+    if (std::find(stored.begin(), stored.end(), v.text) != stored.end()) return std::nullopt;
+    const Value& base = g_[v.operands[0]];
+    if (base.kind == Kind::parameter && base.text == "this") {
+      return g_.name_index(v.text) ? "this->" + v.text : v.text;
+    }
+    // A field of a named object, as it was written.
+    if (v.range.size() == 0 || !named(v.operands[0])) return std::nullopt;
+    std::string written(unit_.source().slice(v.range));
+    return written.find('(') == std::string::npos ? std::optional(written) : std::nullopt;
+  }
+
+ private:
+  // A variable that means the value at the root's place and is not hidden there.
+  std::optional<std::string> named(ValueId id) const {
+    std::optional<std::string> best;
+    DefinitionId newest = 0;
+    for (uint32_t name = 0; name < g_.names.size(); ++name) {
+      const Local& local = text_.locals[name];
+      if (local.changes || !local.scope.contains(root_)) continue;
+      DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
+      if (d == kNone || g_.definitions[d].value != id || hidden(name)) continue;
+      if (!best || d >= newest) {
+        best = local.identifier;
+        newest = d;
+      }
+    }
+    return best;
+  }
+
+  bool hidden(uint32_t name) const {
+    const Local& local = text_.locals[name];
+    for (uint32_t other = 0; other < g_.names.size(); ++other) {
+      const Local& o = text_.locals[other];
+      if (other == name || o.identifier != local.identifier) continue;
+      if (o.scope.contains(root_) && local.scope.contains(o.scope)) return true;
+    }
+    return false;
+  }
+
+  const CppUnit& unit_;
+  const FunctionText& text_;
+  const Graph& g_;
+  const std::set<StatementId>& dead_;
+  ByteRange root_;
+  uint32_t time_ = 0;
+};
+
+}  // namespace
+
+bool in_comment(const CppUnit& unit, uint32_t at) {
+  auto after = std::upper_bound(unit.comments.begin(), unit.comments.end(), at,
+                                [](uint32_t p, const ByteRange& r) { return p < r.begin; });
+  return after != unit.comments.begin() && at < std::prev(after)->end;
+}
+
+CppFrontend::CppFrontend(const Settings& settings, const Catalogue& catalogue,
+                         const Isomorphisms& isomorphisms)
+    : settings_(settings), catalogue_(catalogue), isomorphisms_(isomorphisms) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  settings_.root = fs::absolute(settings.root, error).string();
+  settings_.catalogue = fs::absolute(settings.catalogue, error).string();
+  auto names = Names::load(settings_.catalogue + "/names.yaml");
+  if (names) {
+    names_ = std::move(*names);
+  } else {
+    wrong_ = names.error().message;
+  }
+  for (const char* folder : {"", "/build"}) {
+    if (database_.empty() &&
+        fs::exists(settings_.root + folder + "/compile_commands.json", error)) {
+      database_ = settings_.root + folder;
+    }
+  }
+}
+
+Place CppFrontend::place_of(const std::string& relative) const {
+  return {settings_.root + "/" + relative, database_, settings_.catalogue + "/include"};
+}
+
+Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_view relative) {
+  if (!wrong_.empty()) return failure(wrong_);
+  auto unit = std::make_unique<CppUnit>(std::move(source), std::string(relative));
+  unit->module = dotted(relative.substr(0, relative.rfind('.')));
+  std::replace(unit->module.begin(), unit->module.end(), '/', '.');
+  Reading reading = read(std::string(unit->text()), place_of(unit->relative),
+                         {names_, catalogue_, isomorphisms_}, unit.get());
+  if (!reading.ran) return failure("clang could not be run on it");
+  for (const Failure& f : reading.failures) {
+    if (!f.offset) continue;
+    if (unit->errors++ == 0) unit->first_error = f.message;
+    if (f.syntax) unit->syntax_errors.push_back({*f.offset, *f.offset + 1});
+  }
+  return unit;
+}
+
+std::string CppFrontend::literal(const Literal& literal) const {
+  if (literal.kind == Literal::Kind::none) return "{}";
+  if (literal.kind == Literal::Kind::boolean) return literal.boolean ? "true" : "false";
+  if (literal.kind == Literal::Kind::string) return "\"" + literal.text + "\"";
+  return to_string(literal);
+}
+
+// A hole or a literal; other templates are Python's expressions.
+std::optional<std::string> CppFrontend::fill(const std::string& text,
+                                             const SpellHole& spell) const {
+  if (text.starts_with("$") && std::all_of(text.begin() + 1, text.end(), word_char)) {
+    int part = -1;
+    return spell(text.substr(1), &part);
+  }
+  auto parsed = parse_literal(text);
+  if (!parsed) return std::nullopt;
+  return literal(*parsed);
+}
+
+std::optional<std::string> CppFrontend::assignment(const std::string&, const std::string&) const {
+  return std::nullopt;
+}
+
+std::optional<std::string> CppFrontend::spell(const Unit& base, uint32_t function, ValueId value,
+                                              ValueId root,
+                                              const std::set<StatementId>& dead) const {
+  const auto& unit = static_cast<const CppUnit&>(base);
+  return Speller(unit, function, root, dead).spell(value);
+}
+
+bool CppFrontend::editable(const Unit&, const Change& change) const {
+  return change.swapped.empty();  // transposes go, but nothing between is made to follow yet
+}
+
+Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
+                                                  const std::vector<Change>& changes) const {
+  const auto& unit = static_cast<const CppUnit&>(base);
+  Realised out;
+  std::set<std::string> headers;
+  for (const Change& change : changes) {
+    auto refuse = [&](std::string code, std::string why) {
+      out.accepted.push_back(false);
+      out.codes.push_back(std::move(code));
+      out.refused.push_back({std::move(why)});
+      out.after.emplace_back();
+    };
+    const FunctionText& text = unit.texts[change.function];
+    if (auto locked = text.locked.find(change.root); locked != text.locked.end()) {
+      refuse("not-editable", locked->second);
+      continue;
+    }
+    const Operation* callee = catalogue_.find(change.callee);
+    std::string callee_text = names_.spelling(change.callee);
+    if (callee == nullptr || callee_text.empty()) {
+      refuse("no-counterpart", "C++ has no name for " + change.callee);
+      continue;
+    }
+    std::string package = callee_text.substr(0, callee_text.find("::"));
+    if (taken(unit, package)) {
+      refuse("name-taken", fmt::format("the name `{}` means something else here; rename it to make "
+                                       "room for the runtime's namespace",
+                                       package));
+      continue;
+    }
+    std::string after;
+    auto edits = change_edits(unit, change, *callee, callee_text, &after);
+    if (!edits) {
+      refuse("not-editable", edits.error().message);
+      continue;
+    }
+    if (!out.edits.add_all(*edits)) {
+      refuse("overlap",
+             "its edit would change text that another rewrite changes; run again after this one");
+      continue;
+    }
+    out.accepted.push_back(true);
+    out.codes.emplace_back();
+    out.refused.emplace_back();
+    out.after.push_back(std::move(after));
+    if (std::string header = names_.header(change.callee); !header.empty()) headers.insert(header);
+  }
+  EditSet includes;
+  add_includes(unit, headers, includes);
+  if (auto added = out.edits.add_all(includes); !added) return tl::unexpected(added.error());
+  return out;
+}
+
+std::optional<std::string> CppFrontend::verify(const Unit& base, std::string_view after) const {
+  const auto& before = static_cast<const CppUnit&>(base);
+  Reading reading = read(std::string(after), place_of(before.relative),
+                         {names_, catalogue_, isomorphisms_}, nullptr);
+  if (!reading.ran) return "clang could not be run on the new text";
+  size_t errors = 0;
+  std::string last;
+  for (const Failure& f : reading.failures) {
+    if (!f.offset) continue;
+    ++errors;
+    last = f.message;
+  }
+  if (errors > before.errors) return "the new text does not compile: " + last;
+  return std::nullopt;
+}
+
+}  // namespace refit::cpp

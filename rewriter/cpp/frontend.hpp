@@ -1,0 +1,61 @@
+// C++ as a source language: the Frontend over clang's tree. Only lowering sees clang.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/cpp/names.hpp"
+#include "rewriter/cpp/read.hpp"
+#include "rewriter/cpp/unit.hpp"
+#include "rewriter/graph/isomorphisms.hpp"
+#include "rewriter/language/frontend.hpp"
+
+namespace refit::cpp {
+
+struct Settings {
+  std::string root;       // of the repository; its compile_commands.json is looked for there
+  std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
+};
+
+class CppFrontend : public Frontend {
+ public:
+  CppFrontend(const Settings& settings, const Catalogue& catalogue,
+              const Isomorphisms& isomorphisms);
+
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  std::string literal(const Literal& literal) const override;
+  std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
+  std::optional<std::string> assignment(const std::string& name,
+                                        const std::string& value) const override;
+  std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
+                                   graph::ValueId root,
+                                   const std::set<graph::StatementId>& dead) const override;
+  bool editable(const Unit& unit, const Change& change) const override;
+  Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
+  std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
+
+ private:
+  Place place_of(const std::string& relative) const;
+
+  Settings settings_;
+  const Catalogue& catalogue_;
+  const Isomorphisms& isomorphisms_;
+  Names names_;
+  std::string wrong_;     // why the names could not be read
+  std::string database_;  // folder of compile_commands.json, "" without one
+};
+
+// Internal to the folder -------------------------------------------------------------------------
+
+// One change's edits; `after` is the new text of its root.
+Expected<EditSet> change_edits(const CppUnit& unit, const Change& change, const Operation& callee,
+                               const std::string& callee_text, std::string* after);
+
+// Edits that add `#include <HEADER>` lines where a person would.
+void add_includes(const CppUnit& unit, const std::set<std::string>& headers, EditSet& edits);
+
+// Whether a range lies in, or touches, a comment.
+bool in_comment(const CppUnit& unit, uint32_t at);
+
+}  // namespace refit::cpp

@@ -1,0 +1,440 @@
+// Declarations and statements of C++ to the value graph: assignments, branches with joins; loops
+// and the rest make opaque what they may change. Entry point: lower_file.
+#include "rewriter/cpp/lowering.hpp"
+
+#include <clang/AST/DeclTemplate.h>
+#include <clang/Lex/Lexer.h>
+
+namespace refit::cpp {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Statement;
+using graph::StatementKind;
+using graph::Value;
+
+namespace {
+
+bool loops(const clang::Stmt* node) {
+  return llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
+                   clang::SwitchStmt, clang::CXXTryStmt>(node);
+}
+
+void find_comments(CppUnit& unit, const clang::ASTContext& context) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  clang::FileID file = sources.getMainFileID();
+  llvm::StringRef buffer = sources.getBufferData(file);
+  clang::Lexer lexer(sources.getLocForStartOfFile(file), context.getLangOpts(), buffer.begin(),
+                     buffer.begin(), buffer.end());
+  lexer.SetCommentRetentionState(true);
+  for (clang::Token token; !lexer.LexFromRawLexer(token);) {
+    if (!token.is(clang::tok::comment)) continue;
+    uint32_t begin = sources.getFileOffset(token.getLocation());
+    unit.comments.push_back({begin, begin + token.getLength()});
+  }
+}
+
+}  // namespace
+
+void lower_file(CppUnit& unit, clang::ASTContext& context,
+                const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge) {
+  find_comments(unit, context);
+  Lowering lowering(unit, context, knowledge);
+  const clang::SourceManager& sources = context.getSourceManager();
+  for (const clang::Decl* decl : decls) {
+    if (sources.isInMainFile(sources.getExpansionLoc(decl->getLocation()))) {
+      lowering.declaration(decl, false);
+    }
+  }
+}
+
+void Lowering::declaration(const clang::Decl* decl, bool in_template) {
+  if (decl->isImplicit()) return;
+  if (const auto* made = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+    declaration(made->getTemplatedDecl(), true);
+  } else if (const auto* record = llvm::dyn_cast<clang::ClassTemplateDecl>(decl)) {
+    declaration(record->getTemplatedDecl(), true);
+  } else if (const auto* body = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
+    if (body->doesThisDeclarationHaveABody()) {
+      function(body, in_template || body->isDependentContext());
+      // Lambdas inside it are functions of their own.
+      while (!lambdas_.empty()) {
+        const clang::FunctionDecl* lambda = lambdas_.back();
+        lambdas_.pop_back();
+        function(lambda, in_template || lambda->isDependentContext());
+      }
+    }
+  } else if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl, clang::CXXRecordDecl>(decl)) {
+    for (const clang::Decl* child : llvm::cast<clang::DeclContext>(decl)->decls()) {
+      declaration(child, in_template);
+    }
+  }
+}
+
+void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
+  auto where = range(decl->getSourceRange());
+  const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(decl->getBody());
+  if (!where || body == nullptr) return;  // out of a macro, or a constructor's try
+  index_ = static_cast<uint32_t>(unit_.functions.size());
+  Function made;
+  made.name = decl->getNameAsString();
+  made.qualified = dotted(decl->getQualifiedNameAsString());
+  made.range = *where;
+  unit_.functions.push_back(std::move(made));
+  unit_.texts.emplace_back();
+  clock_ = 0;
+  current_ = kNone;
+  block_number_ = 0;
+  self_ = kNone;
+  env_.clear();
+  name_ids_.clear();
+  changing_.clear();
+  frames_.clear();
+  guards_.clear();
+  in_template_ = in_template;
+  scope_ = *where;
+  find_changes(body);
+  auto definition = open(*where, StatementKind::other);
+  for (const clang::ParmVarDecl* parameter : decl->parameters()) {
+    if (changeable_reference(parameter->getType())) changing_.insert(parameter);
+    if (parameter->getIdentifier() == nullptr) continue;
+    Value value;
+    value.kind = Kind::parameter;
+    value.text = parameter->getNameAsString();
+    value.statement = current_;
+    if (parameter->getType()->isArithmeticType()) value.literal.kind = Literal::Kind::real;
+    bind(parameter, g().add(std::move(value)));
+  }
+  current_ = kNone;
+  g().statements[definition].time_end = ++clock_;
+  if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(decl)) {
+    for (const clang::CXXCtorInitializer* init : constructor->inits()) {
+      if (init->isWritten() && init->getInit() != nullptr) use(expression(init->getInit()));
+    }
+  }
+  block(body);
+}
+
+graph::StatementId Lowering::open(ByteRange where, StatementKind kind) {
+  Statement s;
+  s.kind = kind;
+  s.range = where;
+  s.parent = current_;
+  s.block = block_number_;
+  s.time = ++clock_;
+  g().statements.push_back(std::move(s));
+  auto id = static_cast<StatementId>(g().statements.size() - 1);
+  if (current_ != kNone) g().statements[current_].children.push_back(id);
+  current_ = id;
+  impure_ = false;
+  return id;
+}
+
+void Lowering::close(StatementId id) {
+  g().statements[id].time_end = ++clock_;
+  current_ = g().statements[id].parent;
+}
+
+void Lowering::use(ValueId id) {
+  if (id == kNone) return;
+  if (current_ == kNone) {
+    g().sinks.push_back(id);
+  } else {
+    g().statements[current_].uses.push_back(id);
+  }
+}
+
+bool Lowering::block(const clang::CompoundStmt* node) {
+  ByteRange outer = scope_;
+  size_t guards = guards_.size();
+  scope_ = range_or_empty(node->getSourceRange());
+  bool falls = true;
+  for (const clang::Stmt* child : node->body()) {
+    if (!falls) break;  // not reached; its sites are not sites
+    falls = statement(child);
+  }
+  while (guards_.size() > guards) {
+    close(guards_.back());
+    guards_.pop_back();
+  }
+  scope_ = outer;
+  return falls;
+}
+
+bool Lowering::statement(const clang::Stmt* node) {
+  if (node == nullptr || llvm::isa<clang::NullStmt>(node)) return true;
+  if (const auto* inside = llvm::dyn_cast<clang::CompoundStmt>(node)) return block(inside);
+  if (const auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(node)) {
+    return statement(attributed->getSubStmt());
+  }
+  if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(node)) return branch(choice);
+  if (loops(node)) {
+    loop(node);
+    return true;
+  }
+  if (const auto* names = llvm::dyn_cast<clang::DeclStmt>(node)) {
+    declare(names);
+    return true;
+  }
+  ByteRange where = with_semicolon(range_or_empty(node->getSourceRange()));
+  if (const auto* value = llvm::dyn_cast<clang::Expr>(node)) {
+    evaluate(value, where);
+    return true;
+  }
+  if (const auto* back = llvm::dyn_cast<clang::ReturnStmt>(node)) {
+    auto id = open(where, StatementKind::give);
+    if (back->getRetValue() != nullptr) {
+      ValueId value = expression(back->getRetValue());
+      use(value);
+      g().results.push_back(value);
+    }
+    close(id);
+    return false;
+  }
+  auto id = open(where, StatementKind::other);
+  impure_ = true;
+  use(opaque_children("statement", node));
+  close(id);
+  return !llvm::isa<clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt>(node);
+}
+
+void Lowering::evaluate(const clang::Expr* node, ByteRange where) {
+  auto id = open(where, StatementKind::expression);
+  const clang::Expr* bare = node->IgnoreParens();
+  if (const auto* outer = llvm::dyn_cast<clang::ExprWithCleanups>(bare)) {
+    bare = outer->getSubExpr()->IgnoreParens();
+  }
+  if (assign(bare)) {
+    g().statements[id].kind = StatementKind::assign;
+    g().statements[id].pure = !impure_ && !sole_;
+  } else {
+    use(expression(node));
+  }
+  close(id);
+}
+
+// `name = value`, where the name is a local variable; stores into anything else are effects.
+bool Lowering::assign(const clang::Expr* node) {
+  const clang::Expr *left = nullptr, *right = nullptr;
+  if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    if (made->getOperator() != clang::OO_Equal || made->getNumArgs() != 2) return false;
+    left = made->getArg(0);
+    right = made->getArg(1);
+  } else if (const auto* plain = llvm::dyn_cast<clang::BinaryOperator>(node)) {
+    if (plain->getOpcode() != clang::BO_Assign) return false;
+    left = plain->getLHS();
+    right = plain->getRHS();
+  } else {
+    return false;
+  }
+  const clang::VarDecl* variable = named(left);
+  if (variable == nullptr || !variable->isLocalVarDeclOrParm() || variable->isStaticLocal() ||
+      !plain_value(variable->getType())) {
+    return false;
+  }
+  ValueId value = expression(right);
+  if (changing_.contains(variable)) {
+    use(value);
+    impure_ = true;
+    return true;
+  }
+  bind(variable, value);
+  return true;
+}
+
+void Lowering::declare(const clang::DeclStmt* node) {
+  auto id = open(range_or_empty(node->getSourceRange()), StatementKind::assign);
+  bool pure = true;
+  for (const clang::Decl* decl : node->decls()) {
+    const auto* made = llvm::dyn_cast<clang::VarDecl>(decl);
+    if (made == nullptr) {
+      pure = false;
+      continue;
+    }
+    variable(made);
+    pure = pure && plain_value(made->getType()) && !made->isStaticLocal();
+  }
+  Statement& s = g().statements[id];
+  s.pure = pure && !impure_;
+  if (s.definitions.empty()) s.kind = StatementKind::other;
+  // An object that switches gradients on does so to the end of its block.
+  if (s.kind == StatementKind::other && !s.uses.empty()) {
+    guards_.push_back(id);
+    return;
+  }
+  close(id);
+}
+
+void Lowering::variable(const clang::VarDecl* decl) {
+  const clang::Expr* init = decl->getInit();
+  if (const auto* parts = llvm::dyn_cast<clang::DecompositionDecl>(decl)) {
+    ValueId whole = init == nullptr ? kNone : expression(init);
+    auto bindings = parts->bindings();
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      if (whole != kNone && g()[whole].kind == Kind::tuple &&
+          g()[whole].operands.size() == bindings.size()) {
+        bind(bindings[i], g()[whole].operands[i]);
+        continue;
+      }
+      Value part;
+      part.kind = Kind::element;
+      if (whole != kNone) part.operands = {whole};
+      if (whole == kNone) part.kind = Kind::unknown;
+      part.index = static_cast<int>(i);
+      part.count = static_cast<int>(bindings.size());
+      part.statement = current_;
+      bind(bindings[i], g().add(std::move(part)));
+    }
+    return;
+  }
+  if (!plain_value(decl->getType())) {
+    // An object of a class that is not known: its making may do anything.
+    ValueId made = init == nullptr ? kNone : expression(init);
+    impure_ = true;
+    std::string meaning = knowledge_.names.meaning(record_name(decl->getType()));
+    const auto* how = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(init);
+    if (knowledge_.names.spelling(meaning).empty() || how == nullptr || meaning.empty()) {
+      use(made);
+      Value value;
+      value.kind = Kind::unknown;
+      value.text = decl->getNameAsString();
+      if (made != kNone) value.operands = {made};
+      value.statement = current_;
+      bind(decl, g().add(std::move(value)));
+      return;
+    }
+    const auto* off =
+        how->getNumArgs() == 1
+            ? llvm::dyn_cast<clang::CXXBoolLiteralExpr>(how->getArg(0)->IgnoreParenImpCasts())
+            : nullptr;
+    if (off != nullptr && !off->getValue()) return;
+    Value callee;
+    callee.kind = Kind::symbol;
+    callee.text = std::move(meaning);
+    callee.statement = current_;
+    Value call;
+    call.kind = Kind::call;
+    call.operands = {g().add(std::move(callee))};
+    call.statement = current_;
+    use(g().add(std::move(call)));
+    return;
+  }
+  ValueId value = kNone;
+  if (init != nullptr) {
+    value = expression(init);
+  } else {
+    Value unset;
+    unset.kind = Kind::unknown;
+    unset.text = "unset " + decl->getNameAsString();
+    unset.statement = current_;
+    value = g().add(std::move(unset));
+  }
+  if (decl->isStaticLocal() || changing_.contains(decl) || changeable_reference(decl->getType())) {
+    changing_.insert(decl);
+    use(value);
+    impure_ = true;
+  }
+  bind(decl, value);
+}
+
+bool Lowering::branch(const clang::IfStmt* node) {
+  if (node->isConsteval() || node->hasInitStorage() || node->hasVarStorage()) {
+    loop(node);  // names of its own: what it assigns is not followed
+    return true;
+  }
+  auto id = open(range_or_empty(node->getSourceRange()), StatementKind::branch);
+  uint32_t outer_block = block_number_;
+  ValueId condition = expression(node->getCond());
+  use(condition);
+  g().statements[id].pure = !impure_ && !sole_;
+  auto side = [&](const clang::Stmt* body, uint32_t number) {
+    bool outer_sole = sole_;
+    sole_ = body != nullptr && !llvm::isa<clang::CompoundStmt>(body);
+    begin_branch();
+    block_number_ = number;
+    bool falls = statement(body);
+    sole_ = outer_sole;
+    return falls;
+  };
+  bool then_falls = side(node->getThen(), 0);
+  Changes then_changes = end_branch();
+  Changes then_values = take(then_changes);
+  put(then_changes);
+  bool else_falls = side(node->getElse(), 1);
+  Changes else_changes = end_branch();
+  Changes else_values = take(else_changes);
+  put(else_changes);
+  Changes old = then_changes;
+  for (const auto& [name, before] : else_changes) old.emplace(name, before);
+  join(condition, old, then_falls, then_values, else_falls, else_values);
+  block_number_ = outer_block;
+  close(id);
+  return then_falls || else_falls;
+}
+
+// A loop, a switch, a try: what it assigns is unknown inside it and after it.
+void Lowering::loop(const clang::Stmt* node) {
+  auto id = open(range_or_empty(node->getSourceRange()), StatementKind::other);
+  std::set<const clang::VarDecl*> assigned;
+  assigned_in(node, assigned);
+  auto known = [&](const clang::VarDecl* decl) { return name_ids_.contains(decl); };
+  // What one round writes in place the next one reads.
+  if (writes_in_place(node)) forget_tensors();
+  for (const clang::VarDecl* decl : assigned) {
+    if (known(decl)) forget(decl, "a loop or branch that is not followed assigns to it");
+  }
+  bool outer_sole = sole_;
+  ByteRange outer_scope = scope_;
+  scope_ = range_or_empty(node->getSourceRange());
+  sole_ = true;  // nothing inside goes: how often it runs is not followed
+  for (const clang::Stmt* child : node->children()) {
+    if (child == nullptr) continue;
+    if (const auto* value = llvm::dyn_cast<clang::Expr>(child)) {
+      use(expression(value));
+    } else if (const auto* handler = llvm::dyn_cast<clang::CXXCatchStmt>(child)) {
+      statement(handler->getHandlerBlock());
+    } else {
+      statement(child);
+    }
+  }
+  sole_ = outer_sole;
+  scope_ = outer_scope;
+  for (const clang::VarDecl* decl : assigned) {
+    if (known(decl)) forget(decl, "a loop or branch that is not followed assigned to it");
+  }
+  close(id);
+}
+
+std::optional<ByteRange> Lowering::range(clang::SourceRange where, std::string* locked) const {
+  if (where.isInvalid()) return std::nullopt;
+  clang::SourceLocation begin = where.getBegin(), end = where.getEnd();
+  if (begin.isMacroID() || end.isMacroID()) {
+    if (locked == nullptr) return std::nullopt;
+    llvm::StringRef name = clang::Lexer::getImmediateMacroName(begin.isMacroID() ? begin : end,
+                                                               sources_, context_.getLangOpts());
+    *locked = "it comes out of the macro " + name.str() + "; write it out";
+    begin = sources_.getExpansionRange(begin).getBegin();
+    end = sources_.getExpansionRange(end).getEnd();
+  }
+  if (!sources_.isInMainFile(begin) || !sources_.isInMainFile(end)) return std::nullopt;
+  ByteRange out{sources_.getFileOffset(begin),
+                sources_.getFileOffset(end) +
+                    clang::Lexer::MeasureTokenLength(end, sources_, context_.getLangOpts())};
+  return out.begin < out.end ? std::optional(out) : std::nullopt;
+}
+
+ByteRange Lowering::range_or_empty(clang::SourceRange where) const {
+  std::string ignored;
+  return range(where, &ignored).value_or(ByteRange{});
+}
+
+ByteRange Lowering::with_semicolon(ByteRange where) const {
+  if (where.size() == 0) return where;
+  std::string_view all = unit_.text();
+  size_t at = where.end;
+  while (at < all.size() && (all[at] == ' ' || all[at] == '\t' || all[at] == '\n')) ++at;
+  if (at < all.size() && all[at] == ';') where.end = static_cast<uint32_t>(at + 1);
+  return where;
+}
+
+}  // namespace refit::cpp

@@ -1,0 +1,147 @@
+// Internal: from clang's tree of one file to value graphs. parse.cpp makes the tree, lower.cpp
+// walks declarations and statements, bindings.cpp follows names, expression.cpp, operator.cpp and
+// call.cpp lower expressions; changes.cpp finds what changes unseen. Entry point: lower_file.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriter/cpp/read.hpp"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/StmtCXX.h>
+#include <clang/Basic/SourceManager.h>
+
+namespace refit::cpp {
+
+// Fills functions, texts, comments and calls of the unit from the declarations at the top of its
+// text and of what it includes.
+void lower_file(CppUnit& unit, clang::ASTContext& context,
+                const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge);
+
+// What stands inside parentheses and what only ends or holds a temporary.
+const clang::Expr* bare(const clang::Expr* node);
+
+// The variable that an expression names, parentheses and conversions aside; null for none.
+const clang::VarDecl* named(const clang::Expr* node);
+
+// A reference through which what it refers to can be changed.
+bool changeable_reference(clang::QualType type);
+
+class Lowering {
+ public:
+  Lowering(CppUnit& unit, clang::ASTContext& context, const Knowledge& knowledge)
+      : unit_(unit),
+        context_(context),
+        knowledge_(knowledge),
+        sources_(context.getSourceManager()) {}
+  void declaration(const clang::Decl* decl, bool in_template);
+
+ private:
+  using ValueId = graph::ValueId;
+  using DefinitionId = graph::DefinitionId;
+  using StatementId = graph::StatementId;
+  using Changes = std::map<uint32_t, DefinitionId>;
+
+  void function(const clang::FunctionDecl* decl, bool in_template);
+
+  // Statements; each returns whether control can reach what follows.
+  bool statement(const clang::Stmt* node);
+  bool block(const clang::CompoundStmt* node);
+  bool branch(const clang::IfStmt* node);
+  void loop(const clang::Stmt* node);
+  void declare(const clang::DeclStmt* node);
+  void variable(const clang::VarDecl* decl);
+  void evaluate(const clang::Expr* node, ByteRange range);
+  bool assign(const clang::Expr* node);
+  StatementId open(ByteRange range, graph::StatementKind kind);
+  void close(StatementId id);
+  void use(ValueId id);
+  void find_changes(const clang::Stmt* node);  // variables that change unseen
+  void change_seen(const clang::Expr* node);
+  void assigned_in(const clang::Stmt* node, std::set<const clang::VarDecl*>& out) const;
+  void forget(const clang::VarDecl* decl, const std::string& why);
+  void forget_tensors();
+  bool writes_in_place(const clang::Stmt* node) const;
+
+  // Names.
+  uint32_t name_of(const clang::ValueDecl* decl);
+  void bind(const clang::ValueDecl* decl, ValueId value);
+  ValueId read(const clang::ValueDecl* decl, const clang::Expr* node);
+  void begin_branch() { frames_.emplace_back(); }
+  Changes end_branch();
+  Changes take(const Changes& changes) const;
+  void put(const Changes& values);
+  void join(ValueId condition, const Changes& old, bool then_falls, const Changes& then_values,
+            bool else_falls, const Changes& else_values);
+
+  // Expressions.
+  ValueId expression(const clang::Expr* node);
+  ValueId inner(const clang::Expr* node);
+  ValueId call(const clang::CallExpr* node);
+  ValueId overloaded_operator(const clang::CXXOperatorCallExpr* node);
+  ValueId builtin_binary(const clang::BinaryOperator* node);
+  ValueId builtin_unary(const clang::UnaryOperator* node);
+  ValueId construct(const clang::CXXConstructExpr* node);
+  ValueId members(const clang::InitListExpr* node);
+  ValueId subscript(ValueId base, ValueId index, const clang::Expr* node);
+  ValueId member(const clang::MemberExpr* node);
+  ValueId unknown_call(const clang::CallExpr* node, ValueId callee);
+  ValueId dependent_call(const clang::CallExpr* node);
+  ValueId unresolved(const clang::RecoveryExpr* node);
+  std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
+                                    const clang::Expr* receiver);
+  std::optional<ValueId> see_through(const clang::CallExpr* node,
+                                     const clang::FunctionDecl* callee);
+  ValueId operation(std::string_view id, std::vector<ValueId> operands, const clang::Expr* node);
+  ValueId opaque(std::string why, std::vector<ValueId> operands, const clang::Expr* node);
+  ValueId opaque_children(std::string why, const clang::Stmt* node);
+  ValueId none(const clang::Expr* node);
+  ValueId literal(Literal value, const clang::Expr* node);
+  ValueId integer(int64_t value, const clang::Expr* node);
+  ValueId symbol(std::string meaning, const clang::Expr* node);
+  ValueId self(const clang::Expr* node);
+  ValueId add(graph::Value value, const clang::Expr* node);
+
+  bool is_tensor(clang::QualType type) const;
+  bool plain_value(clang::QualType type) const;
+  std::string record_name(clang::QualType type) const;
+  // Where it stands in the file; nothing where it does not. `locked` says why it cannot be edited.
+  std::optional<ByteRange> range(clang::SourceRange where, std::string* locked = nullptr) const;
+  ByteRange range_or_empty(clang::SourceRange where) const;
+  ByteRange with_semicolon(ByteRange range) const;
+
+  graph::Graph& g() { return unit_.functions[index_].graph; }
+  FunctionText& text() { return unit_.texts[index_]; }
+
+  CppUnit& unit_;
+  clang::ASTContext& context_;
+  const Knowledge& knowledge_;
+  const clang::SourceManager& sources_;
+  uint32_t index_ = 0;
+  uint32_t clock_ = 0;
+  int depth_ = 0;
+  StatementId current_ = graph::kNone;
+  uint32_t block_number_ = 0;
+  bool impure_ = false;
+  bool in_template_ = false;
+  bool sole_ = false;  // the statement is the whole body of an `if` or a loop, without braces
+  ByteRange scope_;
+  ValueId self_ = graph::kNone;
+  std::vector<DefinitionId> env_;
+  std::map<const clang::ValueDecl*, uint32_t> name_ids_;
+  std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through
+  int seeing_ = 0;
+  std::set<const clang::ValueDecl*> changing_;
+  std::vector<Changes> frames_;
+  std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
+  std::vector<StatementId> guards_;  // statements opened by objects that hold to the block's end
+};
+
+}  // namespace refit::cpp

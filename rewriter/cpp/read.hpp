@@ -1,0 +1,43 @@
+// The door to clang for the rest of the front end: a text in, errors and value graphs out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/cpp/names.hpp"
+#include "rewriter/cpp/unit.hpp"
+#include "rewriter/graph/isomorphisms.hpp"
+
+namespace refit::cpp {
+
+struct Failure {                   // one error of clang's
+  std::optional<uint32_t> offset;  // in the file itself
+  std::string message;
+  bool syntax = false;  // of the grammar, not of what names mean
+};
+
+struct Reading {
+  bool ran = false;  // clang gave a tree, if a broken one
+  std::vector<Failure> failures;
+  std::vector<std::string> missing;  // headers that were not found
+};
+
+struct Place {
+  std::string path;      // of the file, absolute: what its includes are relative to
+  std::string database;  // folder of a compile_commands.json, "" without one
+  std::string include;   // folder of our own declarations
+};
+
+struct Knowledge {
+  const Names& names;
+  const Catalogue& catalogue;
+  const Isomorphisms& isomorphisms;
+};
+
+// Parses a text as the file of that place. With `unit`, whose text it then is, also fills the
+// unit's functions, texts, comments and calls.
+Reading read(const std::string& text, const Place& place, const Knowledge& knowledge,
+             CppUnit* unit);
+
+}  // namespace refit::cpp

@@ -1,0 +1,416 @@
+// One change of a C++ file as text edits: a call's arguments kept as they stand, an expression
+// replaced, dead statements removed with their comments kept. Entry point: change_edits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriter/cpp/frontend.hpp"
+
+namespace refit::cpp {
+
+using graph::kNone;
+using graph::Statement;
+using graph::StatementId;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr size_t kWidth = 100;  // beyond it a new call is broken over lines
+
+bool blank(std::string_view s) { return s.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+ByteRange line_of(std::string_view text, uint32_t at) {
+  size_t begin = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  size_t end = text.find('\n', at);
+  end = end == std::string_view::npos ? text.size() : end + 1;
+  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
+
+std::string_view indentation(std::string_view text, uint32_t at) {
+  ByteRange line = line_of(text, at);
+  size_t end = line.begin;
+  while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
+  return text.substr(line.begin, end - line.begin);
+}
+
+std::string_view trimmed(std::string_view s) {
+  size_t begin = s.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return "";
+  return s.substr(begin, s.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+// `/*name=*/`: it names the parameter of the argument that follows.
+bool names_argument(std::string_view comment) {
+  return comment.starts_with("/*") && trimmed(comment.substr(2, comment.size() - 4)).ends_with("=");
+}
+
+using Leads = std::vector<std::string>;  // what stands before each argument, by argument
+
+class Realiser {
+ public:
+  Realiser(const CppUnit& unit, const Change& change, const Operation& callee,
+           std::string callee_text)
+      : unit_(unit),
+        change_(change),
+        callee_(callee),
+        callee_text_(std::move(callee_text)),
+        words_(unit.texts[change.function]),
+        g_(unit.functions[change.function].graph),
+        text_(unit.text()) {}
+
+  Expected<EditSet> run(std::string* after) {
+    std::set<StatementId> dead(change_.dead.begin(), change_.dead.end());
+    for (ValueId id : change_.forwarded) {
+      auto done = forward(id, dead);
+      if (!done) return tl::unexpected(done.error());
+    }
+    if (!change_.replaced.empty() || !change_.restated.empty()) {
+      return failure("a branch chooses between its parts; write each branch's result out");
+    }
+    auto done = change_.edit_call ? edit_call() : replace_root();
+    if (!done) return tl::unexpected(done.error());
+    done = remove_dead(dead);
+    if (!done) return tl::unexpected(done.error());
+    *after = after_;
+    return std::move(edits_);
+  }
+
+ private:
+  // `x.transpose(1, 2)` becomes `x`; `x = x.transpose(1, 2);` goes.
+  Expected<void> forward(ValueId id, std::set<StatementId>& dead) {
+    const Value& v = g_[id];
+    auto call = words_.calls.find(id);
+    if (call == words_.calls.end() || v.range.size() == 0) {
+      return failure("the expression to take out has no text of its own");
+    }
+    if (auto locked = words_.locked.find(id); locked != words_.locked.end()) {
+      return failure("a transpose that would go cannot be edited: " + locked->second);
+    }
+    ByteRange kept;
+    if (call->second.receiver) {
+      kept = *call->second.receiver;
+    } else {
+      for (const CallText::Argument& a : call->second.arguments) {
+        if (a.parameter == 0) kept = a.range;
+      }
+    }
+    if (kept.size() == 0) return failure("the operand to keep has no text of its own");
+    if (comment_in({kept.end, v.range.end}) || comment_in({v.range.begin, kept.begin})) {
+      return failure("a comment stands inside the transpose that would go; move it out");
+    }
+    if (v.statement != kNone && g_.statements[v.statement].pure) {
+      const Statement& s = g_.statements[v.statement];
+      std::string_view whole = unit_.source().slice(s.range);
+      std::string same = std::string(unit_.source().slice(kept)) + " = ";
+      bool whole_value = trimmed(text_.substr(v.range.end, s.range.end - v.range.end)) == ";";
+      if (whole_value && s.range.begin + same.size() == v.range.begin && whole.starts_with(same)) {
+        dead.insert(v.statement);
+        return {};
+      }
+    }
+    if (v.range.begin != kept.begin) {
+      auto done = edits_.add({{v.range.begin, kept.begin}, ""});
+      if (!done) return done;
+    }
+    return edits_.add({{kept.end, v.range.end}, ""});
+  }
+
+  bool comment_in(ByteRange where) const {
+    return std::any_of(unit_.comments.begin(), unit_.comments.end(),
+                       [&](const ByteRange& c) { return where.contains(c); });
+  }
+
+  // The text of a range with the edits made so far, which it takes over.
+  std::string take(ByteRange where) {
+    EditSet inside, outside;
+    for (const Edit& e : edits_.edits()) {
+      if (where.contains(e.range)) {
+        (void)inside.add({{e.range.begin - where.begin, e.range.end - where.begin}, e.replacement});
+      } else {
+        (void)outside.add(e);
+      }
+    }
+    edits_ = std::move(outside);
+    return inside.apply(unit_.source().slice(where));
+  }
+
+  // Comments of a range that no kept text holds, to stand above the statement.
+  std::string orphans(ByteRange where, const std::vector<ByteRange>& kept) const {
+    std::string out;
+    for (const ByteRange& c : unit_.comments) {
+      if (!where.contains(c) || names_argument(unit_.source().slice(c))) continue;
+      if (std::any_of(kept.begin(), kept.end(), [&](ByteRange k) { return k.contains(c); }))
+        continue;
+      out += std::string(indentation(text_, where.begin));
+      out += trimmed(unit_.source().slice(c));
+      out += unit_.source().newline();
+    }
+    return out;
+  }
+
+  Expected<void> keep_above(const std::string& comments) {
+    if (comments.empty()) return {};
+    const Value& root = g_[change_.root];
+    uint32_t at = root.range.begin;
+    if (root.statement != kNone) at = std::min(at, g_.statements[root.statement].range.begin);
+    uint32_t line = line_of(text_, at).begin;
+    return edits_.add({{line, line}, comments});
+  }
+
+  Expected<void> edit_call() {
+    const Value& root = g_[change_.root];
+    auto call = words_.calls.find(change_.root);
+    if (call == words_.calls.end() || call->second.close <= call->second.open) {
+      return failure("the call has no text of its own");
+    }
+    const CallText& words = call->second;
+    const auto& parameters = graph::parameters_of(root);
+    // The slot of an argument: from the comma before it to the one behind it.
+    std::vector<ByteRange> slots;
+    uint32_t from = words.open + 1;
+    for (size_t i = 0; i < words.arguments.size(); ++i) {
+      uint32_t to = words.close;
+      if (i + 1 < words.arguments.size()) {
+        to = words.arguments[i].range.end;
+        while (to < words.arguments[i + 1].range.begin &&
+               (text_[to] != ',' || in_comment(unit_, to)))
+          ++to;
+      }
+      if (words.arguments[i].range.size() == 0) {
+        return failure("an argument comes out of a macro; write it out");
+      }
+      slots.push_back({from, to});
+      from = to + 1;
+    }
+    std::vector<ByteRange> kept;
+    std::vector<NewArgument> arguments;
+    Leads leads;
+    bool own_lines = true;
+    for (NewArgument a : change_.arguments) {
+      std::string lead;
+      for (size_t i = 0; i < words.arguments.size() && !a.kept.empty(); ++i) {
+        if (parameters[words.arguments[i].parameter].name != a.kept) continue;
+        ByteRange where{words.arguments[i].range.begin, slots[i].end};
+        // What stands behind it belongs to it; blanks before the parenthesis do not.
+        while (where.end > words.arguments[i].range.end && blank(text_.substr(where.end - 1, 1))) {
+          --where.end;
+        }
+        lead = lead_of({slots[i].begin, where.begin}, kept);
+        own_lines = own_lines && lead.find('\n') != std::string::npos;
+        kept.push_back(where);
+        a.text = take(where);
+      }
+      if (a.text.empty()) return failure("an argument has no text of its own");
+      if (!a.kept.empty() && is_default(a, g_.argument(change_.root, a.kept))) continue;
+      leads.push_back(std::move(lead));
+      arguments.push_back(std::move(a));
+    }
+    std::string comments = orphans(root.range, kept);
+    // The slots' own blanks are kept where each argument has a line, or a comment, of its own.
+    bool commented = std::any_of(leads.begin(), leads.end(),
+                                 [](const std::string& lead) { return !blank(lead); });
+    auto list = own_lines || commented ? compose(arguments, leads) : fitted(arguments);
+    if (!list) return tl::unexpected(list.error());
+    (void)take(root.range);
+    after_ = callee_text_ + *list;
+    auto done = edits_.add({root.range, after_});
+    if (!done) return done;
+    return keep_above(comments);
+  }
+
+  // What the callee takes anyway: C++ had to say it for the sake of what follows it.
+  bool is_default(const NewArgument& a, ValueId value) const {
+    if (value == kNone || g_[value].kind != graph::Kind::literal) return false;
+    for (const Parameter& p : callee_.parameters) {
+      if (p.name != a.keyword || !p.default_value) continue;
+      return p.default_value->kind == g_[value].literal.kind &&
+             same_value(*p.default_value, g_[value].literal);
+    }
+    return false;
+  }
+
+  // What stands before an argument, without comments that name its parameter; other comments in it
+  // are kept with it.
+  std::string lead_of(ByteRange where, std::vector<ByteRange>& kept) const {
+    std::string out;
+    uint32_t from = where.begin;
+    for (const ByteRange& c : unit_.comments) {
+      if (!where.contains(c)) continue;
+      if (!names_argument(unit_.source().slice(c))) {
+        kept.push_back(c);
+        continue;
+      }
+      out += text_.substr(from, c.begin - from);
+      from = c.end;
+    }
+    return out + std::string(text_.substr(from, where.end - from));
+  }
+
+  Expected<void> replace_root() {
+    const Value& root = g_[change_.root];
+    if (root.range.size() == 0) {
+      return failure("branches give it its value; compute it in one expression");
+    }
+    std::string comments = orphans(root.range, {});
+    for (const NewArgument& a : change_.arguments) {
+      if (a.text.find("//") != std::string::npos || a.text.find("/*") != std::string::npos) {
+        return failure("a comment stands inside one of its parts; move it out");
+      }
+    }
+    auto list = fitted(change_.arguments);
+    if (!list) return tl::unexpected(list.error());
+    (void)take(root.range);
+    after_ = callee_text_ + *list;
+    auto done = edits_.add({root.range, after_});
+    if (!done) return done;
+    return keep_above(comments);
+  }
+
+  // On one line; else with the named arguments on the next; else one a line.
+  Expected<std::string> fitted(const std::vector<NewArgument>& arguments) const {
+    const Value& root = g_[change_.root];
+    size_t column = root.range.begin - line_of(text_, root.range.begin).begin + callee_text_.size();
+    std::string_view behind =
+        text_.substr(root.range.end, line_of(text_, root.range.end).end - root.range.end);
+    size_t rest = trimmed(behind).size();
+    Leads leads(arguments.size());
+    auto one = compose(arguments, leads);
+    if (!one || column + one->size() + rest <= kWidth || one->find('\n') != std::string::npos) {
+      return one;
+    }
+    std::string nl(unit_.source().newline());
+    size_t options = arguments.size();
+    for (size_t i = arguments.size(); i-- > 0;) {
+      if (!arguments[i].keyword.empty()) options = i;
+    }
+    if (options > 0 && options < arguments.size()) {
+      leads[options] = nl + std::string(column + 1, ' ');
+      auto two = compose(arguments, leads);
+      size_t broken = two ? two->find(nl) : 0;
+      if (two && column + broken <= kWidth && two->size() - broken - nl.size() + rest <= kWidth) {
+        return two;
+      }
+    }
+    leads.assign(arguments.size(), nl + std::string(indentation(text_, root.range.begin)) + "    ");
+    return compose(arguments, leads);
+  }
+
+  // `(a, b, {.c = d})`, each argument behind its blanks.
+  Expected<std::string> compose(const std::vector<NewArgument>& arguments,
+                                const Leads& leads) const {
+    std::vector<const NewArgument*> by_parameter(callee_.parameters.size(), nullptr);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      size_t place = i;
+      if (!arguments[i].keyword.empty()) {
+        place = 0;
+        while (place < callee_.parameters.size() &&
+               callee_.parameters[place].name != arguments[i].keyword) {
+          ++place;
+        }
+      }
+      if (place >= by_parameter.size() || by_parameter[place] != nullptr) {
+        return failure("the new call's arguments do not fit its signature");
+      }
+      by_parameter[place] = &arguments[i];
+    }
+    std::string out = "(";
+    bool any = false, options = false;
+    for (size_t place = 0; place < by_parameter.size(); ++place) {
+      const NewArgument* a = by_parameter[place];
+      bool required = !callee_.parameters[place].default_value;
+      if (a == nullptr) {
+        if (required) return failure("the new call lacks a required argument");
+        continue;
+      }
+      const std::string& given = leads[static_cast<size_t>(a - arguments.data())];
+      std::string lead = any && given.empty() ? " " : given;
+      if (any) out += ",";
+      out += lead;
+      if (!required) {
+        out += options ? "." : "{.";
+        out += callee_.parameters[place].name + " = ";
+        options = true;
+      }
+      out += a->text;
+      any = true;
+    }
+    out += options ? "})" : ")";
+    return out;
+  }
+
+  Expected<void> remove_dead(const std::set<StatementId>& dead) {
+    std::vector<ByteRange> removed;
+    for (StatementId id : dead) {
+      const Statement& s = g_.statements[id];
+      if (s.parent != kNone && dead.contains(s.parent)) continue;
+      if (s.range.size() == 0) return failure("a statement that would go comes out of a macro");
+      removed.push_back(s.range);
+    }
+    std::sort(removed.begin(), removed.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    for (const ByteRange& statement : removed) {
+      (void)take(statement);
+      auto done = edits_.add(removal(statement));
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  // A statement with its line; comments on it stay.
+  Edit removal(ByteRange statement) const {
+    ByteRange first = line_of(text_, statement.begin);
+    ByteRange last = line_of(text_, statement.end);
+    std::string_view head = text_.substr(first.begin, statement.begin - first.begin);
+    std::string tail(text_.substr(statement.end, last.end - statement.end));
+    for (const ByteRange& c : unit_.comments) {
+      if (c.begin >= statement.end && c.end <= last.end) {
+        std::fill(tail.begin() + (c.begin - statement.end), tail.begin() + (c.end - statement.end),
+                  ' ');
+      }
+    }
+    if (!blank(head) || !blank(tail)) {
+      uint32_t end = statement.end;
+      while (end < last.end && text_[end] == ' ') ++end;
+      return {{statement.begin, end}, ""};
+    }
+    std::string kept;
+    for (const ByteRange& c : unit_.comments) {
+      if (!ByteRange{first.begin, last.end}.contains(c)) continue;
+      if (names_argument(unit_.source().slice(c))) continue;
+      kept += head;
+      kept += trimmed(unit_.source().slice(c));
+      kept += unit_.source().newline();
+    }
+    ByteRange range{first.begin, last.end};
+    if (kept.empty() && range.begin > 0 && range.end < text_.size()) {
+      // Not two blank lines where there was one on either side, and none after a brace.
+      ByteRange above = line_of(text_, range.begin - 1), below = line_of(text_, range.end);
+      std::string_view over = trimmed(text_.substr(above.begin, above.size()));
+      if ((over.empty() || over.ends_with("{")) && blank(text_.substr(below.begin, below.size()))) {
+        range.end = below.end;
+      }
+    }
+    return {range, kept};
+  }
+
+  const CppUnit& unit_;
+  const Change& change_;
+  const Operation& callee_;
+  std::string callee_text_;
+  const FunctionText& words_;
+  const graph::Graph& g_;
+  std::string_view text_;
+  EditSet edits_;
+  std::string after_;
+};
+
+}  // namespace
+
+Expected<EditSet> change_edits(const CppUnit& unit, const Change& change, const Operation& callee,
+                               const std::string& callee_text, std::string* after) {
+  return Realiser(unit, change, callee, callee_text).run(after);
+}
+
+}  // namespace refit::cpp

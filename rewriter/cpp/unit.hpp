@@ -1,0 +1,52 @@
+// One C++ file as data: what lowering found of it besides the value graphs. Everything after
+// lowering reads this and knows nothing of clang.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rewriter/language/frontend.hpp"
+
+namespace refit::cpp {
+
+// A local variable or parameter, by its index in Graph::names.
+struct Local {
+  std::string identifier;
+  ByteRange scope;       // where the name can be seen, shadowing aside
+  bool changes = false;  // a reference, an address or a capture may change it unseen
+};
+
+// The text of a call of a known operation.
+struct CallText {
+  ByteRange callee;                   // `torch::transpose`; `.transpose` is what follows `receiver`
+  std::optional<ByteRange> receiver;  // of a member call
+  uint32_t open = 0, close = 0;       // offsets of the parentheses
+  struct Argument {
+    size_t parameter = SIZE_MAX;  // of the operation's signature
+    ByteRange range;
+  };
+  std::vector<Argument> arguments;  // as written, in order
+};
+
+struct FunctionText {
+  std::vector<Local> locals;
+  std::map<graph::ValueId, CallText> calls;
+  std::map<graph::ValueId, std::string> locked;  // sites that cannot be edited, and why
+};
+
+class CppUnit : public Unit {
+ public:
+  CppUnit(Source file, std::string name) : Unit(std::move(file)), relative(std::move(name)) {}
+  std::string_view text() const { return source_.text(); }
+
+  std::string relative;
+  std::vector<FunctionText> texts;  // by function
+  std::vector<ByteRange> comments;  // in order
+  size_t errors = 0;                // that clang found in this file
+  std::string first_error;
+};
+
+}  // namespace refit::cpp

@@ -1,0 +1,235 @@
+// What a source language gives to the engine: units (one source file, parsed and lowered to value
+// graphs) and the realisation of changes as text edits. Matching and planning see only this.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/graph/graph.hpp"
+#include "rewriter/language/focus.hpp"
+#include "rewriter/rule/catalogue.hpp"
+#include "rewriter/text/edit.hpp"
+#include "rewriter/text/expected.hpp"
+#include "rewriter/text/source.hpp"
+
+namespace refit {
+
+struct Function {
+  std::string name;                     // "forward"; "" for the module's own statements
+  std::string qualified;                // "pkg.module.Class.forward"
+  uint32_t parent = graph::kNone;       // enclosing function in the unit
+  std::vector<std::string> decorators;  // qualified names
+  ByteRange range;
+  graph::Graph graph;
+};
+
+// A call to something that is defined in the project, for "rewritten through".
+struct ProjectCall {
+  uint32_t function = 0;  // where the call stands
+  graph::ValueId value = graph::kNone;
+  std::string callee;             // qualified name of the definition
+  uint32_t local = graph::kNone;  // the function of this unit that it names, if one
+};
+
+// A value named like something in the catalogue whose meaning could not be found.
+struct UnresolvedCall {
+  ByteRange range;
+  std::string name;
+  std::string why;
+};
+
+// A function that a focus did not want.
+struct LeftOut {
+  ByteRange range;
+  std::vector<uint64_t> words;  // of its text: their hash_of, ascending, each once
+};
+
+class Unit {
+ public:
+  virtual ~Unit() = default;
+  const Source& source() const { return source_; }
+  // Frees what planning and realising ask of; the source and its errors stay.
+  virtual void release() {
+    functions.clear();
+    functions.shrink_to_fit();
+  }
+  std::deque<Function> functions;  // never moved, however many come
+  std::vector<ProjectCall> project_calls;
+  std::vector<UnresolvedCall> unresolved;
+  std::vector<ByteRange> syntax_errors;
+  std::vector<LeftOut> left_out;    // functions that the focus did not want: their graphs are empty
+  std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
+  std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
+  std::string module;               // qualified name of the file's module
+  bool reexports = false;           // imports of this file are part of its interface
+
+ protected:
+  explicit Unit(Source source) : source_(std::move(source)) {}
+  Source source_;
+};
+
+// One argument of the call that a change asks for.
+struct NewArgument {
+  std::string keyword;    // "" for a positional one
+  std::string text;       // source text, already spelt for this place
+  std::string kept;       // the old callee's parameter whose argument can stay where it stands
+  bool fallback = false;  // what the new callee takes anyway: said only where the source says it
+  // Parts of `text` that were copied from the source, by their offset in it, in order.
+  struct Copy {
+    size_t at;
+    ByteRange from;
+  };
+  std::vector<Copy> copies{};
+};
+
+// An operation that is to treat two axes of a tensor as each other, because what it reads or gives
+// changes from one layout to the other. It is one of: an operation with a parameter that numbers an
+// axis (the number becomes the other one), a permutation or a pattern, an index or a slice store
+// (their subscripts change places), a read of one size.
+struct AxisSwap {
+  graph::ValueId value = graph::kNone;
+  int first = 0, second = 0;  // axes, counted from the front
+  int rank = 0;               // of the tensor that they are axes of
+  bool of_result = false;     // a permutation, a pattern: axes of what it gives, not of its operand
+};
+
+// What to do at one site. Every change of one site is realised together or not at all.
+struct Change {
+  std::string rule;  // id of the rule that asks for it
+  uint32_t function = 0;
+  graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
+  std::string callee;                  // qualified name of the new callee
+  std::vector<NewArgument> arguments;
+  bool edit_call = false;                // keep the call's shape, edit its arguments
+  std::vector<graph::StatementId> dead;  // statements that go
+  std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
+  std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  // Roots of the changes, this one's among them, that are right only together: calls that share
+  // what is forwarded or swapped, which one of them asks for. Empty for a change of its own.
+  std::vector<graph::ValueId> together;
+  // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
+  std::vector<graph::ValueId> parts;
+  std::vector<AxisSwap> swapped;  // operations whose axes change places
+  std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+};
+
+// What the file shows of an attribute of an object whose class it defines.
+struct AttributeFacts {
+  bool elsewhere = false;           // a class of another file that inherits from it stores it, too
+  bool number = false;              // whatever is stored there is a number
+  bool over_last_axis = false;      // a layer that works along the last axis alone, or elementwise
+  std::optional<std::string> text;  // the one string that is stored there
+};
+
+// Where calls of some definitions may stand.
+struct Callers {
+  bool anywhere = false;  // in any file of the language, not only in these
+  std::vector<std::string> files;
+  // By each of these a function can name one of them: it contains all the words of one entry.
+  std::vector<std::vector<std::string>> words;
+};
+
+// A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
+struct Template {
+  std::string callee;
+  std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
+};
+
+// The language that rules are written in: Python with $holes, whatever language the sources have.
+class RuleLanguage {
+ public:
+  virtual ~RuleLanguage() = default;
+  // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
+  // root is graph.results.front().
+  virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
+  virtual Expected<Template> rewrite_template(std::string_view code) = 0;
+};
+
+class Frontend {
+ public:
+  virtual ~Frontend() = default;
+  // Parses and lowers one file.
+  virtual Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) = 0;
+  // The same, where a front end can, with only the functions that a focus wants and the file's own
+  // statements. A null unit: the focus wants nothing of it.
+  virtual Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                                   const Focus&) {
+    return load(std::move(source), relative);
+  }
+  // Whether a file of that name, relative to the project's root, is a test's.
+  virtual bool is_test(std::string_view /*relative*/) const { return false; }
+  // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by
+  // any number of threads at once, before anything else is asked.
+  virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/) {}
+  // Whether something else in its file may read what a function gives as one that lies dense.
+  virtual bool result_viewed(const Unit& /*unit*/, const Function& /*function*/) const {
+    return false;
+  }
+  virtual Callers callers_of(const std::vector<std::string>& definitions) {
+    Callers out;
+    out.anywhere = true;
+    for (const std::string& d : definitions) out.words.push_back({d.substr(d.rfind('.') + 1)});
+    return out;
+  }
+
+  // A literal as this language writes it: `None`, `true`.
+  virtual std::string literal(const Literal& literal) const = 0;
+  // The text of a template's argument (`$x`, `float($scale)`, `"input"`) for a place where `spell`
+  // says how a hole is written; `part` is the number in `$x[0]`, -1 without one, and `spell` sets
+  // it to -2 when its answer is that part already. Nullopt where a hole cannot be written there, or
+  // where this language has no such expression.
+  using SpellHole = std::function<std::optional<std::string>(const std::string& hole, int* part)>;
+  virtual std::optional<std::string> fill(const std::string& text,
+                                          const SpellHole& spell) const = 0;
+  // A statement that gives a name a value inside a branch, to be read after it; nullopt where this
+  // language wants a declaration for that.
+  virtual std::optional<std::string> assignment(const std::string& name,
+                                                const std::string& value) const = 0;
+
+  // How a value can be written just before a statement runs, once `dead` statements are gone;
+  // nullopt where nothing that is in scope there denotes it. With `within` the text of a value
+  // that is computed inside that expression may be reused.
+  virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
+                                           graph::ValueId value, graph::ValueId root,
+                                           const std::set<graph::StatementId>& dead) const = 0;
+  // Whether a class of another file inherits from this one of the unit.
+  virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
+  // Whether a file of the project asks if an object is one of a class of that name.
+  virtual bool compared(const Unit&, const std::string& /*class_name*/) const { return false; }
+  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
+    return {};
+  }
+  // Where in `root` the text that `spell` gives was copied from, if it was.
+  virtual std::optional<ByteRange> copied_from(const Unit&, uint32_t /*function*/,
+                                               graph::ValueId /*value*/,
+                                               graph::ValueId /*root*/) const {
+    return std::nullopt;
+  }
+  // Whether a change has edits at all; what stands between (comments, text that no expression owns)
+  // may forbid them.
+  virtual bool editable(const Unit& unit, const Change& change) const = 0;
+  // Whether `realise` makes changes that name each other in `together` all or none.
+  virtual bool keeps_together() const { return false; }
+  // Text edits of all changes of a unit, imports included. A change inside an expression that
+  // another keeps is made there; one in a text that another takes away is not accepted.
+  struct Realised {
+    EditSet edits;
+    std::vector<bool> accepted;      // by change
+    std::vector<Error> refused;      // by change: why it was not accepted
+    std::vector<std::string> codes;  // by change: the reason's code
+    std::vector<std::string> notes;  // imports that had to stay, and why
+    std::vector<std::string> after;  // by change: the new text of the root
+  };
+  virtual Expected<Realised> realise(const Unit& unit,
+                                     const std::vector<Change>& changes) const = 0;
+  // Errors in `after` that `before` did not have.
+  virtual std::optional<std::string> verify(const Unit& before, std::string_view after) const = 0;
+};
+
+}  // namespace refit

@@ -1,0 +1,264 @@
+// Calls of definitions that were rewritten, in whatever file, and calls of definitions that no
+// pattern recognised. Entry points: Run::note_calls, while a file is at hand, and
+// Run::propagate_calls.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "rewriter/plan/run.hpp"
+#include "rewriter/text/byte_scan.hpp"
+
+namespace refit {
+
+void Run::note_migrated(const Unit& unit, FileState& state) {
+  for (const Function& function : unit.functions) {
+    for (const graph::Value& v : function.graph.values) {
+      if (v.op != nullptr && !v.op->targets.empty()) {
+        state.migrated.push_back(function.qualified);
+        break;
+      }
+    }
+  }
+}
+
+void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
+                     FileState& state) {
+  for (const ProjectCall& call : unit.project_calls) {
+    if (call.function == 0 && state.noted) continue;
+    const Function& home = unit.functions[call.function];
+    const graph::Value& v = home.graph[call.value];
+    CallSites& calls = state.calls;
+    CallSites::Site site{calls.add(call.callee), {}, 0, 0, 0, nullptr, nullptr, nullptr};
+    if (is_result(home.graph, call.value)) {
+      calls.gives.push_back({calls.add(home.qualified), site.callee});
+    }
+    auto begin = unit.source().position(v.range.begin);
+    if (own.contains({begin.line, begin.column})) continue;
+    if (v.op != nullptr) {
+      auto known = compiled_.by_callee.find(v.op);
+      if (known != compiled_.by_callee.end()) {
+        for (size_t r : known->second) {
+          for (const Where& clause : compiled_.rules[r].rule->where) {
+            if (clause.kind != "outside") continue;
+            site.rule = &compiled_.rules[r].rule->id;
+            site.code = &clause.code;
+            site.says = &clause.says;
+          }
+        }
+      }
+    }
+    site.line = begin.line;
+    site.column = begin.column;
+    site.end_line = unit.source().position(v.range.end).line;
+    site.before = calls.add(unit.source().slice(v.range));
+    calls.sites.push_back(site);
+  }
+  state.calls.shrink_to_fit();
+  state.noted = true;
+}
+
+void Run::add_givers(Definitions& definitions) const {
+  for (const FileState& state : states_) {
+    for (const auto& [qualified, where] : state.definitions) definitions.emplace(qualified, where);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (const FileState& state : states_) {
+      for (const CallSites::Given& given : state.calls.gives) {
+        auto found = definitions.find(state.calls.of(given.callee));
+        const std::string_view function = state.calls.of(given.function);
+        if (found == definitions.end() || definitions.contains(function)) continue;
+        definitions.emplace(function, found->second);
+        more = true;
+      }
+    }
+  }
+}
+
+void Run::look_for_callers(const std::vector<std::string>& definitions) {
+  std::set<Language> languages;
+  for (const FileState& state : states_) {
+    if (state.language != nullptr) languages.insert(state.language->language);
+  }
+  for (Language language : languages) {
+    Callers callers = frontend_of(language).callers_of(definitions);
+    if (callers.anywhere) {
+      for (size_t i = 0; i < states_.size(); ++i) {
+        bool its = states_[i].language != nullptr && states_[i].language->language == language;
+        if (its) callers.files.push_back(input_.files[i].relative);
+      }
+    }
+    look_for_callers(callers);
+  }
+}
+
+void Run::look_for_callers(const Callers& callers) {
+  Vocabulary vocabulary;
+  for (const auto& words : callers.words) {
+    for (const std::string& word : words) vocabulary.add_word(word);
+  }
+  // The sets of words of the definitions, each by the first of its words.
+  std::vector<std::set<std::vector<uint32_t>>> wanted(vocabulary.size());
+  for (const auto& words : callers.words) {
+    std::vector<uint32_t> ids;
+    for (const std::string& word : words) ids.push_back(vocabulary.add_word(word));
+    if (!ids.empty()) wanted[ids.front()].insert({ids.begin() + 1, ids.end()});
+  }
+  auto names_one = [&](const EntrySet& seen) {
+    for (uint32_t id = 0; id < wanted.size(); ++id) {
+      if (!seen.test(id)) continue;
+      const bool one = std::any_of(wanted[id].begin(), wanted[id].end(), [&](const auto& rest) {
+        return std::all_of(rest.begin(), rest.end(),
+                           [&](uint32_t word) { return seen.test(word); });
+      });
+      if (one) return true;
+    }
+    return false;
+  };
+  each(
+      [&](size_t n) {
+        auto number = numbers_.find(callers.files[n]);
+        if (number == numbers_.end()) return;
+        FileState& state = states_[number->second];
+        if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
+        auto one_of = [&](const auto& holds) {
+          return std::any_of(callers.words.begin(), callers.words.end(), [&](const auto& words) {
+            return std::all_of(words.begin(), words.end(), holds);
+          });
+        };
+        if (!one_of([&](const std::string& word) { return state.holds.may_hold(word); })) return;
+        ReadRoom room;
+        const auto read_bytes = read(number->second, room);
+        if (!read_bytes) return;
+        const bool here = one_of([&](const std::string& word) {
+          return state.holds.may_hold(word) && contains_word(*read_bytes, word);
+        });
+        if (!here) return;
+        // Of a file that was looked into before, only what was left out can hold more calls.
+        bool first = !state.parsed;
+        const auto may_call = [&](const LeftOut& left) {
+          return one_of([&](const std::string& word) {
+            return std::binary_search(left.words.begin(), left.words.end(), hash_of(word));
+          });
+        };
+        if (!first && std::none_of(state.left_out.begin(), state.left_out.end(), may_call)) return;
+        const std::string bytes(*read_bytes);
+        Focus focus;
+        focus.vocabulary = &vocabulary;
+        const auto was_left_out = [&](ByteRange where) {
+          return std::any_of(state.left_out.begin(), state.left_out.end(),
+                             [&](const LeftOut& left) { return left.range == where; });
+        };
+        focus.wanted = [&](ByteRange where, const EntrySet& seen) {
+          return (first || was_left_out(where)) && names_one(seen);
+        };
+        BoundsReached bounds{};
+        std::unique_ptr<Unit> unit;
+        {
+          const BoundsScope scope(bounds);
+          unit = load(number->second, bytes, focus);
+        }
+        take_bounds(number->second, bounds, bytes);
+        if (!unit) return;
+        note_calls(*unit, {}, state);
+        std::vector<LeftOut> rest;
+        for (LeftOut& left : unit->left_out) {
+          if (first || was_left_out(left.range)) rest.push_back(std::move(left));
+        }
+        state.left_out = std::move(rest);
+      },
+      callers.files.size(), nullptr);
+}
+
+void Run::propagate_calls() {
+  Definitions definitions;
+  std::set<std::string> known;
+  while (true) {
+    add_givers(definitions);
+    std::vector<std::string> fresh;
+    for (const auto& [qualified, where] : definitions) {
+      if (known.insert(qualified).second) fresh.push_back(qualified);
+    }
+    if (fresh.empty()) break;
+    look_for_callers(fresh);
+  }
+  std::set<std::string, std::less<>> migrated;
+  std::map<std::string, std::string, std::less<>>
+      refused;  // definition -> what its body was refused for, where
+  for (const FileState& state : states_) {
+    migrated.insert(state.migrated.begin(), state.migrated.end());
+    for (const Finding& f : state.findings) {
+      if (f.outcome != Outcome::refused) continue;
+      refused.emplace(f.callee, fmt::format("the definition that it calls is refused at {}:{} "
+                                            "({}: {})",
+                                            f.file, f.line, f.code, f.message));
+    }
+  }
+  auto subject = [&](const std::string& rule) {
+    auto found = std::find_if(compiled_.rules.begin(), compiled_.rules.end(),
+                              [&](const CompiledRule& r) { return r.rule->id == rule; });
+    return found == compiled_.rules.end() ? std::string() : found->rule->subject;
+  };
+  Definitions inside;  // functions that compute what they are asked for by the runtime, and more
+  for (const FileState& state : states_) {
+    for (const auto& [qualified, where] : state.rewritten_in) inside.emplace(qualified, where);
+  }
+  for (size_t i = 0; i < states_.size(); ++i) {
+    FileState& state = states_[i];
+    for (CallSites::Site& call : state.calls.sites) {
+      const std::string_view callee = state.calls.of(call.callee);
+      auto found = definitions.find(callee);
+      // An object of a class whose arithmetic was rewritten.
+      if (found == definitions.end() && call.rule != nullptr) {
+        found = definitions.find(std::string(callee) + ".forward");
+      }
+      bool refuses = false;
+      if (found == definitions.end()) {
+        if (migrated.contains(callee)) continue;
+        if (call.rule == nullptr) name_anchor(callee, call);
+        if (call.rule == nullptr) continue;
+        found = inside.find(callee);
+        refuses = found == inside.end() || subject(found->second.second) != subject(*call.rule);
+      }
+      Finding f;
+      f.file = input_.files[i].relative;
+      f.line = call.line;
+      f.column = call.column;
+      f.end_line = call.end_line;
+      f.callee = callee;
+      f.before = state.calls.of(call.before);
+      if (refuses) {
+        auto body = refused.find(callee);
+        f.rule = *call.rule;
+        f.outcome = Outcome::refused;
+        f.code = *call.code;
+        f.message = body != refused.end() ? body->second
+                                          : fmt::format("{} (it calls {})", *call.says, callee);
+      } else {
+        f.rule = found->second.second;
+        f.outcome = Outcome::rewritten;
+        f.through = found->second.first;
+        f.after = f.before;
+      }
+      state.findings.push_back(std::move(f));
+    }
+  }
+}
+
+void Run::name_anchor(std::string_view callee, CallSites::Site& call) const {
+  const std::string last(callee.substr(callee.rfind('.') + 1));
+  for (const CompiledRule& rule : compiled_.rules) {
+    for (const Anchor& anchor : rule.rule->anchors) {
+      for (const std::string& glob : anchor.names) {
+        if (fnmatch(glob.c_str(), last.c_str(), 0) != 0) continue;
+        call.rule = &rule.rule->id;
+        call.code = &anchor.code;
+        call.says = &anchor.says;
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace refit

@@ -1,0 +1,55 @@
+// Internal: what the makers of edits ask of a file's text: lines, indentation, comments.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "rewriter/python/unit.hpp"
+
+namespace refit::python {
+
+// Nothing but white space and line continuations.
+bool blank(std::string_view text);
+// Offsets of the line that holds `at`: its first byte, and one past its line ending.
+ByteRange line_of(std::string_view text, uint32_t at);
+// The white space that begins the line of `at`.
+std::string_view indentation(std::string_view text, uint32_t at);
+// Whether no line ends between two places, the second not before the first.
+inline bool one_line(std::string_view text, uint32_t from, uint32_t to) {
+  return text.substr(from, to - from).find('\n') == std::string_view::npos;
+}
+// Whether only white space stands before `at` in its line.
+bool begins_line(std::string_view text, uint32_t at);
+// Comments inside a range, in order, each without its line ending.
+std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
+// The strings that an expression stands in, `f"{f'{…}'}"`.
+struct Quoted {
+  std::string quotes;  // which end one of them: a triple string's may stand in it
+  ByteRange range;     // of the innermost; empty where there is none
+  bool shown = false;  // `f"{…=}"`: the text of the expression is part of the string
+};
+Quoted quoted_around(const PythonUnit& unit, TSNode expression);
+// Gives an argument the quotes that the strings around it leave: before Python 3.12 theirs end them
+// wherever they stand, as a line's end does. What is copied from the innermost one is right as it
+// is. False where there are none to take.
+bool take_quotes(const Quoted& quoted, NewArgument& argument);
+// The width that the file itself keeps to, within reason.
+size_t line_limit(std::string_view text);
+// A comment for a tool about the statement it stands beside; it goes with the statement.
+bool pragma(std::string_view comment);
+// The words of a text: all, or those that may read a name, which one behind a dot (another object's
+// name) and a keyword's whole string (`mode="torch"`) do not.
+using Words = std::unordered_set<std::string_view>;
+enum class WordsOf { all, names_read };
+void add_words(std::string_view text, WordsOf which, Words& out);
+// The identifiers below a node that are read by name: no attribute names, no keywords, no targets
+// of assignments.
+struct NameRead {
+  std::string_view name;
+  ByteRange range;
+};
+std::vector<NameRead> names_read(TSNode root, std::string_view source);
+
+}  // namespace refit::python

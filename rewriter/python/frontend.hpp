@@ -1,0 +1,99 @@
+// Python as a source language: the Frontend over tree-sitter.
+#pragma once
+
+#include "rewriter/language/frontend.hpp"
+#include "rewriter/python/lower/lower.hpp"
+#include "rewriter/python/names/other_classes.hpp"
+#include "rewriter/python/names/other_functions.hpp"
+#include "rewriter/python/syntax/lines.hpp"
+
+namespace refit::python {
+
+class PythonFrontend : public Frontend, public RuleLanguage {
+ public:
+  // `files` are the project's Python files; names resolve among them. `isomorphisms` may be null.
+  PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
+                 const std::vector<std::string>& module_roots, const Catalogue& catalogue,
+                 const Isomorphisms* isomorphisms);
+
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override {
+    return load(std::move(source), relative, nullptr);
+  }
+  Expected<std::unique_ptr<Unit>> load_for(Source source, std::string_view relative,
+                                           const Focus& focus) override {
+    return load(std::move(source), relative, &focus);
+  }
+  void note(std::string_view relative, std::string_view bytes) override {
+    const NotedPlaces::Places places = noted_places(bytes);
+    project_.note(relative, bytes, NotedPlaces(places));
+  }
+  bool is_test(std::string_view relative) const override { return test_file(relative); }
+  bool result_viewed(const Unit& unit, const Function& function) const override;
+  Callers callers_of(const std::vector<std::string>& definitions) override {
+    return project_.callers_of(definitions);
+  }
+  std::string literal(const Literal& literal) const override;
+  std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
+  std::optional<std::string> assignment(const std::string& name,
+                                        const std::string& value) const override;
+  Expected<graph::Graph> pattern(std::string_view code) override;
+  Expected<Template> rewrite_template(std::string_view code) override;
+  std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
+                                   graph::ValueId root,
+                                   const std::set<graph::StatementId>& dead) const override;
+  bool compared(const Unit& unit, const std::string& class_name) const override;
+  bool subclassed(const Unit& unit, const std::string& qualified) const override;
+  AttributeFacts attribute(const Unit& unit, uint32_t function,
+                           graph::ValueId value) const override;
+  bool keeps_together() const override { return true; }
+  bool editable(const Unit& unit, const Change& change) const override;
+  std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
+                                       graph::ValueId root) const override;
+  Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
+  std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
+  Project& project() { return project_; }
+
+ private:
+  Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative,
+                                       const Focus* focus);
+  mutable Project project_;
+  const Catalogue& catalogue_;
+  const Isomorphisms* isomorphisms_;
+  mutable OtherClasses others_;
+  mutable OtherFunctions functions_;
+};
+
+// Internal to the folder -------------------------------------------------------------------------
+
+// How a qualified name is written inside a function: its text, and the module that must be
+// imported for it ("" when it is in scope already). Fails when the name is taken.
+struct Spelling {
+  std::string text;
+  std::string import;
+};
+Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
+                                const std::string& qualified);
+
+// Edits that add `import MODULE` lines where a person would; `changes` are those that need them.
+void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
+                 const std::set<std::string>& modules, const EditSet& changes, EditSet& edits);
+// Edits that remove imports of which `edits` delete the last use; `added` are those of
+// add_imports; notes say which had to stay.
+void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
+                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes);
+// One change's edits; `inner` are those of the changes inside it, which go into what it writes.
+struct ChangeEdits {
+  EditSet edits;
+  std::set<graph::StatementId> dead;       // statements that go with it
+  std::set<graph::StatementId> rewritten;  // statements that it writes anew
+  ByteRange replaced;                      // a text that was written anew, and of it
+  std::vector<ByteRange> copied;           // what was carried over
+  std::string after;
+};
+Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
+                                   const Catalogue& catalogue, const std::string& callee_text,
+                                   const EditSet& inner);
+// The edit that makes an operation treat two axes as each other.
+Expected<Edit> swap_edit(const PythonUnit& unit, uint32_t function, const AxisSwap& swap);
+
+}  // namespace refit::python

@@ -1,0 +1,581 @@
+// Statements of Python to the value graph: assignments, branches with joins, loops and the rest,
+// which make opaque exactly the names they may change. Entry point: lower_unit.
+#include "rewriter/python/lower/lower.hpp"
+
+#include <algorithm>
+
+#include "rewriter/python/lower/lowering.hpp"
+#include "rewriter/python/names/python_modules.hpp"
+#include "rewriter/text/stack.hpp"
+
+namespace refit::python {
+
+using graph::Definition;
+using graph::Kind;
+using graph::kNone;
+using graph::Statement;
+using graph::StatementKind;
+using graph::Value;
+
+namespace {
+
+constexpr size_t kBytesPerValue = 16;  // of a function, about; values are costly to move
+
+}  // namespace
+
+FunctionLowering::FunctionLowering(UnitLowering& shared, uint32_t index,
+                                   std::shared_ptr<Scope> scope)
+    : shared_(shared),
+      unit_(shared.unit),
+      context_(shared.context),
+      index_(index),
+      scope_(std::move(scope)) {
+  scope_->function = index_;
+}
+
+uint32_t FunctionLowering::name_id(std::string_view name) {
+  auto found = name_ids_.find(name);
+  if (found != name_ids_.end()) return found->second;
+  auto id = static_cast<uint32_t>(g().names.size());
+  g().names.emplace_back(name);
+  name_ids_.emplace(name, id);
+  env_.push_back(kNone);
+  return id;
+}
+
+void FunctionLowering::run(TSNode definition) {
+  TSNode body = field(definition, "body");
+  g().values.reserve(range_of(definition).size() / kBytesPerValue);
+  collect_locals(body, unit_.text(), *scope_);
+  scope_->body = body;
+  auto function = open(definition, StatementKind::other);
+  for (TSNode node : children_of(field(definition, "parameters"))) parameter(node);
+  current_ = kNone;
+  g().statements[function].time_end = ++clock_;
+  block(body);
+}
+
+void FunctionLowering::run_module(TSNode root) {
+  collect_locals(root, unit_.text(), *scope_);
+  block(root);
+}
+
+graph::StatementId FunctionLowering::open(TSNode node, StatementKind kind) {
+  Statement s;
+  s.kind = kind;
+  s.range = range_of(node);
+  s.parent = current_;
+  s.block = block_number_;
+  s.caught = catching_ > 0;
+  s.time = ++clock_;
+  g().statements.push_back(std::move(s));
+  auto id = static_cast<StatementId>(g().statements.size() - 1);
+  if (current_ != kNone) g().statements[current_].children.push_back(id);
+  current_ = id;
+  impure_ = false;
+  return id;
+}
+
+void FunctionLowering::close(StatementId id) {
+  g().statements[id].time_end = ++clock_;
+  current_ = g().statements[id].parent;
+}
+
+void FunctionLowering::use(ValueId id) {
+  if (id == kNone) return;
+  if (current_ == kNone) {
+    g().sinks.push_back(id);
+  } else {
+    use_in(current_, id);
+  }
+}
+
+void FunctionLowering::bind(std::string_view name, ValueId value) {
+  if (trials_ > 0) {  // a helper on trial may change no name of its caller
+    impure_ = true;
+    return;
+  }
+  if (scope_->globals.contains(name) || scope_->nonlocals.contains(name)) {
+    g().sinks.push_back(value);
+    return;
+  }
+  uint32_t id = name_id(name);
+  Definition d;
+  d.name = id;
+  d.value = value;
+  d.statement = current_;
+  d.previous = env_[id];
+  g().definitions.push_back(d);
+  auto definition = static_cast<DefinitionId>(g().definitions.size() - 1);
+  if (!frames_.empty()) frames_.back().emplace(id, env_[id]);
+  env_[id] = definition;
+  g().record(id, ++clock_, definition);
+  note_binding(id);
+  if (current_ != kNone) g().statements[current_].definitions.push_back(definition);
+}
+
+void FunctionLowering::begin_branch() { frames_.emplace_back(); }
+
+FunctionLowering::Changes FunctionLowering::end_branch() {
+  Changes old = std::move(frames_.back());
+  frames_.pop_back();
+  if (!frames_.empty()) {
+    for (const auto& [name, before] : old) frames_.back().emplace(name, before);
+  }
+  return old;
+}
+
+FunctionLowering::Changes FunctionLowering::take(const Changes& changes) const {
+  Changes now;
+  for (const auto& [name, before] : changes) now[name] = env_[name];
+  return now;
+}
+
+void FunctionLowering::put(const Changes& values) {
+  for (const auto& [name, definition] : values) {
+    if (env_[name] == definition) continue;
+    env_[name] = definition;
+    g().record(name, ++clock_, definition);
+    note_binding(name);
+  }
+}
+
+void FunctionLowering::join(ValueId condition, const Changes& old, bool then_falls,
+                            const Changes& then_values, bool else_falls,
+                            const Changes& else_values) {
+  if (!then_falls && !else_falls) return;
+  for (const auto& [name, before] : old) {
+    auto side = [&](const Changes& values) {
+      auto found = values.find(name);
+      return found == values.end() ? before : found->second;
+    };
+    DefinitionId a = side(then_values), b = side(else_values);
+    DefinitionId result = !then_falls ? b : a;
+    if (then_falls && else_falls && a != b) {
+      auto value_of = [&](DefinitionId d) {
+        if (d != kNone) {
+          settle(g().definitions[d].value);
+          return g().definitions[d].value;
+        }
+        Value unbound;
+        unbound.kind = Kind::unknown;
+        unbound.text = "unbound " + g().names[name];
+        return g().add(std::move(unbound));
+      };
+      ValueId va = value_of(a), vb = value_of(b);
+      if (va == vb) {
+        result = a;
+      } else {
+        Definition d;
+        d.name = name;
+        d.value = phi(condition, va, vb, TSNode{});
+        d.statement = current_;
+        d.previous = before;
+        d.join = true;
+        d.then_side = a;
+        d.else_side = b;
+        g().definitions.push_back(d);
+        result = static_cast<DefinitionId>(g().definitions.size() - 1);
+        if (current_ != kNone) g().statements[current_].definitions.push_back(result);
+      }
+    }
+    if (env_[name] != result) {
+      env_[name] = result;
+      g().record(name, ++clock_, result);
+      note_binding(name);
+    }
+  }
+}
+
+bool FunctionLowering::block(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names(bound_names(node, unit_.text()), "nested too deeply", {});
+    return true;
+  }
+  bool falls = true;
+  for (TSNode child : statements_of(node)) {
+    if (!falls) {
+      // Not reached; its names keep what they have, its sites are not sites.
+      break;
+    }
+    falls = statement(child);
+  }
+  return falls;
+}
+
+bool FunctionLowering::statement(TSNode node) {
+  const NodeKind type = type_of(node);
+  if (type == "if_statement") return if_statement(node);
+  if (type == "for_statement" || type == "while_statement") {
+    loop(node);
+    return true;
+  }
+  if (type == "try_statement") return try_statement(node);
+  if (type == "with_statement") return with_statement(node);
+  if (type == "match_statement") {
+    match_statement(node);
+    return true;
+  }
+  if (type == "function_definition" || type == "decorated_definition") {
+    TSNode inner = node;
+    if (type == "decorated_definition") {
+      inner = field(node, "definition");
+      auto id = open(node, StatementKind::other);
+      decorators_ = decorators(node);
+      close(id);
+    }
+    if (is(inner, "class_definition")) {
+      define_class(inner);
+    } else {
+      define_function(inner);
+    }
+    return true;
+  }
+  if (type == "class_definition") {
+    define_class(node);
+    return true;
+  }
+  if (type == "import_statement" || type == "import_from_statement" ||
+      type == "future_import_statement") {
+    import(node);
+    return true;
+  }
+  return simple(node);
+}
+
+bool FunctionLowering::simple(TSNode node) {
+  const NodeKind type = type_of(node);
+  if (type == "expression_statement") {
+    auto inside = children_of(node);
+    if (inside.size() == 1 && is(inside[0], "assignment")) {
+      assignment(node);
+      return true;
+    }
+    if (inside.size() == 1 && is(inside[0], "augmented_assignment")) {
+      augmented(inside[0]);
+      return true;
+    }
+    auto id = open(node, StatementKind::expression);
+    for (TSNode child : inside) use(expression(child));
+    g().statements[id].pure = !impure_;
+    close(id);
+    return true;
+  }
+  if (type == "break_statement" || type == "continue_statement") leave_round();
+  if (type == "print_statement" || type == "exec_statement") {  // Python 2
+    unit_.syntax_errors.push_back(range_of(node));
+  }
+  StatementKind kind = type == "return_statement" ? StatementKind::give : StatementKind::other;
+  auto id = open(node, kind);
+  for (TSNode child : children_of(node)) {
+    if (type == "global_statement" || type == "nonlocal_statement") break;
+    ValueId value = is(child, "expression_list") ? sequence(child, Kind::tuple) : expression(child);
+    use(value);
+    if (kind == StatementKind::give) g().results.push_back(value);
+  }
+  if (type == "delete_statement") {
+    for (const std::string& name : bound_names(node, unit_.text())) {
+      Value gone;
+      gone.kind = Kind::unknown;
+      gone.text = "deleted " + name;
+      bind(name, g().add(std::move(gone)));
+    }
+  }
+  close(id);
+  return type != "return_statement" && type != "raise_statement" && type != "continue_statement" &&
+         type != "break_statement";
+}
+
+bool FunctionLowering::if_statement(TSNode node) {
+  // An `elif` is an `if` inside the `else` of the one before it.
+  struct Level {
+    StatementId statement;
+    ValueId condition;
+    bool then_falls;
+    Changes then_changes, then_values;
+  };
+  std::vector<Level> levels;
+  const NodeList alternatives = fields_of(node, "alternative");
+  TSNode at = node;
+  size_t next = 0;
+  uint32_t outer_block = block_number_;
+  bool falls = true;
+  while (true) {
+    Level level;
+    level.statement = open(at, StatementKind::branch);
+    level.condition = expression(field(at, "condition"));
+    use(level.condition);
+    g().statements[level.statement].pure = !impure_;
+    begin_branch();
+    block_number_ = 0;
+    level.then_falls = block(field(at, "consequence"));
+    level.then_changes = end_branch();
+    level.then_values = take(level.then_changes);
+    put(level.then_changes);
+    begin_branch();
+    block_number_ = 1;
+    levels.push_back(std::move(level));
+    if (next < alternatives.size() && is(alternatives[next], "elif_clause")) {
+      at = alternatives[next++];
+      continue;
+    }
+    if (next < alternatives.size()) falls = block(field(alternatives[next], "body"));
+    break;
+  }
+  while (!levels.empty()) {
+    Level level = std::move(levels.back());
+    levels.pop_back();
+    Changes else_changes = end_branch();
+    Changes else_values = take(else_changes);
+    Changes old = level.then_changes;
+    for (const auto& [name, before] : else_changes) old.emplace(name, before);
+    join(level.condition, old, level.then_falls, level.then_values, falls, else_values);
+    if (!frames_.empty()) {
+      for (const auto& [name, before] : old) frames_.back().emplace(name, before);
+    }
+    falls = falls || level.then_falls;
+    // The body of an `elif` belongs to the whole chain's text.
+    g().statements[level.statement].range.end = ts_node_end_byte(node);
+    close(level.statement);
+  }
+  block_number_ = outer_block;
+  return falls;
+}
+
+void FunctionLowering::import(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  for (const Imported& i :
+       imported_names(node, unit_.text(), unit_.names.name, unit_.names.package)) {
+    Value v;
+    v.kind = Kind::symbol;
+    v.text = own_library(i.qualified, unit_.module, context_);
+    v.statement = id;
+    ValueId made = g().add(std::move(v));
+    unsettled_.insert(made);
+    bind(i.local, made);
+  }
+  close(id);
+}
+
+void FunctionLowering::settle(ValueId id) {
+  if (unsettled_.erase(id) == 0) return;
+  Value& v = g()[id];
+  if (auto meaning = context_.project.resolve(v.text, &v.literal.text)) {
+    v.text = *meaning;
+  } else {
+    v.kind = Kind::unknown;
+    v.text = v.text.substr(v.text.rfind('.') + 1);
+  }
+}
+
+// Whether a qualified name is one of Python's or of a library that the catalogue knows, and of no
+// file of the tree, which may be that library.
+bool FunctionLowering::library_function(std::string_view qualified) const {
+  const std::string_view package = qualified.substr(0, qualified.find('.'));
+  for (size_t dot = qualified.find('.'); dot != std::string_view::npos;
+       dot = qualified.find('.', dot + 1)) {
+    if (context_.project.has_module(qualified.substr(0, dot))) return false;
+  }
+  return is_python_module(package) || context_.catalogue.describes(package);
+}
+
+// The qualified names that decorate a definition; their expressions run where it stands.
+std::vector<std::string> FunctionLowering::decorators(TSNode node) {
+  std::vector<std::string> out;
+  for (TSNode child : children_of(node)) {
+    if (!is(child, "decorator")) continue;
+    for (TSNode e : children_of(child)) {
+      ValueId value = expression(e);
+      use(value);
+      ValueId name = g()[value].kind == Kind::call ? g()[value].operands[0] : value;
+      if (g()[name].kind == Kind::symbol) out.push_back(g()[name].text);
+      if (g()[name].kind == Kind::symbol && library_function(g()[name].text)) continue;
+      std::string_view written = text(e);
+      written = written.substr(0, written.find('('));
+      written.remove_prefix(written.rfind('.') + 1);
+      if (!context_.pattern && context_.project.scripting(written)) {
+        out.emplace_back("torch.jit.script");
+      }
+    }
+  }
+  return out;
+}
+
+// A function that is handed to TorchScript by its name, or with its class, counts as decorated.
+void FunctionLowering::note_scripted(Function& function, std::string_view class_name) const {
+  if (context_.pattern) return;
+  if (context_.project.scripted(function.name) ||
+      (!class_name.empty() && context_.project.scripted(class_name))) {
+    function.decorators.emplace_back("torch.jit.script");
+  }
+}
+
+void FunctionLowering::define_function(TSNode node) {
+  auto id = open(node, StatementKind::other);
+  for (TSNode parameter : children_of(field(node, "parameters"))) {
+    TSNode value = field(parameter, "value");
+    if (present(value)) use(expression(value));
+  }
+  auto index = static_cast<uint32_t>(unit_.functions.size());
+  Function inner;
+  inner.name = text(field(node, "name"));
+  const std::string& outer = unit_.functions[index_].qualified;
+  inner.qualified = (outer.empty() ? unit_.module : outer) + "." + inner.name;
+  inner.parent = index_;
+  inner.decorators = std::move(decorators_);
+  decorators_.clear();
+  note_scripted(inner, "");
+  inner.range = range_of(node);
+  unit_.functions.push_back(std::move(inner));
+  shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
+  shared_.definitions.emplace(index, node);
+  Value v;
+  v.kind = Kind::function;
+  v.text = unit_.functions[index].qualified;
+  v.index = static_cast<int>(index);
+  v.statement = id;
+  bind(unit_.functions[index].name, g().add(std::move(v)));
+  close(id);
+}
+
+// The statements of a class body, those of its conditions and loops included, in source order.
+std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
+  std::vector<TSNode> out, work;
+  auto push = [&work](const NodeList& nodes) {
+    work.insert(work.end(), nodes.rbegin(), nodes.rend());
+  };
+  push(statements_of(body));
+  while (!work.empty()) {
+    TSNode at = work.back();
+    work.pop_back();
+    const NodeKind type = type_of(at);
+    if (type == "block") {
+      push(statements_of(at));
+    } else if (type == "if_statement" || type == "for_statement" || type == "while_statement" ||
+               type == "try_statement" || type == "with_statement" || type == "match_statement" ||
+               type_name(at).ends_with("_clause")) {
+      NodeList inner;
+      for (TSNode child : children_of(at)) {
+        if (is(child, "block") || type_name(child).ends_with("_clause")) inner.push_back(child);
+      }
+      push(inner);
+      for (FieldName part : {FieldName("condition"), FieldName("right")}) {
+        TSNode asked = field(at, part);
+        if (present(asked)) use(expression(asked));
+      }
+    } else {
+      out.push_back(at);
+    }
+  }
+  return out;
+}
+
+void FunctionLowering::define_class(TSNode node) {
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(node));
+    opaque_names({std::string(text(field(node, "name")))}, "nested too deeply", {});
+    return;
+  }
+  auto id = open(node, StatementKind::other);
+  TSNode bases = field(node, "superclasses");
+  if (present(bases)) {
+    for (TSNode base : children_of(bases)) {
+      use(expression(is(base, "keyword_argument") ? field(base, "value") : base));
+    }
+  }
+  std::string name(text(field(node, "name")));
+  const std::string outer = unit_.functions[index_].qualified;
+  // The class body runs here; its names are attributes, not variables of this function.
+  std::string saved = unit_.functions[index_].qualified;
+  unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
+  unit_.classes->add_class(unit_.functions[index_].qualified, node);
+  overlays_.emplace_back();
+  for (TSNode child : class_statements(field(node, "body"))) {
+    TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
+    if (is(inner, "function_definition")) {
+      for (TSNode parameter : children_of(field(inner, "parameters"))) {
+        TSNode value = field(parameter, "value");
+        if (present(value)) use(expression(value));
+      }
+      auto index = static_cast<uint32_t>(unit_.functions.size());
+      Function method;
+      method.name = text(field(inner, "name"));
+      method.qualified = unit_.functions[index_].qualified + "." + method.name;
+      method.parent = index_;
+      if (is(child, "decorated_definition")) method.decorators = decorators(child);
+      note_scripted(method, name);
+      method.range = range_of(inner);
+      unit_.functions.push_back(std::move(method));
+      unit_.methods.emplace(index, unit_.functions[index_].qualified);
+      shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
+    } else if (is(inner, "class_definition")) {
+      define_class(inner);
+    } else if (is(inner, "expression_statement")) {
+      for (TSNode e : children_of(inner)) {
+        if (is(e, "assignment")) {
+          TSNode right = field(e, "right");
+          if (!present(right)) continue;
+          ValueId value = expression(right);
+          use(value);
+          if (is(field(e, "left"), "identifier")) {
+            overlays_.back()[std::string(text(field(e, "left")))] = value;
+          }
+        } else {
+          use(expression(e));
+        }
+      }
+    }
+  }
+  overlays_.pop_back();
+  unit_.functions[index_].qualified = saved;
+  close(id);
+  if (index_ != 0 || scope_->locals.contains(name)) {
+    Value v;
+    v.kind = Kind::symbol;
+    v.text = (outer.empty() ? unit_.module : outer) + "." + name;
+    v.statement = id;
+    bind(name, g().add(std::move(v)));
+  }
+}
+
+void lower_unit(PythonUnit& unit, const LoweringContext& context) {
+  UnitLowering shared{unit, context, {}, {}, {}};
+  unit.functions.emplace_back();
+  unit.functions.front().range = range_of(unit.tree.root());
+  unit.classes = class_facts(unit.text(), unit.names, context);
+  for (TSNode s : statements_of(unit.tree.root())) {
+    if (!is(s, "function_definition")) continue;
+    std::string name(text_of(unit.text(), field(s, "name")));
+    auto bound = unit.names.names.bindings.find(name);
+    if (bound != unit.names.names.bindings.end() && bound->second.size() == 1) {
+      shared.top_level.emplace(std::move(name), s);
+    }
+  }
+  FunctionLowering(shared, 0, std::make_shared<Scope>()).run_module(unit.tree.root());
+  std::vector<std::shared_ptr<Scope>> scopes;
+  while (!shared.pending.empty()) {
+    Pending next = shared.pending.front();
+    shared.pending.pop_front();
+    uint32_t begin = ts_node_start_byte(next.definition);
+    auto left_out =
+        std::lower_bound(unit.left_out.begin(), unit.left_out.end(), begin,
+                         [](const LeftOut& one, uint32_t at) { return one.range.begin < at; });
+    if (left_out != unit.left_out.end() && left_out->range.begin == begin) continue;
+    auto scope = std::make_shared<Scope>();
+    scope->parent = next.enclosing;
+    FunctionLowering(shared, next.index, scope).run(next.definition);
+    scopes.push_back(scope);
+  }
+  // A name that an inner function reads is needed whatever happens to it here.
+  for (const auto& scope : scopes) {
+    graph::Graph& g = unit.functions[scope->function].graph;
+    for (const graph::Definition& d : g.definitions) {
+      if ((scope->reads_all || scope->captured.contains(g.names[d.name])) && d.value != kNone)
+        g.sinks.push_back(d.value);
+    }
+    g.forget_derived();
+  }
+}
+
+}  // namespace refit::python

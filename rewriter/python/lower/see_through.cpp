@@ -1,0 +1,247 @@
+// Calls of short functions that only compute, as the values that they give. Entry point:
+// FunctionLowering::see_through.
+#include <algorithm>
+
+#include "rewriter/python/lower/choose.hpp"
+#include "rewriter/python/lower/lowering.hpp"
+#include "rewriter/text/bounds.hpp"
+#include "rewriter/text/byte_scan.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
+constexpr int kHelperNesting = 60;  // of the expression that the call stands in
+
+}  // namespace
+
+// The statements of a helper: names bound to pure values, then `return`.
+bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
+  auto statements = statements_of(body);
+  if (statements.size() > kSeenStatements) return false;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    TSNode s = statements[i];
+    if (is(s, "return_statement")) {
+      auto value = children_of(s);
+      if (value.size() != 1 || is(value[0], "expression_list")) return false;
+      *result = expression(value[0]);
+      return i + 1 == statements.size();
+    }
+    auto inside = children_of(s);
+    if (!is(s, "expression_statement") || inside.size() != 1) return false;
+    if (is(inside[0], "string") && i == 0) continue;
+    TSNode left = field(inside[0], "left"), right = field(inside[0], "right");
+    if (!is(inside[0], "assignment") || !present(right) || is(right, "assignment")) return false;
+    ValueId value = is(right, "expression_list") ? sequence(right, Kind::tuple) : expression(right);
+    NodeList targets;
+    if (is(left, "pattern_list")) {
+      targets = children_of(left);
+    } else {
+      targets.push_back(left);
+    }
+    for (size_t t = 0; t < targets.size(); ++t) {
+      if (!is(targets[t], "identifier")) return false;
+      ValueId bound = value;
+      if (is(left, "pattern_list")) {
+        const Value& whole = g()[value];
+        if (whole.kind == Kind::tuple && whole.operands.size() == targets.size()) {
+          bound = whole.operands[t];
+        } else {
+          Value part;
+          part.kind = Kind::element;
+          part.operands = {value};
+          part.index = static_cast<int>(t);
+          part.count = static_cast<int>(targets.size());
+          part.statement = current_;
+          bound = g().add(std::move(part));
+        }
+      }
+      overlays_.back()[std::string(text(targets[t]))] = bound;
+    }
+  }
+  return false;
+}
+
+// Whether arguments may be evaluated in another order: no two do more than compute, and none binds
+// a name.
+bool FunctionLowering::in_any_order(const std::vector<Argument>& arguments) const {
+  size_t effects = 0;
+  for (const Argument& a : arguments) {
+    if (contains_text(text(a.node), ":=")) return false;
+    bool effect = false;
+    std::vector<ValueId> work{a.value};
+    while (!work.empty() && !effect) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (id == kNone || g()[id].statement != current_) continue;
+      const Value& v = g()[id];
+      effect = (v.kind == Kind::call && !g().instances.contains(id)) ||
+               (v.kind == Kind::op && !v.op->pure);
+      work.insert(work.end(), v.operands.begin(), v.operands.end());
+    }
+    effects += effect ? 1 : 0;
+  }
+  return effects < 2;
+}
+
+// The function of this file that a call of `callee` runs; null where that is not shown. `object` is
+// set to the object whose method it is.
+TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
+  const Value& c = g()[callee];
+  auto method = unit_.methods.find(index_);
+  if (c.kind == Kind::attribute && method != unit_.methods.end() &&
+      g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
+    TSNode definition = unit_.classes->private_method(method->second, c.text);
+    *object = c.operands[0];
+    Project& project = context_.project;
+    std::string owner = method->second.substr(method->second.rfind('.') + 1);
+    if (present(definition) &&
+        (project.stored_outside(c.text) || project.subclass_writes(unit_.module, owner, c.text))) {
+      return {};  // a class of another file has its own
+    }
+    return definition;
+  }
+  if (c.kind == Kind::function) {
+    auto found = shared_.definitions.find(static_cast<uint32_t>(c.index));
+    return found != shared_.definitions.end() ? found->second : TSNode{};
+  }
+  if (c.kind == Kind::symbol && c.text.starts_with(unit_.module + ".")) {
+    auto found = shared_.top_level.find(c.text.substr(unit_.module.size() + 1));
+    return found != shared_.top_level.end() ? found->second : TSNode{};
+  }
+  return {};
+}
+
+std::optional<std::vector<std::string>> plain_parameters(TSNode definition, std::string_view text) {
+  std::vector<std::string> out;
+  for (TSNode name : children_of(field(definition, "parameters"))) {
+    if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
+    if (!is(name, "identifier")) return std::nullopt;
+    out.emplace_back(text_of(text, name));
+  }
+  return out;
+}
+
+std::optional<std::map<std::string, ValueId, std::less<>>> FunctionLowering::bound_by_name(
+    const std::vector<std::string>& parameters, const std::vector<Argument>& arguments) {
+  std::map<std::string, ValueId, std::less<>> out;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    ValueId value = kNone;
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      if (arguments[a].stars != 0) return std::nullopt;
+      if (arguments[a].keyword.empty() ? a == i : arguments[a].keyword == parameters[i]) {
+        value = arguments[a].value;
+      }
+    }
+    if (value == kNone) return std::nullopt;
+    out[parameters[i]] = value;
+  }
+  if (out.size() != arguments.size()) return std::nullopt;
+  return out;
+}
+
+// Whether a result reads what each argument gives: the text of a call does, whatever its function
+// makes of it.
+bool FunctionLowering::reads_all(ValueId result, size_t first,
+                                 const std::vector<Argument>& arguments) const {
+  std::set<ValueId> read;
+  std::vector<ValueId> work{result};
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || !read.insert(id).second || id < first) continue;
+    work.insert(work.end(), g()[id].operands.begin(), g()[id].operands.end());
+  }
+  return std::all_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+    // A cast of a cast is one cast, which the argument is equal to.
+    return read.contains(a.value) || g()[a.value].kind == Kind::literal ||
+           std::any_of(read.begin(), read.end(), [&](ValueId id) { return g().same(id, a.value); });
+  });
+}
+
+std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
+                                                     const std::vector<Argument>& arguments,
+                                                     TSNode node) {
+  ValueId object = kNone;  // whose method it is
+  auto method = unit_.methods.find(index_);
+  TSNode definition = definition_of(callee, &object);
+  if (!present(definition)) return see_through_other(callee, arguments, node);
+  if (!in_any_order(arguments)) return std::nullopt;
+  if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
+    reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
+            ts_node_start_byte(node));
+    return std::nullopt;
+  }
+  // One that calls itself would be looked into again and again.
+  uint32_t place = ts_node_start_byte(definition);
+  if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
+  if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
+  auto parameters = plain_parameters(definition, unit_.text());
+  if (!parameters || (object != kNone && parameters->empty())) return std::nullopt;
+  const std::string own = object == kNone ? "" : parameters->front();
+  if (object != kNone) parameters->erase(parameters->begin());
+  auto bound = bound_by_name(*parameters, arguments);
+  if (!bound) return std::nullopt;
+  if (object != kNone) (*bound)[own] = object;
+
+  // On trial: whatever turns out to have an effect is taken back.
+  size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
+  size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
+  size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
+  bool outer_impure = impure_;
+  impure_ = false;
+  auto outer_scope = scope_;
+  auto outer_overlays = std::move(overlays_);
+  auto outer_names = std::move(outer_);
+  scope_ = std::make_shared<Scope>();
+  scope_->function = index_;
+  overlays_.clear();
+  overlays_.push_back(std::move(*bound));
+  overlays_.emplace_back();
+  outer_.clear();
+  ValueId result = kNone;
+  seeing_.push_back(place);
+  ++trials_;
+  bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  --trials_;
+  seeing_.pop_back();
+  scope_ = outer_scope;
+  overlays_ = std::move(outer_overlays);
+  outer_ = std::move(outer_names);
+  impure_ = outer_impure;
+  size_t uses_now = current_ == kNone ? 0 : g().statements[current_].uses.size();
+  ok = ok && uses_now == uses && g().sinks.size() == sinks && result != kNone && result >= values &&
+       g()[result].kind == Kind::op && reads_all(result, values, arguments);
+  unit_.project_calls.resize(calls);
+  unit_.unresolved.resize(unresolved);
+  unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
+                        unit_.arguments.lower_bound({index_ + 1, 0}));
+  if (!ok) {
+    take_back(values, marks);
+    g().forget_layers(static_cast<ValueId>(values));
+    g().sinks.resize(sinks);
+    if (current_ != kNone) g().statements[current_].uses.resize(uses);
+    return std::nullopt;
+  }
+  for (size_t id = values; id < g().values.size(); ++id) {
+    Value& v = g().values[id];
+    v.inlined = true;
+    v.range = {};
+    v.syntax = kNone;
+    v.statement = current_;
+  }
+  g()[result].range = range_of(node);
+  g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
+  unit_.nodes.push_back(node);
+  if (object != kNone) g().methods_seen.emplace(result, method->second);
+  note_project_call(result, callee);
+  return result;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,185 @@
+// Assignments of Python: unpacking, augmented assignment, stores into slices and attributes, and
+// where a store makes other names uncertain (alias.cpp).
+#include <algorithm>
+
+#include "rewriter/python/lower/lowering.hpp"
+#include "rewriter/text/stack.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::StatementKind;
+using graph::Value;
+using graph::ValueId;
+
+void FunctionLowering::assignment(TSNode node) {
+  auto id = open(node, StatementKind::assign);
+  std::vector<TSNode> targets;
+  TSNode at = children_of(node).front();
+  TSNode right = at;
+  while (is(right, "assignment")) {
+    targets.push_back(field(right, "left"));
+    right = field(right, "right");
+    if (!present(right)) break;
+  }
+  if (!present(right)) {  // `x: Tensor`
+    close(id);
+    return;
+  }
+  std::optional<ValueId> parts;
+  if (targets.size() == 1) parts = unrolled(targets.front(), right);
+  ValueId value = parts                          ? *parts
+                  : is(right, "expression_list") ? sequence(right, Kind::tuple)
+                                                 : expression(right);
+  bool impure = impure_;
+  bool names_only = true;
+  for (TSNode target : targets) {
+    std::vector<TSNode> work{target};
+    while (!work.empty()) {
+      TSNode t = work.back();
+      work.pop_back();
+      const NodeKind type = type_of(t);
+      if (type == "attribute" || type == "subscript") names_only = false;
+      if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
+          type == "list_splat_pattern") {
+        for (TSNode inner : children_of(t)) work.push_back(inner);
+      }
+    }
+    assign(target, value);
+  }
+  graph::Statement& s = g().statements[id];
+  s.names_only = names_only;
+  s.pure = !impure && names_only;
+  if (!names_only && !impure && targets.size() == 1 && is(targets[0], "subscript")) {
+    // A store into a slice of a tensor made here and seen by nobody else only defines it anew.
+    TSNode base = field(targets[0], "value");
+    if (is(base, "identifier") && !s.definitions.empty() && s.uses.empty()) s.pure = true;
+  }
+  close(id);
+}
+
+void FunctionLowering::assign(TSNode target, ValueId value) {
+  const NodeKind type = type_of(target);
+  if (stack_is_low()) {
+    unit_.too_deep.push_back(range_of(target));
+    std::set<std::string, std::less<>> names;
+    std::vector<TSNode> work{target};
+    while (!work.empty()) {
+      TSNode at = work.back();
+      work.pop_back();
+      if (is(at, "identifier")) names.emplace(text(at));
+      for (TSNode inner : children_of(at)) work.push_back(inner);
+    }
+    opaque_names(names, "nested too deeply", {value});
+    return;
+  }
+  if (type == "identifier") {
+    bind(text(target), value);
+    return;
+  }
+  if (type == "parenthesized_expression") {
+    for (TSNode inner : children_of(target)) assign(inner, value);
+    return;
+  }
+  if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
+      type == "tuple" || type == "list") {
+    auto parts = children_of(target);
+    bool starred = std::any_of(parts.begin(), parts.end(),
+                               [](TSNode p) { return is(p, "list_splat_pattern"); });
+    const Value& v = g()[value];
+    bool direct = !starred && (v.kind == Kind::tuple || v.kind == Kind::list) &&
+                  v.operands.size() == parts.size();
+    std::vector<ValueId> items = direct ? v.operands : std::vector<ValueId>{};
+    for (ValueId item : items) direct = direct && g()[item].kind != Kind::starred;
+    if (direct) g()[value].range = {};  // taken apart at once: nobody reads the tuple itself
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (direct) {
+        assign(parts[i], items[i]);
+        continue;
+      }
+      Value part;
+      part.kind = starred ? Kind::opaque : Kind::element;
+      part.text = starred ? "unpacked" : "";
+      part.operands = {value};
+      part.index = starred ? 0 : static_cast<int>(i);
+      part.count = starred ? 0 : static_cast<int>(parts.size());
+      TSNode name = is(parts[i], "list_splat_pattern") && !children_of(parts[i]).empty()
+                        ? children_of(parts[i]).front()
+                        : parts[i];
+      part.statement = current_;
+      assign(name, g().add(std::move(part)));
+    }
+    return;
+  }
+  if (type == "attribute") {
+    ValueId base = expression(field(target, "object"));
+    g().stored_attributes.emplace_back(text(field(target, "attribute")));
+    use(base);
+    use(value);
+    // Another storage for a tensor, whatever names it has.
+    if (text(field(target, "attribute")) == "data") forget_aliases(base, "");
+    return;
+  }
+  if (type == "subscript") {
+    ValueId place = subscript(target);
+    const Value& p = g()[place];
+    TSNode base_node = without_parentheses(field(target, "value"));
+    if (p.kind != Kind::index) {
+      use(value);
+      return;
+    }
+    Value stored;
+    stored.kind = Kind::update;
+    stored.operands = {p.operands[0], p.operands[1], value};
+    ValueId base = p.operands[0];
+    bool local = is(base_node, "identifier") && scope_->locals.contains(text(base_node));
+    bool own = local && fresh(base) && !escaped(base);
+    ValueId after = add(std::move(stored), target);
+    forget_aliases(base, local ? text(base_node) : std::string_view{});
+    if (local) bind(text(base_node), after);
+    if (!own) use(after);
+    return;
+  }
+  for (TSNode inner : children_of(target)) assign(inner, value);
+}
+
+void FunctionLowering::augmented(TSNode node) {
+  auto id = open(node, StatementKind::assign);
+  TSNode left = field(node, "left");
+  std::string token(text(field(node, "operator")));
+  if (!token.empty() && token.back() == '=') token.pop_back();
+  ValueId old_value = expression(left);
+  ValueId right = expression(field(node, "right"));
+  note_number(right);
+  static const std::map<std::string_view, std::string_view> kOperations = {
+      {"+", "operator.add"},
+      {"-", "operator.sub"},
+      {"*", "operator.mul"},
+      {"/", "operator.truediv"},
+      {"**", "operator.pow"}};
+  auto known = kOperations.find(token);
+  ValueId result = known == kOperations.end()
+                       ? opaque("augmented assignment", {old_value, right}, node)
+                       : operation(known->second, {old_value, right}, node);
+  g().in_place.insert(result);
+  // A tensor is changed where it lies: whoever else sees its storage sees the change.
+  bool own = is(left, "identifier") && fresh(old_value);
+  if (is(left, "identifier")) {
+    forget_aliases(old_value, text(left));
+    bind(text(left), result);
+    if (!own) use(result);
+  } else {
+    use(result);
+    if (is(left, "attribute")) {
+      g().stored_attributes.emplace_back(text(field(left, "attribute")));
+    }
+    forget_aliases(old_value, "");
+  }
+  // Its result may be read through another name, so the statement always stays.
+  g().statements[id].pure = false;
+  use(result);
+  close(id);
+}
+
+}  // namespace refit::python

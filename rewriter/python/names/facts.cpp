@@ -1,0 +1,316 @@
+// See facts.hpp. One walk collects imports and candidates; owners are read behind it, because an
+// import may follow the function that patches.
+#include "rewriter/python/names/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <ranges>
+#include <unordered_map>
+
+#include "rewriter/python/names/project.hpp"
+#include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/text/words.hpp"
+
+namespace refit::python {
+
+namespace {
+
+constexpr size_t kNone = std::string_view::npos;
+
+bool dotted_name(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return name_char(c) || c == '.'; });
+}
+
+class FactsReader {
+ public:
+  FactsReader(std::string_view source, std::string_view module, bool package, bool test)
+      : source_(source), module_(module), package_(package), test_(test) {}
+
+  FileFacts read(TSNode root) {
+    std::vector<TSNode> assignments, calls;
+    walk_tree(root, [&](TSNode node) {
+      const NodeKind type = type_of(node);
+      if (type == "comment") return false;
+      if (type == "import_statement" || type == "import_from_statement") {
+        for (Imported& name : imported_names(node, source_, module_, package_)) {
+          imports_.emplace(std::move(name.local), std::move(name.qualified));
+        }
+        return false;
+      }
+      if (type == "assignment") assignments.push_back(node);
+      if (type == "call") calls.push_back(node);
+      return true;
+    });
+    for (TSNode node : assignments) {
+      if (present(field(node, "type"))) continue;
+      note_target(field(node, "left"), field(node, "right"));
+    }
+    for (TSNode node : calls) note_call(node);
+    std::stable_sort(out_.patches.begin(), out_.patches.end(),
+                     [](const Patch& a, const Patch& b) { return a.line < b.line; });
+    return std::move(out_);
+  }
+
+ private:
+  // `owner.F = …`, and entries of a table of names or of modules.
+  void note_target(TSNode target, TSNode value) {
+    if (is(target, "attribute")) {
+      return add(field(target, "object"), text_of(source_, field(target, "attribute")), target);
+    }
+    if (!is(target, "subscript")) return;
+    TSNode table = field(target, "value"), entry = field(target, "subscript");
+    std::optional<std::string_view> key = literal(entry);
+    if (is(entry, "identifier") && text_of(source_, entry) == "__name__" && !loads(value)) {
+      key = module_;
+    }
+    if (!key) return;
+    if (is(table, "attribute") && text_of(source_, field(table, "attribute")) == "__dict__") {
+      add(field(table, "object"), *key, target);
+    } else if (is(table, "call") && text_of(source_, field(table, "function")) == "vars") {
+      const NodeList arguments = positional(table);
+      if (arguments.size() == 1) add(arguments[0], *key, target);
+    } else if (!test_ && meaning(table) == "sys.modules") {
+      out_.patches.push_back({std::string(*key), "", true, line_of(target)});
+    }
+  }
+
+  // Whether a value is a call that is handed `__name__` first, as packages do that load their
+  // modules when they are asked for, with the same names.
+  bool loads(TSNode value) const {
+    if (!is(value, "call")) return false;
+    const NodeList arguments = positional(value);
+    return !arguments.empty() && text_of(source_, arguments[0]) == "__name__";
+  }
+
+  // `setattr(owner, "F", …)`, `patch("owner.F")`, `patch.object(owner, "F")`.
+  void note_call(TSNode call) {
+    TSNode callee = field(call, "function");
+    const bool attribute = is(callee, "attribute");
+    const std::string_view name = text_of(source_, attribute ? field(callee, "attribute") : callee);
+    const NodeList arguments = positional(call);
+    const auto second = arguments.size() < 2 ? std::nullopt : literal(arguments[1]);
+    if (name == "setattr" && second) {
+      if (!attribute || text_of(source_, field(callee, "object")) == "builtins") {
+        add(arguments[0], *second, call);
+      }
+    } else if (test_) {
+      return;
+    } else if (name == "patch" && !arguments.empty()) {
+      const auto whole = literal(arguments[0]);
+      const size_t dot = whole ? whole->rfind('.') : kNone;
+      if (dot == kNone) return;
+      out_.patches.push_back({std::string(whole->substr(0, dot)),
+                              std::string(whole->substr(dot + 1)), true, line_of(call)});
+    } else if (name == "object" && attribute && second &&
+               last_name(text_of(source_, field(callee, "object"))) == "patch") {
+      add(arguments[0], *second, call);
+    }
+  }
+
+  void add(TSNode owner, std::string_view name, TSNode at) {
+    owner = without_parentheses(owner);
+    if (std::optional<std::string_view> module = module_found(owner)) {
+      out_.patches.push_back(
+          {std::string(*module), std::string(name), *module != kAnyModule, line_of(at)});
+      return;
+    }
+    const std::string_view written = chain(owner) ? text_of(source_, owner) : std::string_view{};
+    const std::string_view root = first_word(written);
+    if (root == "self" || root == "cls") return;  // an object's own attribute, or a part's
+    std::string whole = meaning(owner);
+    const bool certain = imports_.contains(std::string(root));
+    out_.patches.push_back({std::move(whole), std::string(name), certain, line_of(at)});
+  }
+
+  // The module that `sys.modules["m"]`, `import_module("m")` and `__import__("m")` find.
+  std::optional<std::string_view> module_found(TSNode node) const {
+    TSNode named{};
+    if (is(node, "subscript") && meaning(field(node, "value")) == "sys.modules") {
+      named = field(node, "subscript");
+    } else if (is(node, "call")) {
+      const std::string_view callee = last_name(text_of(source_, field(node, "function")));
+      const NodeList arguments = positional(node);
+      if ((callee == "import_module" || callee == "__import__") && !arguments.empty()) {
+        named = arguments[0];
+      }
+    }
+    if (!present(named)) return std::nullopt;
+    const auto module = literal(named);
+    return module ? *module : kAnyModule;
+  }
+
+  // Whether an expression is names with dots between.
+  static bool chain(TSNode node) {
+    while (is(node, "attribute")) node = field(node, "object");
+    return is(node, "identifier");
+  }
+
+  // What a dotted name means by the file's imports; empty for another expression.
+  std::string meaning(TSNode node) const {
+    if (!chain(node)) return "";
+    std::vector<std::string_view> parts;
+    for (; is(node, "attribute"); node = field(node, "object")) {
+      parts.push_back(text_of(source_, field(node, "attribute")));
+    }
+    std::string out(text_of(source_, node));
+    if (auto known = imports_.find(out); known != imports_.end()) out = known->second;
+    for (std::string_view part : std::views::reverse(parts)) {
+      out += '.';
+      out += part;
+    }
+    return out;
+  }
+
+  // A dotted name in quotes.
+  std::optional<std::string_view> literal(TSNode node) const {
+    if (!is(node, "string")) return std::nullopt;
+    const NodeList parts = children_of(node);
+    std::optional<std::string_view> content;
+    for (TSNode part : parts) {
+      if (is(part, "interpolation") || (is(part, "string_content") && content)) return std::nullopt;
+      if (is(part, "string_content")) content = text_of(source_, part);
+    }
+    return content && dotted_name(*content) ? content : std::nullopt;
+  }
+
+  static NodeList positional(TSNode call) {
+    NodeList out = children_of(field(call, "arguments"));
+    std::erase_if(out, [](TSNode a) { return is(a, "keyword_argument"); });
+    return out;
+  }
+
+  static uint32_t line_of(TSNode node) { return ts_node_start_point(node).row + 1; }
+
+  std::string_view source_, module_;
+  bool package_, test_;
+  std::unordered_map<std::string, std::string> imports_;  // what a name means, by the first import
+  FileFacts out_;
+};
+
+// Calls by which a name in quotes is patched, and tables whose entries are.
+constexpr std::string_view kByText[] = {"setattr",  "patch", "object",
+                                        "__dict__", "vars",  "modules"};
+
+// The end of what begins at `at` with blanks, brackets and names behind dots: `(owner, "F", f)`,
+// `.object(owner, "F")`, `(owner)["F"]`.
+size_t calls_end(std::string_view bytes, size_t at) {
+  size_t depth = 0;
+  for (; at < bytes.size(); ++at) {
+    const char c = bytes[at];
+    if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (depth == 0) return at;
+      --depth;
+    } else if (depth == 0 && !name_char(c) && c != '.' && !space(c) && c != '\\') {
+      return at;
+    } else if (depth == 0 && c == '\n' && (at == 0 || bytes[at - 1] != '\\')) {
+      return at;
+    }
+  }
+  return at;
+}
+
+// Adds the last names of the dotted names in quotes in a part of a text.
+void add_quoted(std::string_view bytes, size_t from, size_t end, std::vector<uint32_t>& out) {
+  for (size_t at = bytes.find_first_of("\"'", from + 1); at < end;
+       at = bytes.find_first_of("\"'", at + 1)) {
+    size_t begin = at;
+    while (begin > from && (name_char(bytes[begin - 1]) || bytes[begin - 1] == '.')) --begin;
+    if (begin == at || begin == 0 || bytes[begin - 1] != bytes[at]) continue;
+    out.push_back(patch_hash(last_name(bytes.substr(begin, at - begin))));
+  }
+}
+
+// The names in quotes that a file can patch, and its own where it replaces itself.
+void add_patched_by_text(std::string_view bytes, std::string_view module,
+                         std::vector<uint32_t>& out) {
+  for (std::string_view word : kByText) {
+    for (size_t at = bytes.find(word); at != kNone; at = bytes.find(word, at + 1)) {
+      const size_t behind = at + word.size(), end = calls_end(bytes, behind);
+      add_quoted(bytes, behind, end, out);
+      if (bytes.substr(behind, end - behind).find("__name__") != kNone) {
+        out.push_back(patch_hash(last_name(module)));
+      }
+    }
+  }
+  // The table of modules by another name.
+  if (bytes.find(" modules as ") != kNone) {
+    add_quoted(bytes, 0, bytes.size(), out);
+    out.push_back(patch_hash(last_name(module)));
+  }
+}
+
+// Whether what ends a line's part is the annotation of a name or stands in brackets that open in
+// the line: `x: torch.Tensor`, `def f(x: torch.Tensor`. Of a part with quotes nothing is told.
+bool annotates(std::string_view part, size_t chain) {
+  if (part.find_first_of("\"'") != kNone) return false;
+  const auto count = [&](std::string_view bytes) {
+    return std::count_if(part.begin(), part.end(), [&](char c) { return bytes.find(c) != kNone; });
+  };
+  if (count("([{") > count(")]}")) return true;
+  const std::string_view before = trimmed(part.substr(0, chain));
+  static constexpr std::array<std::string_view, 11> kOneLine = {
+      "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "class", "def"};
+  const std::string_view first = first_word(trimmed(part));
+  return before.ends_with(":") && first != "async" && first != "lambda" &&
+         std::find(kOneLine.begin(), kOneLine.end(), first) == kOneLine.end();
+}
+
+// The name that stands before the `=` at `at` behind a dot; empty where it is `self.NAME` or says
+// what something is.
+std::string_view stored_attribute(std::string_view bytes, size_t at) {
+  size_t end = at;
+  while (end > 0 && (space(bytes[end - 1]) || bytes[end - 1] == '\\')) --end;
+  const std::string_view name = word_before(bytes, end);
+  size_t dot = end - name.size();
+  while (dot > 0 && (space(bytes[dot - 1]) || bytes[dot - 1] == '\\')) --dot;
+  if (name.empty() || dot == 0 || bytes[dot - 1] != '.') return {};
+  const std::string_view object = word_before(bytes, dot - 1);
+  const size_t begin = dot - 1 - object.size();
+  if (object == "self" && (begin == 0 || bytes[begin - 1] != '.')) return {};
+  size_t chain = begin;  // where the names with dots begin
+  while (chain > 0 && (name_char(bytes[chain - 1]) || bytes[chain - 1] == '.')) --chain;
+  const size_t line_end = chain == 0 ? kNone : bytes.find_last_of("\r\n", chain - 1);
+  const size_t line = line_end == kNone ? 0 : line_end + 1;
+  return annotates(bytes.substr(line, end - line), chain - line) ? std::string_view{} : name;
+}
+
+}  // namespace
+
+FileFacts file_facts(TSNode root, std::string_view source, std::string_view module, bool package,
+                     bool test) {
+  return FactsReader(source, module, package, test).read(root);
+}
+
+uint32_t patch_hash(std::string_view word) { return static_cast<uint32_t>(hash_of(word)); }
+
+std::string_view last_name(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+
+std::vector<uint32_t> patched_words(std::string_view bytes, std::string_view module) {
+  std::vector<uint32_t> out;
+  for (size_t at = bytes.find('='); at != kNone; at = bytes.find('=', at + 1)) {
+    if (at + 1 < bytes.size() && bytes[at + 1] == '=') {
+      ++at;
+      continue;
+    }
+    const std::string_view name = stored_attribute(bytes, at);
+    if (!name.empty()) out.push_back(patch_hash(name));
+  }
+  add_patched_by_text(bytes, module, out);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  out.shrink_to_fit();
+  return out;
+}
+
+bool test_file(std::string_view relative) {
+  const std::string_view name = relative.substr(relative.rfind('/') + 1);
+  if (name.starts_with("test_") || name.ends_with("_test.py") || name == "conftest.py") return true;
+  const std::string path = "/" + std::string(relative);
+  return path.find("/tests/") != std::string::npos || path.find("/test/") != std::string::npos;
+}
+
+}  // namespace refit::python

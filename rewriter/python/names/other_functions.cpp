@@ -1,0 +1,205 @@
+// See other_functions.hpp. The function's text is lowered as a file of its own, in which no name
+// but its parameters means anything, so that nothing depends on where it stands.
+#include "rewriter/python/names/other_functions.hpp"
+#include "rewriter/text/byte_scan.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "rewriter/python/lower/lower.hpp"
+#include "rewriter/python/lower/lowering.hpp"
+#include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/outline.hpp"
+
+namespace refit::python {
+
+using graph::Kind;
+using graph::kNone;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+// Whether a value is computed of what it reads alone, and by what no file can give another meaning.
+bool computed(const Value& v) {
+  switch (v.kind) {
+    case Kind::op:
+      return v.op->pure && v.op->library != "builtins";
+    case Kind::opaque:
+      return v.text == "string";
+    case Kind::attribute:
+      return v.operands.empty();  // the name of an operation
+    default:
+      return v.kind == Kind::parameter || v.kind == Kind::literal || v.kind == Kind::index ||
+             v.kind == Kind::slice || v.kind == Kind::tuple || v.kind == Kind::list;
+  }
+}
+
+// Whether a function does nothing but compute what it returns, once.
+bool only_computes(const graph::Graph& g) {
+  using graph::StatementKind;
+  return g.results.size() == 1 && g.sinks.empty() && g.in_place.empty() && g.questions.empty() &&
+         g.stored_attributes.empty() && g[g.results[0]].kind == Kind::op &&
+         std::all_of(g.values.begin(), g.values.end(), computed) &&
+         // Behind the first, which stands for the parameters.
+         std::all_of(g.statements.begin() + 1, g.statements.end(), [](const graph::Statement& s) {
+           return s.kind == StatementKind::assign || s.kind == StatementKind::give ||
+                  s.kind == StatementKind::expression;
+         });
+}
+
+// Whether a file binds a name by its one definition alone: it is called elsewhere, or said in a
+// string or a comment, and nothing in the file binds names otherwise than by their own.
+bool only_defined(std::string_view text, std::string_view name) {
+  constexpr std::string_view kOtherwise[] = {"import *", "__code__", "__dict__", "__globals__",
+                                             "sys.modules"};
+  if (may_begin_statement(text, "global") ||
+      std::any_of(std::begin(kOtherwise), std::end(kOtherwise),
+                  [&](std::string_view way) { return contains_text(text, way); })) {
+    return false;
+  }
+  constexpr std::string_view kByText[] = {"globals", "locals", "vars", "exec", "eval"};
+  for (std::string_view function : kByText) {  // `model.eval()` is another
+    for (size_t at = text.find(function); at != std::string_view::npos;
+         at = text.find(function, at + 1)) {
+      const char before = at > 0 ? text[at - 1] : ' ';
+      const size_t end = at + function.size();
+      if (before != '.' && !name_char(before) && end < text.size() && !name_char(text[end])) {
+        return false;
+      }
+    }
+  }
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if ((at > 0 && (name_char(text[at - 1]) || text[at - 1] == '.')) ||
+        (end < text.size() && name_char(text[end]))) {
+      continue;
+    }
+    const char before = at > 0 ? text[at - 1] : ' ', after = end < text.size() ? text[end] : ' ';
+    const bool quoted = (before == '"' || before == '\'') && after == before;
+    if (after != '(' && after != '[' && !quoted && !in_comment(text, at)) return false;
+  }
+  return true;
+}
+
+// The values that a result is made of, ascending; empty where it does not read every parameter.
+std::vector<ValueId> made_of(const graph::Graph& g, ValueId result,
+                             const std::vector<std::string>& parameters) {
+  std::vector<bool> read(g.values.size(), false);
+  std::vector<ValueId> work{result};
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || read[id]) continue;
+    read[id] = true;
+    work.insert(work.end(), g[id].operands.begin(), g[id].operands.end());
+  }
+  std::vector<ValueId> out;
+  size_t given = 0;
+  for (ValueId id = 0; id < read.size(); ++id) {
+    if (!read[id]) continue;
+    if (id > result) return {};
+    out.push_back(id);
+    given += g[id].kind == Kind::parameter ? 1 : 0;
+  }
+  return given == parameters.size() ? out : std::vector<ValueId>{};
+}
+
+}  // namespace
+
+std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) const {
+  const size_t dot = qualified.rfind('.');
+  if (dot == std::string::npos) return nullptr;
+  const std::string module = qualified.substr(0, dot), name = qualified.substr(dot + 1);
+  bool package = false;
+  auto source = project_.source_of(module, &package);
+  if (!source || !only_defined(source->text(), name) ||
+      !project_.replaced(module, name, false).empty()) {
+    return nullptr;
+  }
+  const auto outlined = outline(source->text(), module, package);
+  if (!outlined) return nullptr;
+  const auto bound = outlined->module.names.bindings.find(name);
+  if (bound == outlined->module.names.bindings.end() || bound->second.size() != 1 ||
+      bound->second[0].kind != Binding::Kind::function) {
+    return nullptr;
+  }
+  const auto found =
+      std::find_if(outlined->definitions.begin(), outlined->definitions.end(),
+                   [&](const OutlinedDefinition& d) { return d.name == name && !d.is_class; });
+  if (found == outlined->definitions.end() || found->owner != SIZE_MAX ||
+      found->begin != found->header) {
+    return nullptr;
+  }
+  auto alone =
+      Source::decode("<function>", std::string(source->slice({found->begin, found->end})) + "\n");
+  if (!alone) return nullptr;
+  PythonUnit unit(std::move(*alone), "<function>");
+  unit.module = "refit_function";
+  unit.names = index_module(unit.tree.root(), unit.text(), unit.module, false);
+  auto statements = statements_of(unit.tree.root());
+  if (statements.size() != 1 || !is(statements[0], "function_definition") ||
+      unit.text().starts_with("async") || contains_text(unit.text(), "yield") ||
+      ts_node_has_error(unit.tree.root())) {
+    return nullptr;
+  }
+  auto parameters = plain_parameters(statements[0], unit.text());
+  lower_unit(unit, {project_, catalogue_, isomorphisms_});
+  if (!parameters || unit.functions.size() != 2 || !only_computes(unit.functions[1].graph)) {
+    return nullptr;
+  }
+  auto out = std::make_unique<Computing>();
+  out->text = unit.text();
+  out->parameters = std::move(*parameters);
+  out->graph = std::move(unit.functions[1].graph);
+  out->values = made_of(out->graph, out->graph.results[0], out->parameters);
+  return out->values.empty() ? nullptr : std::move(out);
+}
+
+const Computing* OtherFunctions::computing(const std::string& qualified) {
+  std::lock_guard lock(mutex_);
+  auto [at, fresh] = known_.try_emplace(qualified);
+  if (fresh) at->second = read(qualified);
+  return at->second.get();
+}
+
+// A call of such a function with what a layer gives: the layer and what it is put into may be one
+// operation.
+std::optional<ValueId> FunctionLowering::see_through_other(ValueId callee,
+                                                           const std::vector<Argument>& arguments,
+                                                           TSNode node) {
+  if (context_.functions == nullptr || g()[callee].kind != Kind::symbol ||
+      std::none_of(arguments.begin(), arguments.end(),
+                   [&](const Argument& a) { return g().instances.contains(a.value); })) {
+    return std::nullopt;
+  }
+  if (g()[callee].text.starts_with(unit_.module + ".")) return std::nullopt;
+  const Computing* computing = context_.functions->computing(g()[callee].text);
+  if (computing == nullptr) return std::nullopt;
+  const auto bound = bound_by_name(computing->parameters, arguments);
+  if (!bound || !in_any_order(arguments)) return std::nullopt;
+  const graph::Graph& from = computing->graph;
+  std::map<ValueId, ValueId> copies{{kNone, kNone}};
+  for (ValueId id : computing->values) {
+    Value v = from[id];
+    if (v.kind == Kind::parameter) {
+      copies[id] = bound->at(v.text);
+      continue;
+    }
+    for (ValueId& operand : v.operands) operand = copies.at(operand);
+    v.inlined = true;
+    v.range = {};
+    v.syntax = kNone;
+    v.statement = current_;
+    copies[id] = g().add(std::move(v));
+  }
+  const ValueId result = copies.at(computing->values.back());
+  g()[result].range = range_of(node);
+  g()[result].syntax = static_cast<uint32_t>(unit_.nodes.size());
+  unit_.nodes.push_back(node);
+  unit_.borrowed.insert(computing->text);
+  note_project_call(result, callee);
+  return result;
+}
+
+}  // namespace refit::python

@@ -1,0 +1,247 @@
+// The modules of a project and what their names mean: imports with aliases and conditions,
+// definitions, re-exports through packages. `Project::resolve` follows a qualified name to the
+// definition it stands for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "rewriter/language/frontend.hpp"
+#include "rewriter/python/names/attribute_reads.hpp"
+#include "rewriter/python/names/attribute_writes.hpp"
+#include "rewriter/python/names/index.hpp"
+#include "rewriter/python/names/subclasses.hpp"
+#include "rewriter/python/syntax/syntax.hpp"
+
+namespace refit::python {
+
+struct Binding {
+  enum class Kind { import, function, class_, assignment, none, other };
+  Kind kind = Kind::other;
+  std::string qualified;  // import: what is imported; function, class: its own name
+  ByteRange statement;    // the binding statement
+  bool guarded = false;   // inside try or if
+};
+
+// The names of one scope (a module, or one function) and what binds them.
+struct Names {
+  std::map<std::string, std::vector<Binding>, std::less<>> bindings;
+  std::vector<std::string> stars;  // modules imported by `from m import *`
+};
+
+struct Module {
+  std::string name;
+  bool package = false;
+  Names names;
+  std::vector<std::string> all;         // __all__, where literal
+  std::set<std::string> inner_imports;  // qualified names imported anywhere in the file
+};
+
+// What an `import` or `from … import` statement binds, with relative modules made absolute.
+struct Imported {
+  std::string local;
+  std::string qualified;
+  TSNode node;  // the name or aliased_import inside the statement
+};
+// The module meant by `from WRITTEN import` in a module: leading dots resolved against it.
+std::string absolute_module(std::string_view written, std::string_view module, bool package);
+std::vector<Imported> imported_names(TSNode statement, std::string_view source,
+                                     std::string_view module, bool package);
+// Module of `from … import *`, else empty.
+std::string star_module(TSNode statement, std::string_view source, std::string_view module,
+                        bool package);
+// Adds what functions bind in their module by `global NAME`.
+void add_globals(TSNode root, std::string_view source, Module& module);
+// The same of a text that is not parsed.
+void add_globals(std::string_view text, Module& module);
+// Adds what `globals()["NAME"] = …` and its kin bind by text: the name that stands there, or, where
+// it is computed, any whose text stands in quotes in the file.
+void add_bound_by_text(std::string_view text, Module& module);
+// The bindings of a module's top level (conditional ones too, function bodies not).
+Module index_module(TSNode root, std::string_view source, std::string name, bool package);
+
+class Project {
+ public:
+  struct File {  // its names outlive the project
+    std::string_view path, relative;
+  };
+  // `module_roots`: folders below the root ("" is the root) from which module names resolve too.
+  Project(const std::string& root, const std::vector<File>& files,
+          const std::vector<std::string>& module_roots);
+
+  // "a.b.c" for a/b/c.py, as an importer of the project would write it.
+  std::string module_of(std::string_view relative, bool* package) const;
+  bool has_module(std::string_view name) const { return files_.contains(name); }
+  // The file of a module, empty if it is not one of the project's.
+  std::string file_of(std::string_view module) const;
+  // The text of a module of the project; nullopt when it is not one, or cannot be read.
+  std::optional<Source> source_of(const std::string& module, bool* package) const;
+  // Names of a module of the project; nullptr when it is not one, or cannot be read.
+  const Module* module(const std::string& name);
+  // Keeps what the outline of a file says of its module, for whoever asks for its names later.
+  void keep(std::string_view relative, std::string_view text, Module outlined);
+  // Whether a file's text may hold what add_bound_by_text looks for.
+  bool may_bind_by_text(std::string_view relative);
+  // What a qualified name finally stands for. Names outside the project stand for themselves;
+  // nullopt where that is not shown, and `why` says what stands in the way, where it is known.
+  std::optional<std::string> resolve(const std::string& qualified, std::string* why = nullptr);
+  // What the star imports of a module of the project give a name: nothing and no `why` where no
+  // module of the project that they read binds it.
+  std::optional<std::string> by_stars(const Module& module, const std::string& name,
+                                      std::string* why);
+  // Whether they give it no other meaning than the module's own binding does.
+  bool stars_agree(const Module& module, const std::string& name, const std::string& meaning,
+                   const std::set<std::string>& asked = {});
+  // Where some file patches a name of a module, as a sentence; "" where none does. `imported`: the
+  // module imports the name.
+  std::string replaced(const std::string& module, std::string_view name, bool imported);
+  // The same for a module of the project as a whole, as its importers find it.
+  std::string replaced_whole(const std::string& module);
+  // The same for a name outside the project.
+  std::string replaced_outside(std::string_view qualified);
+  // Where the project defines a library's function or class by that name itself, and in what way
+  // that is not the known one; "" where it does not, or its signature is the known one.
+  std::string differs(const std::string& qualified, const Operation& operation);
+  // Where it is a class of the project that computes as its base does, but in float32, and gives
+  // the type of its operand: the catalogue's class of which that is said; else null.
+  const Operation* casting(const std::string& qualified, const Catalogue& catalogue);
+  // What an absolute import in a module means where the folder that the module's package lies in
+  // holds that package or module, too; else `qualified`.
+  std::string beside(const std::string& module, const std::string& qualified) const;
+  // Whether there is such a folder, which is not the root.
+  bool lies_in_folder(std::string_view module) const;
+  // Notes what one file imports from modules of the project and what its text says of classes and
+  // of names of others, while its bytes and the places of the words in them are at hand. Files may
+  // be noted by any number of threads at once; whoever is asked first reads the files that were not
+  // noted.
+  void note(std::string_view relative, std::string_view bytes, const NotedPlaces& places);
+  // Files that may call one of these definitions, and the words that such a call needs.
+  Callers callers_of(const std::vector<std::string>& definitions);
+  // Another file of the project that imports `name` from `module` (by name or by star), or "".
+  std::string importer_of(const std::string& module, const std::string& name,
+                          const std::string& except);
+  // Another file of the project that may read it as an attribute of the module, or "".
+  std::string attribute_reader_of(const std::string& module, const std::string& name,
+                                  const std::string& except);
+  // Whether a class of another file inherits from this one.
+  bool subclassed(const std::string& module, const std::string& name);
+  // Those of them that give their objects an attribute or a method of that name, as their files
+  // name them.
+  std::vector<std::string> subclasses_storing(const std::string& module, const std::string& name,
+                                              const std::string& attribute);
+  // Whether there is one.
+  bool subclass_writes(const std::string& module, const std::string& name,
+                       const std::string& attribute);
+  // Whether some file stores an attribute of that name in an object other than its own `self`.
+  bool stored_outside(const std::string& attribute) { return classes().stores.stored(attribute); }
+  // Whether some file replaces objects of a class of that name, wherever it finds them.
+  bool replaced(const std::string& name) { return classes().stores.replaced(name); }
+  // Whether some file hands a function or an object of a class of that name to TorchScript.
+  bool scripted(std::string_view name) { return classes().scripted.contains(name_hash(name)); }
+  // Whether a decorator of that name may be TorchScript's compiler: `fuser = torch.jit.script`, or
+  // a function that calls it.
+  bool scripting(std::string_view name) { return classes().scripting.contains(name_hash(name)); }
+  // Whether a file that does not define a class of that name asks `isinstance` about it.
+  bool compared(const std::string& name);
+  // What a list of bindings of one name means, when it means one thing.
+  std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
+
+ private:
+  // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
+  struct ImportNote {
+    uint32_t component;
+    uint64_t name;
+  };
+  struct Importer {
+    uint32_t file;
+    uint64_t name;
+  };
+  static constexpr uint64_t kStar = 0, kModule = 2;  // hashes of names are odd
+  struct Notes {
+    std::vector<ImportNote> imports;
+    std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
+    TextNotes text;                                            // until classes() takes it up
+    // Whether its text may hold what add_globals and add_bound_by_text look for.
+    bool globals = true, bound_by_text = true;
+  };
+
+  struct Meaning {
+    std::optional<std::string> name;
+    std::string why;  // there is none
+  };
+  Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
+  Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
+                   std::set<std::string>& asked);
+  FileFacts read_facts(uint32_t file);
+  std::optional<NamesIndex::Place> patched(const std::string& module, std::string_view name,
+                                           bool imported);
+  // The sentence that says so.
+  std::string patch_at(const std::optional<NamesIndex::Place>& place, std::string_view what) const;
+  std::unique_ptr<Module> read_module(const std::string& name);
+  void add_late_names(uint32_t file, std::string_view text, Module& module);
+  const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
+  void note_imports(std::string_view relative, std::string_view bytes,
+                    const std::vector<size_t>& imports, Notes& out) const;
+  void read_unnoted();
+  void index_importers();
+  bool may_read_attribute(uint32_t file, std::string_view name);
+  // What the text of all files says of classes, put together when it is first asked for.
+  struct Classes {
+    Subclasses subclasses;
+    AttributeWrites stores;
+    // What some file imports a name of the project as.
+    std::unordered_map<std::string, std::vector<std::string>> known_as;
+    std::unordered_set<uint64_t> scripted, scripting;
+  };
+  const Classes& classes();
+  // The classes of other files that inherit from this one.
+  std::vector<Subclass> subclasses_of(const std::string& module, const std::string& name);
+
+  std::vector<File> all_;
+  std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  template <typename Value>
+  using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+  struct Named {
+    uint32_t file;
+    bool package;
+  };
+  ByText<Named> files_;  // by module name; a file may have several
+  std::unordered_map<std::string_view, uint32_t> components_;  // last components of module names
+  std::vector<Notes> notes_;                                   // by file
+  std::vector<char> noted_;
+  std::once_flag unnoted_once_, importers_once_;
+  std::unordered_map<uint32_t, std::vector<Importer>> importers_;         // by component
+  std::unordered_map<uint32_t, std::vector<uint32_t>> module_importers_;  // of it as a module
+  std::vector<std::string_view> module_names_;                            // by file
+  std::vector<std::string_view> folders_;  // by file: that its top package lies in
+  NamesIndex index_;
+  std::once_flag classes_once_;
+  Classes classes_;
+  std::unordered_map<std::string, bool> subclass_writes_;
+  std::shared_mutex mutex_;
+  std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
+  std::atomic<uint64_t> kept_{0};  // names of modules that nobody asked for yet
+  std::unordered_map<std::string, Meaning> resolved_;
+  std::unordered_map<std::string, std::string> differs_;
+  std::once_flag may_cast_once_;
+  std::unordered_set<uint64_t> may_cast_;  // names of classes whose bases may be cast around
+  std::unordered_map<std::string, const Operation*> casting_;
+  std::unordered_map<uint32_t, AttributeWords> attribute_words_;  // by file, once asked
+};
+
+}  // namespace refit::python

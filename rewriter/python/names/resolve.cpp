@@ -1,0 +1,220 @@
+// What names of modules finally stand for: through imports, re-exports, star imports and names
+// assigned once, unless some file gives them another meaning. See project.hpp; entry point:
+// Project::resolve.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriter/python/names/project.hpp"
+#include "rewriter/text/disk.hpp"
+
+namespace refit::python {
+
+namespace {
+
+constexpr uint64_t kReadLimit = uint64_t{1} << 31;
+constexpr size_t kMostSteps = 1000;  // names on the way from a name to what it stands for
+// And to where a name is asked for in two ways, which doubles what follows.
+constexpr size_t kMostAgreeing = 10;
+
+}  // namespace
+
+std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings,
+                                            std::string* why) {
+  std::optional<std::string> one;
+  for (const Binding& b : bindings) {
+    switch (b.kind) {
+      case Binding::Kind::none:
+        continue;  // a probe: `except ImportError: f = None`
+      case Binding::Kind::import:
+      case Binding::Kind::function:
+      case Binding::Kind::class_: {
+        if (one && *one != b.qualified) {
+          if (why != nullptr) {
+            *why =
+                "it may be " + *one + " or " + b.qualified + ", which one is decided at run time";
+          }
+          return std::nullopt;
+        }
+        one = b.qualified;
+        break;
+      }
+      default:
+        if (why != nullptr) *why = "it is assigned at module level";
+        return std::nullopt;
+    }
+  }
+  return one;
+}
+
+FileFacts Project::read_facts(uint32_t file) {
+  const File& read = all_[file];
+  auto bytes = real_disk().read(std::string(read.path), kReadLimit);
+  if (!bytes) return {};
+  // A file that is not in the encoding that it names is read as it is: its names are ASCII.
+  auto source = Source::decode(std::string(read.relative), *bytes);
+  const std::string_view text = source ? source->text() : std::string_view(*bytes);
+  bool package = false;
+  const std::string module = module_of(read.relative, &package);
+  const Tree tree(text);
+  return file_facts(tree.root(), text, module, package, test_file(read.relative));
+}
+
+std::optional<NamesIndex::Place> Project::patched(const std::string& module, std::string_view name,
+                                                  bool imported) {
+  read_unnoted();
+  auto place = index_.patched(module, name, imported);
+  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
+  // `from . import attention as mods`.
+  std::vector<std::string_view> names{last_name(module)};
+  for (size_t i = 0; !place && i < names.size(); ++i) {
+    auto others = classes().known_as.find(std::string(names[i]));
+    if (i > 0) place = index_.patched(names[i], name, false);
+    if (others == classes().known_as.end()) continue;
+    for (const std::string& other : others->second) {
+      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+    }
+  }
+  return place;
+}
+
+std::string Project::patch_at(const std::optional<NamesIndex::Place>& place,
+                              std::string_view what) const {
+  if (!place) return "";
+  const std::string_view file = all_[place->file].relative;
+  return fmt::format("{}:{} gives {} another meaning; --exclude {} leaves that file out", file,
+                     place->line, what, file);
+}
+
+std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
+  return patch_at(patched(module, name, imported), fmt::format("`{}` of this module", name));
+}
+
+std::string Project::replaced_whole(const std::string& module) {
+  read_unnoted();
+  return patch_at(index_.replaced(module), fmt::format("the module `{}`", module));
+}
+
+std::string Project::replaced_outside(std::string_view qualified) {
+  read_unnoted();
+  return patch_at(index_.patched_outside(qualified), fmt::format("`{}`", qualified));
+}
+
+std::optional<std::string> Project::resolve(const std::string& qualified, std::string* why) {
+  auto told = [&](const Meaning& meaning) {
+    if (!meaning.name && why != nullptr) *why = meaning.why;
+    return meaning.name;
+  };
+  {
+    std::shared_lock lock(mutex_);
+    auto known = resolved_.find(qualified);
+    if (known != resolved_.end()) return told(known->second);
+  }
+  std::set<std::string> asked;
+  Meaning out = resolve(qualified, asked);
+  std::unique_lock lock(mutex_);
+  return told(resolved_.emplace(qualified, std::move(out)).first->second);
+}
+
+Project::Meaning Project::by_stars(const std::vector<std::string>& stars, const std::string& name,
+                                   std::set<std::string>& asked) {
+  Meaning one;
+  const std::string* by = nullptr;
+  for (const std::string& star : stars) {
+    if (!has_module(star)) continue;  // which names others have is not known
+    const Module* m = module(star);
+    if (m == nullptr) continue;
+    if (name.starts_with('_') && !m->names.bindings.contains("__all__")) continue;
+    std::string candidate = star + "." + name;
+    const bool binds = m->names.bindings.contains(name.substr(0, name.find('.')));
+    if (!binds && m->names.stars.empty()) continue;
+    Meaning through = resolve(candidate, asked);
+    if (!through.name && through.why.empty()) continue;  // asked on the way here
+    if (!through.name) return through;
+    if (!binds && *through.name == candidate) continue;
+    if (by != nullptr && *one.name != *through.name) {
+      return {std::nullopt,
+              fmt::format("`from {} import *` and `from {} import *` both bind it", *by, star)};
+    }
+    one = std::move(through);
+    by = &star;
+  }
+  return one;
+}
+
+std::optional<std::string> Project::by_stars(const Module& module, const std::string& name,
+                                             std::string* why) {
+  std::set<std::string> asked;
+  Meaning out = by_stars(module.names.stars, name, asked);
+  *why = std::move(out.why);
+  return out.name;
+}
+
+bool Project::stars_agree(const Module& module, const std::string& name, const std::string& meaning,
+                          const std::set<std::string>& asked) {
+  if (module.names.stars.empty()) return true;
+  if (asked.size() > kMostAgreeing) return false;
+  // Neither question is in the other's way, nor in that of what is asked next.
+  std::set<std::string> by_star = asked, by_name = asked;
+  Meaning through = by_stars(module.names.stars, name, by_star);
+  if (!through.name) return through.why.empty();
+  if (*through.name == meaning) return true;
+  return resolve(meaning, by_name).name == through.name;
+}
+
+// `asked`: the names on the way, none of which is looked for twice. Names that grow as they are
+// looked for end at a bound.
+Project::Meaning Project::resolve(const std::string& qualified, std::set<std::string>& asked) {
+  if (!asked.insert(qualified).second) return {};
+  // The longest prefix that is a module of the project, short of the whole name.
+  for (size_t dot = qualified.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = qualified.rfind('.', dot - 1)) {
+    std::string prefix = qualified.substr(0, dot);
+    if (!has_module(prefix)) continue;
+    if (has_module(qualified)) return {qualified, ""};
+    const Module* m = module(prefix);
+    if (m == nullptr) return {};
+    if (std::string whole = replaced_whole(prefix); !whole.empty()) {
+      return {std::nullopt, std::move(whole)};
+    }
+    std::string rest = qualified.substr(dot + 1);
+    std::string head = rest.substr(0, rest.find('.'));
+    std::string tail = rest.size() > head.size() ? rest.substr(head.size()) : "";
+    auto found = m->names.bindings.find(head);
+    if (found == m->names.bindings.end()) {
+      Meaning through = by_stars(m->names.stars, rest, asked);
+      if (through.name || !through.why.empty()) return through;
+      return {qualified, ""};  // a lazily made attribute: the name stands for itself
+    }
+    const Binding& only = found->second.front();
+    std::string elsewhere = replaced(prefix, head, only.kind == Binding::Kind::import);
+    if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
+    auto one = meaning(found->second, nullptr);
+    if (!one && found->second.size() == 1 && only.kind == Binding::Kind::assignment &&
+        !only.guarded && !only.qualified.empty()) {
+      // An alias, bound once to a dotted name of that module.
+      std::string first = only.qualified.substr(0, only.qualified.find('.'));
+      auto base = m->names.bindings.find(first);
+      if (first != head && base != m->names.bindings.end()) {
+        one = meaning(base->second, nullptr);
+        if (one) one = *one + only.qualified.substr(first.size());
+      }
+    }
+    if (!one || !stars_agree(*m, head, *one, asked)) {
+      return {std::nullopt, qualified + " may be bound in more than one way"};
+    }
+    std::string next = *one + tail;
+    if (next == qualified) return {next, ""};
+    // `from .version import version` of a module that is not in the tree: a path, not this name.
+    if (next.starts_with(qualified + ".")) return {qualified, ""};
+    if (asked.size() >= kMostSteps) {
+      return {std::nullopt, fmt::format("{} is renamed more than {} times", qualified, kMostSteps)};
+    }
+    return resolve(next, asked);
+  }
+  std::string elsewhere = replaced_outside(qualified);
+  if (!elsewhere.empty()) return {std::nullopt, std::move(elsewhere)};
+  return {qualified, ""};
+}
+
+}  // namespace refit::python

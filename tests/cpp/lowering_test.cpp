@@ -1,0 +1,156 @@
+// C++ and Python that mean the same become the same values: what makes rules that are written once
+// match both. Each row gives an expression in each language over tensors x, y and a number eps.
+#include <gtest/gtest.h>
+
+#include "tests/cpp/lowered_cpp.hpp"
+#include "tests/python/lowered.hpp"
+#include "tests/python/row_name.hpp"
+
+namespace refit {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* cpp;
+  const char* python;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class SameValue : public testing::TestWithParam<Row> {};
+
+TEST_P(SameValue, AsInPython) {
+  const LoweredCpp cpp("torch::Tensor f(torch::Tensor x, torch::Tensor y, double eps) {\n" +
+                       std::string(GetParam().cpp) + "\n}\n");
+  const Lowered python("import torch\nimport torch.nn.functional as F\n\ndef f(x, y, eps):\n" +
+                       std::string(GetParam().python) + "\n");
+  EXPECT_EQ(cpp.unit->errors, 0U) << cpp.unit->first_error;
+  EXPECT_EQ(cpp.returned(), python.returned());
+}
+
+const Row kSame[] = {
+    {"method", "return x.transpose(1, 2);", "    return x.transpose(1, 2)"},
+    {"function", "return torch::transpose(x, 1, 2);", "    return torch.transpose(x, 1, 2)"},
+    {"at", "return at::transpose(x, 1, 2);", "    return x.transpose(1, 2)"},
+    {"axes_in_braces", "return x.permute({0, 2, 1, 3});", "    return x.permute(0, 2, 1, 3)"},
+    {"sizes_in_braces", "return x.view({2, -1, x.size(0), 4});",
+     "    return x.view(2, -1, x.size(0), 4)"},
+    {"cast_constant", "return x.to(torch::kFloat32);", "    return x.float()"},
+    {"cast_of_other", "return x.to(y.scalar_type());", "    return x.to(y.dtype)"},
+    {"cast_of_type_meta", "return x.to(y.dtype());", "    return x.to(y.dtype)"},
+    {"type_as", "return x.type_as(y);", "    return x.type_as(y)"},
+    {"mean_of_axis", "return x.mean(-1, true);", "    return x.mean(-1, keepdim=True)"},
+    {"mean_of_list", "return x.mean({-1}, true);", "    return x.mean(-1, keepdim=True)"},
+    {"mean_of_all", "return x.mean();", "    return x.mean()"},
+    {"square", "return x.pow(2);", "    return x ** 2"},
+    {"root", "return torch::rsqrt(x + eps);", "    return torch.rsqrt(x + eps)"},
+    {"one_over_root", "return x / torch::sqrt(y);", "    return x * torch.rsqrt(y)"},
+    {"operators", "return -x * y + x / 2 - y;", "    return -x * y + x / 2 - y"},
+    {"parts", "auto p = x.chunk(2, -1); return torch::cat({-p[1], p[0]}, -1);",
+     "    a, b = x.chunk(2, -1)\n    return torch.cat([-b, a], dim=-1)"},
+    {"one_part", "return x.chunk(2, -1)[1];", "    a, b = x.chunk(2, -1)\n    return b"},
+    {"pair", "auto [a, b] = std::make_tuple(x, y); return a + b;",
+     "    a, b = x, y\n    return a + b"},
+    {"attention", "return torch::scaled_dot_product_attention(x, y, y);",
+     "    return F.scaled_dot_product_attention(x, y, y)"},
+    {"attention_in_full",
+     "return torch::scaled_dot_product_attention(x, y, y, {}, 0.0, true, 0.5);",
+     "    return F.scaled_dot_product_attention(x, y, y, None, 0.0, True, scale=0.5)"},
+    {"attention_with_nullopt",
+     "return torch::scaled_dot_product_attention(x, y, y, torch::nullopt, 0.0, false, eps);",
+     "    return F.scaled_dot_product_attention(x, y, y, None, 0.0, False, scale=eps)"},
+    {"slices", "return x.index({\"...\", torch::indexing::Slice(torch::indexing::None, 2)});",
+     "    return x[..., :2]"},
+    {"assignment", "x = x + y; auto z = x; return z * x;", "    x = x + y\n    return x * x"},
+    {"branch", "if (x.dtype() == y.dtype()) { x = y; } return x;",
+     "    if x.dtype == y.dtype:\n        x = y\n    return x"},
+    {"branches", "if (eps > 1.0) { x = y; } else { x = -y; } return x;",
+     "    if eps > 1.0:\n        x = y\n    else:\n        x = -y\n    return x"},
+    {"early_return", "if (eps > 1.0) return y; return -x;",
+     "    if eps > 1.0:\n        return y\n    return -x"},
+    {"choice", "return eps > 1.0 ? x : y;", "    return x if eps > 1.0 else y"},
+    {"move", "auto z = std::move(x); return std::move(z).transpose(0, 1);",
+     "    return x.transpose(0, 1)"},
+    {"copy_of_reference", "const torch::Tensor z = y; return z.unsqueeze(0);",
+     "    return y.unsqueeze(0)"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cpp, SameValue, testing::ValuesIn(kSame), RowName{});
+
+// What clang knows and we do not follow: the value is not the one that the text looks like.
+class Hidden : public testing::TestWithParam<Row> {};
+
+TEST_P(Hidden, IsNotFollowed) {
+  const LoweredCpp cpp(
+      "struct Other { torch::Tensor t; };\n"
+      "torch::Tensor operator*(const torch::Tensor&, const Other&);\n"
+      "void change(torch::Tensor& t);\n"
+      "torch::Tensor f(torch::Tensor x, torch::Tensor y, double eps) {\n" +
+      std::string(GetParam().cpp) + "\n}\n");
+  EXPECT_EQ(cpp.unit->errors, 0U) << cpp.unit->first_error;
+  EXPECT_EQ(cpp.returned().find(GetParam().python), std::string::npos) << cpp.returned();
+}
+
+// The third column is what must not be concluded.
+const Row kHidden[] = {
+    {"reference", "auto& z = x; z = y; return torch::neg(x);", "neg(x)"},
+    {"address", "auto* z = &x; *z = y; return torch::neg(x);", "neg(x)"},
+    {"out_parameter", "change(x); return torch::neg(x);", "neg(x)"},
+    {"capture", "auto g = [&x, y] { x = y; }; g(); return torch::neg(x);", "neg(x)"},
+    {"capture_of_all", "auto g = [&] { x = y; }; g(); return torch::neg(x);", "neg(x)"},
+    {"in_place_method", "auto z = x; z.mul_(2); return torch::neg(x);", "neg(x)"},
+    {"in_place_operator", "auto z = x; z += y; return torch::neg(x);", "neg(x)"},
+    {"store_into_slice", "x[0] = y; return torch::neg(x);", "neg(x)"},
+    {"store_into_part", "auto p = x.chunk(2, -1); p[0] = y; return torch::neg(p[0]);", "#0/2"},
+    {"loop", "for (int i = 0; i < 2; ++i) x = x + y; return torch::neg(x);", "neg(x)"},
+    {"loop_that_writes", "for (int i = 0; i < 2; ++i) { y = torch::neg(x); x.mul_(2); } return y;",
+     "neg(x)"},
+    {"loop_before", "for (int i = 0; i < 2; ++i) { y = -x; x = y; } return y;", "neg(x)"},
+    {"each_by_reference", "auto p = x.chunk(2); for (auto& t : p) t = y; return torch::neg(p[0]);",
+     "#0"},
+    {"switch_case", "switch (int(eps)) { case 1: x = y; } return torch::neg(x);", "neg(x)"},
+    {"try_block", "try { x = y; } catch (int) {} return torch::neg(x);", "neg(x)"},
+    {"jump", "again: x = x + y; if (eps > 2) goto again; return torch::neg(y);", "never"},
+    {"their_operator", "return x * Other{y};", "operator.mul"},
+    {"number_of_parts_unknown", "return x.split(2, -1)[1];", "#1/2"},
+    {"rounding_division", "int n = 3; return x.unsqueeze(n / 2);", "operator."},
+    {"narrowing", "return x.unsqueeze(static_cast<int>(eps));", "unsqueeze(x, eps)"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cpp, Hidden, testing::ValuesIn(kHidden), RowName{});
+
+TEST(CppNames, AreThoseOfTheCatalogue) {
+  const auto names =
+      must(cpp::Names::load(std::string(REFIT_RULES_DIR) + "/catalogue/cpp/names.yaml"));
+  EXPECT_EQ(names.meaning("at::cat"), "torch.cat");
+  EXPECT_EQ(names.meaning("at::scaled_dot_product_attention"),
+            "torch.nn.functional.scaled_dot_product_attention");
+  EXPECT_EQ(names.meaning("mine::cat"), "");
+  EXPECT_EQ(names.meaning("torch::nn::cat"), "");
+  EXPECT_EQ(names.spelling("mindiesd.ext.rms_norm"), "mindiesd::ext::rms_norm");
+  EXPECT_EQ(names.spelling("diffusers.models.x"), "");
+  EXPECT_EQ(names.header("mindiesd.ext.rms_norm"), "mindiesd/functional.h");
+}
+
+TEST(CppFunctions, AreNamedByTheirScopes) {
+  const LoweredCpp cpp(
+      "namespace a { struct B { torch::Tensor f(torch::Tensor x) { return x; } };\n"
+      "namespace { torch::Tensor g(torch::Tensor x) { return x; } } }\n");
+  ASSERT_EQ(cpp.unit->functions.size(), 2U);
+  EXPECT_EQ(cpp.unit->functions[0].qualified, "a.B.f");
+}
+
+TEST(CppErrors, OfGrammarLeaveTheFileAlone) {
+  EXPECT_FALSE(LoweredCpp("torch::Tensor f( { return 1; }\n").unit->syntax_errors.empty());
+  // A header that is not there is no error of the file's.
+  const LoweredCpp missing(
+      "#include \"not/there.h\"\ntorch::Tensor f(torch::Tensor x) { return x; }\n");
+  EXPECT_EQ(missing.unit->errors, 0U) << missing.unit->first_error;
+  EXPECT_EQ(missing.returned(), "x");
+  // Nor is a name that it would have declared, but what follows from it is not known.
+  const LoweredCpp unknown("torch::Tensor f(Thing t) { return t.x; }\n");
+  EXPECT_GT(unknown.unit->errors, 0U);
+}
+
+}  // namespace
+}  // namespace refit

@@ -1,0 +1,225 @@
+// C++ files through the whole engine with the rules that ship: the text that comes out, byte for
+// byte, and the reasons of what stays.
+#include <gtest/gtest.h>
+
+#include "rewriter/cli/languages.hpp"
+#include "tests/python/lowered.hpp"
+#include "tests/python/row_name.hpp"
+#include "tests/rule/scratch_folder.hpp"
+
+namespace refit {
+namespace {
+
+RunResult migrated(const std::string& text) {
+  static const RuleSet rules =
+      must(RuleSet::load({REFIT_RULES_DIR}, std::string(REFIT_RULES_DIR) + "/catalogue"));
+  const ScratchFolder folder;
+  folder.put("m.cpp", text);
+  const Input input{folder.path(), {{folder.path("m.cpp"), "m.cpp"}}, {""}};
+  EngineOptions options;
+  options.jobs = 1;
+  options.rules_folder = REFIT_RULES_DIR;
+  return must(run(rules, input, options, nullptr));
+}
+
+std::string outcome(const RunResult& result) {
+  std::string out;
+  for (const Problem& p : result.problems) out += "problem: " + p.message + "\n";
+  for (const Finding& f : result.findings) {
+    out += f.outcome == Outcome::rewritten ? "rewritten" : f.code + ": " + f.message;
+    out += "\n";
+  }
+  return out;
+}
+
+struct Row {
+  const char* name;
+  const char* before;
+  const char* after;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class Body : public testing::TestWithParam<Row> {};
+
+const std::string kParameters =
+    "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor m, double "
+    "s,\n"
+    "torch::Tensor cos, torch::Tensor sin) {\n";
+
+TEST_P(Body, Becomes) {
+  const std::string head = "#include <torch/torch.h>\n\n" + kParameters;
+  const std::string new_head =
+      "#include <mindiesd/functional.h>\n#include <torch/torch.h>\n\n" + kParameters;
+  const RunResult result = migrated(head + GetParam().before + "}\n");
+  ASSERT_EQ(result.changed.size(), 1U) << outcome(result);
+  EXPECT_EQ(*result.changed.front().new_bytes, new_head + GetParam().after + "}\n");
+  EXPECT_TRUE(result.problems.empty()) << outcome(result);
+}
+
+const Row kBodies[] = {
+    {"positional", "  return torch::scaled_dot_product_attention(q, k, v);\n",
+     "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true});\n"},
+    {"mask_and_scale", "  return torch::scaled_dot_product_attention(q, k, v, m, 0.0, false, s);\n",
+     "  return mindiesd::ext::attention_forward(q, k, v,\n"
+     "                                          {.attn_mask = m, .scale = s, .head_first = "
+     "true});\n"},
+    {"in_a_lambda",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return torch::scaled_dot_product_attention(x, k, v);\n  };\n  return g(q);\n",
+     "  auto g = [&](const torch::Tensor& x) {\n"
+     "    return mindiesd::ext::attention_forward(x, k, v, {.head_first = true});\n  };\n"
+     "  return g(q);\n"},
+    {"causal", "  return torch::scaled_dot_product_attention(q, k, v, {}, 0.0, true);\n",
+     "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true, .is_causal = "
+     "true});\n"},
+    {"one_argument_a_line",
+     "  return torch::scaled_dot_product_attention(\n      q,\n      k,  // keys\n      v,\n"
+     "      m,\n      /*dropout_p=*/0.0);\n",
+     "  return mindiesd::ext::attention_forward(\n      q,\n      k,  // keys\n      v,\n"
+     "      {.attn_mask = m, .head_first = true});\n"},
+    {"transposes_go_and_their_text_stays",
+     "  auto a = q.view({1, 2, 3, 4}).transpose(1, 2);\n"
+     "  k = k.view({1, 2, 3, 4}).permute({0, 2, 1, 3}).contiguous();\n"
+     "  auto c = torch::transpose(v.reshape({1, 2, 3, 4}), 1, 2);\n"
+     "  auto o = torch::scaled_dot_product_attention(a, k, c);\n"
+     "  o = o.transpose(1, 2).contiguous().view({1, 2, 12});\n"
+     "  return o;\n",
+     "  auto a = q.view({1, 2, 3, 4});\n"
+     "  k = k.view({1, 2, 3, 4});\n"
+     "  auto c = v.reshape({1, 2, 3, 4});\n"
+     "  auto o = mindiesd::attention_forward(a, k, c);\n"
+     "  o = o.view({1, 2, 12});\n"
+     "  return o;\n"},
+    {"transposes_inside_the_call",
+     "  q = q.view({1, 2, 3, 4});\n"
+     "  return torch::scaled_dot_product_attention(q.transpose(1, 2), q.transpose(2, 1), "
+     "q.transpose(1, 2))\n      .transpose(1, 2);\n",
+     "  q = q.view({1, 2, 3, 4});\n"
+     "  return mindiesd::attention_forward(q, q, q);\n"},
+    {"statement_that_only_transposes_goes",
+     "  q = q.view({1, 2, 3, 4});\n  q = q.transpose(1, 2);  // to heads\n"
+     "  return torch::scaled_dot_product_attention(q, q, q).transpose(1, 2);\n",
+     "  q = q.view({1, 2, 3, 4});\n  // to heads\n  return mindiesd::attention_forward(q, q, "
+     "q);\n"},
+    {"rotation",
+     "  auto h = q.chunk(2, -1);\n  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
+     "  return mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
+     "\"promoted\"});\n"},
+    {"comment_in_what_goes_stays",
+     "  auto h = q.chunk(2, -1);  // halves\n"
+     "  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
+     "  // halves\n"
+     "  return mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
+     "\"promoted\"});\n"},
+    {"what_is_read_elsewhere_stays",
+     "  auto h = q.chunk(2, -1);\n"
+     "  auto o = q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n  return o * h[0].size(-1);\n",
+     "  auto h = q.chunk(2, -1);\n"
+     "  auto o = mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
+     "\"promoted\"});\n"
+     "  return o * h[0].size(-1);\n"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cpp, Body, testing::ValuesIn(kBodies), RowName{});
+
+class Refused : public testing::TestWithParam<Row> {};
+
+// The third column is part of what is said.
+TEST_P(Refused, AndSaysWhy) {
+  const RunResult result = migrated("#include <torch/torch.h>\n" + std::string(GetParam().before));
+  EXPECT_TRUE(result.changed.empty()) << *result.changed.front().new_bytes;
+  EXPECT_NE(outcome(result).find(GetParam().after), std::string::npos) << outcome(result);
+}
+
+const Row kRefused[] = {
+    {"macro",
+     "#define ATTEND(q, k, v) torch::scaled_dot_product_attention(q, k, v)\n"
+     "torch::Tensor f(torch::Tensor q) { return ATTEND(q, q, q); }\n",
+     "not-editable: it comes out of the macro ATTEND"},
+    {"template_body",
+     "template <typename T>\ntorch::Tensor f(torch::Tensor q, T t) {\n"
+     "  return torch::scaled_dot_product_attention(q, q, q);\n}\n",
+     "not-editable: it stands in a template"},
+    {"template_argument",
+     "template <typename T>\ntorch::Tensor f(T q) {\n"
+     "  return torch::scaled_dot_product_attention(q, q, q);\n}\n",
+     "depend on a parameter of a template"},
+    {"unresolved",
+     "torch::Tensor f(Thing q) { return torch::scaled_dot_product_attention(q, q, q); }\n",
+     "unresolved-callee"},
+    {"wrong_arguments",
+     "torch::Tensor f(torch::Tensor q) { return torch::scaled_dot_product_attention(q); }\n",
+     "unresolved-callee"},
+    {"gradients",
+     "torch::Tensor f(torch::Tensor q) {\n  torch::AutoGradMode on(true);\n"
+     "  return torch::scaled_dot_product_attention(q, q, q);\n}\n",
+     "training-code"},
+    {"name_taken",
+     "namespace mindiesd_like { int mindiesd; }\n"
+     "torch::Tensor f(torch::Tensor q) { return torch::scaled_dot_product_attention(q, q, q); }\n",
+     "name-taken"},
+    {"argument_from_macro",
+     "#define CAUSAL true\ntorch::Tensor f(torch::Tensor q) {\n"
+     "  return torch::scaled_dot_product_attention(q, q, q, {}, 0.0, CAUSAL);\n}\n",
+     "not-editable"},
+    {"does_not_parse",
+     "torch::Tensor f(torch::Tensor q) {\n"
+     "  return torch::scaled_dot_product_attention(q, q, q;\n}\n",
+     "as C++"},
+    {"norm_over_written_input",
+     "torch::Tensor f(torch::Tensor x, torch::Tensor w) {\n  auto h = x.to(torch::kFloat32);\n"
+     "  auto s = torch::rsqrt(h.pow(2).mean(-1, true) + 1e-6);\n  x.mul_(2);\n"
+     "  return w * (h * s).to(x.scalar_type());\n}\n",
+     "rms-form"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cpp, Refused, testing::ValuesIn(kRefused), RowName{});
+
+TEST(CppIncludes, GoWhereAPersonPutsThem) {
+  const std::string body =
+      "torch::Tensor f(torch::Tensor q) { return torch::scaled_dot_product_attention(q, q, q); }\n";
+  const struct {
+    const char* before;
+    const char* after;
+  } rows[] = {
+      {"#include <vector>\n\n#include <torch/torch.h>\n\n#include \"a.h\"\n",
+       "#include <vector>\n\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n\n#include "
+       "\"a.h\"\n"},
+      {"#include <torch/torch.h>\n#include <cmath>\n",
+       "#include <torch/torch.h>\n#include <cmath>\n#include <mindiesd/functional.h>\n"},
+      {"#pragma once\n\n#include <ATen/ATen.h>\nnamespace torch = at;\n",
+       "#pragma once\n\n#include <ATen/ATen.h>\n#include <mindiesd/functional.h>\nnamespace torch "
+       "= "
+       "at;\n"},
+      {"#ifndef A_H\n#define A_H\n#include <torch/torch.h>\n#endif\n",
+       "#ifndef A_H\n#define A_H\n#include <mindiesd/functional.h>\n#include "
+       "<torch/torch.h>\n#endif\n"},
+      {"#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <torch/torch.h>\n",
+       "#ifdef __linux__\n#include <torch/extension.h>\n#endif\n#include <mindiesd/functional.h>\n"
+       "#include <torch/torch.h>\n"},
+      {"#include <mindiesd/functional.h>\n#include <torch/torch.h>\n",
+       "#include <mindiesd/functional.h>\n#include <torch/torch.h>\n"},
+  };
+  for (const auto& row : rows) {
+    const RunResult result = migrated(row.before + body);
+    ASSERT_EQ(result.changed.size(), 1U) << row.before << outcome(result);
+    const std::string& text = *result.changed.front().new_bytes;
+    EXPECT_EQ(text.substr(0, text.find("torch::Tensor f")), row.after);
+  }
+}
+
+TEST(CppText, KeepsWindowsLineEndings) {
+  const RunResult result = migrated(
+      "#include <torch/torch.h>\r\ntorch::Tensor f(torch::Tensor q) {\r\n"
+      "  return torch::scaled_dot_product_attention(q, q, q);\r\n}\r\n");
+  ASSERT_EQ(result.changed.size(), 1U) << outcome(result);
+  EXPECT_EQ(*result.changed.front().new_bytes,
+            "#include <mindiesd/functional.h>\r\n#include <torch/torch.h>\r\n"
+            "torch::Tensor f(torch::Tensor q) {\r\n"
+            "  return mindiesd::ext::attention_forward(q, q, q, {.head_first = true});\r\n}\r\n");
+}
+
+}  // namespace
+}  // namespace refit
