@@ -3,8 +3,8 @@
 
 #include "rewriter/language/frontend.hpp"
 #include "rewriter/python/lower/lower.hpp"
-#include "rewriter/python/names/other_classes.hpp"
-#include "rewriter/python/names/other_functions.hpp"
+#include "rewriter/python/lower/other_classes.hpp"
+#include "rewriter/python/lower/other_functions.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 
 namespace refit::python {
@@ -62,38 +62,5 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   mutable OtherClasses others_;
   mutable OtherFunctions functions_;
 };
-
-// Internal to the folder -------------------------------------------------------------------------
-
-// How a qualified name is written inside a function: its text, and the module that must be
-// imported for it ("" when it is in scope already). Fails when the name is taken.
-struct Spelling {
-  std::string text;
-  std::string import;
-};
-Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
-                                const std::string& qualified);
-
-// Edits that add `import MODULE` lines where a person would; `changes` are those that need them.
-void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
-                 const std::set<std::string>& modules, const EditSet& changes, EditSet& edits);
-// Edits that remove imports of which `edits` delete the last use; `added` are those of
-// add_imports; notes say which had to stay.
-void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
-                    const EditSet& added, EditSet& removals, std::vector<std::string>& notes);
-// One change's edits; `inner` are those of the changes inside it, which go into what it writes.
-struct ChangeEdits {
-  EditSet edits;
-  std::set<graph::StatementId> dead;       // statements that go with it
-  std::set<graph::StatementId> rewritten;  // statements that it writes anew
-  ByteRange replaced;                      // a text that was written anew, and of it
-  std::vector<ByteRange> copied;           // what was carried over
-  std::string after;
-};
-Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,
-                                   const Catalogue& catalogue, const std::string& callee_text,
-                                   const EditSet& inner);
-// The edit that makes an operation treat two axes as each other.
-Expected<Edit> swap_edit(const PythonUnit& unit, uint32_t function, const AxisSwap& swap);
 
 }  // namespace refit::python

@@ -1,6 +1,6 @@
 // The outline of a file against what the parser makes of it, construct by construct, and where its
 // functions stand.
-#include "rewriter/python/syntax/outline.hpp"
+#include "rewriter/python/names/outline.hpp"
 
 #include <gtest/gtest.h>
 

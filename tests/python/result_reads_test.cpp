@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rewriter/python/edit/result_reads.hpp"
+#include "rewriter/python/names/result_reads.hpp"
 
 namespace refit::python {
 namespace {

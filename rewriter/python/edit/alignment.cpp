@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rewriter/python/edit/text_edit.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 

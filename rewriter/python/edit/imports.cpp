@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/edit/removal.hpp"
-#include "rewriter/python/edit/text_edit.hpp"
-#include "rewriter/python/frontend.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "rewriter/python/edit/text_edit.hpp"
-#include "rewriter/python/frontend.hpp"
-#include "rewriter/python/names/python_modules.hpp"
+#include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/python_modules.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 

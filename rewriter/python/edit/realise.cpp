@@ -7,10 +7,11 @@
 #include <ranges>
 
 #include "rewriter/python/edit/alignment.hpp"
-#include "rewriter/python/edit/text_edit.hpp"
-#include "rewriter/python/frontend.hpp"
+#include "rewriter/python/edit/edits.hpp"
+#include "rewriter/python/edit/quotes.hpp"
 #include "rewriter/python/lower/unroll.hpp"
 #include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 
@@ -134,8 +135,8 @@ class Realiser {
     });
     if (chain) return cut(range_of(kept), range_of(node));
     for (const auto& [in, outer] : steps) {
-      if (!comments_in(unit_, {outer.begin, in.begin}).empty() ||
-          !comments_in(unit_, {in.end, outer.end}).empty()) {
+      if (!comments_in(unit_.tree, unit_.text(), {outer.begin, in.begin}).empty() ||
+          !comments_in(unit_.tree, unit_.text(), {in.end, outer.end}).empty()) {
         return failure("a comment stands inside the transpose that would go; move it out");
       }
       // Only what surrounds the operand goes, so that edits inside it still apply.
@@ -151,7 +152,7 @@ class Realiser {
 
   // Takes the end off a chain of methods; comments on its lines get lines of their own.
   Expected<void> cut(ByteRange in, ByteRange outer) {
-    auto inside = comments_in(unit_, {in.end, outer.end});
+    auto inside = comments_in(unit_.tree, unit_.text(), {in.end, outer.end});
     ByteRange first = line_of(text_, in.end), last = line_of(text_, outer.end);
     std::string_view tail = text_.substr(outer.end, last.end - outer.end);
     while (!tail.empty() && (tail.back() == '\n' || tail.back() == '\r')) tail.remove_suffix(1);
@@ -203,7 +204,7 @@ class Realiser {
         TSNode node = unit_.nodes[v.syntax];
         TSNode whole = field(node, "value");
         ByteRange tail{ts_node_end_byte(whole), ts_node_end_byte(node)};
-        if (!comments_in(unit_, tail).empty()) {
+        if (!comments_in(unit_.tree, unit_.text(), tail).empty()) {
           return failure("a comment stands inside the index that would go; move it out");
         }
         auto done = out_.edits.add({tail, ""});
@@ -218,7 +219,7 @@ class Realiser {
       if (!present(left)) return failure("the result is taken apart somewhere else");
       auto names = children_of(left);
       if (v.index < 0 || static_cast<size_t>(v.index) >= names.size() ||
-          !comments_in(unit_, range_of(left)).empty()) {
+          !comments_in(unit_.tree, unit_.text(), range_of(left)).empty()) {
         return failure("the names that the result is taken apart into cannot be edited");
       }
       auto done = out_.edits.add(
@@ -265,7 +266,7 @@ class Realiser {
       TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
       if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
     }
-    for (const std::string& comment : comments_in(unit_, range)) {
+    for (const std::string& comment : comments_in(unit_.tree, unit_.text(), range)) {
       bool inside_argument = std::any_of(
           change_.arguments.begin(), change_.arguments.end(),
           [&](const NewArgument& a) { return a.text.find(comment) != std::string::npos; });
@@ -388,7 +389,7 @@ class Realiser {
     const Value& root = g_[change_.root];
     TSNode call = unit_.nodes[root.syntax];
     TSNode list = field(call, "arguments");
-    if (!comments_in(unit_, range_of(field(call, "function"))).empty()) {
+    if (!comments_in(unit_.tree, unit_.text(), range_of(field(call, "function"))).empty()) {
       return failure("a comment stands inside the callee's name; move it out");
     }
     auto done = out_.edits.add({range_of(field(call, "function")), callee_});
@@ -523,14 +524,14 @@ class Realiser {
     if (own && (comma_end > end || present(previous))) {
       ByteRange range{first_line.begin, last_line.end};
       std::string kept;
-      for (const std::string& comment : comments_in(unit_, range)) {
+      for (const std::string& comment : comments_in(unit_.tree, unit_.text(), range)) {
         kept += std::string(indentation(text_, begin)) + comment + newline();
       }
       return out_.edits.add({range, kept});
     }
     if (present(next)) {
       uint32_t to = ts_node_start_byte(next);
-      auto between = comments_in(unit_, {begin, to});
+      auto between = comments_in(unit_.tree, unit_.text(), {begin, to});
       if (!between.empty()) {
         std::string kept;
         for (const std::string& comment : between) {
@@ -538,7 +539,7 @@ class Realiser {
         }
         return out_.edits.add({{begin, to}, kept});
       }
-      if (comments_in(unit_, {comma_end, to}).empty() &&
+      if (comments_in(unit_.tree, unit_.text(), {comma_end, to}).empty() &&
           text_.substr(begin, to - begin).find('\n') == std::string_view::npos) {
         return out_.edits.add({{begin, to}, ""});
       }
@@ -552,7 +553,7 @@ class Realiser {
     if (present(previous)) {
       uint32_t from = ts_node_end_byte(previous);
       std::string kept;
-      for (const std::string& comment : comments_in(unit_, {from, end})) {
+      for (const std::string& comment : comments_in(unit_.tree, unit_.text(), {from, end})) {
         kept += "  " + comment + newline() + std::string(indentation(text_, begin));
       }
       // A comma that stood behind the last one would stand alone where a comment follows another.

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "rewriter/python/edit/text_edit.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 
@@ -346,7 +346,7 @@ class Remover {
     ByteRange all = first.range;
     for (StatementId s : block) all.end = std::max(all.end, g_.statements[s].range.end);
     std::string kept;
-    for (const std::string& comment : comments_in(unit_, all)) {
+    for (const std::string& comment : comments_in(unit_.tree, unit_.text(), all)) {
       kept += comment + std::string(unit_.source().newline()) +
               std::string(indentation(text_, all.begin));
     }
@@ -371,7 +371,7 @@ class Remover {
     uint32_t from = ts_node_start_byte(body), to = ts_node_start_byte(other);
     if (!begins_line(text_, from) || !begins_line(text_, to)) return std::nullopt;
     std::string kept;
-    for (const std::string& comment : comments_in(unit_, {from, to})) {
+    for (const std::string& comment : comments_in(unit_.tree, unit_.text(), {from, to})) {
       kept +=
           comment + std::string(unit_.source().newline()) + std::string(indentation(text_, from));
     }
@@ -444,7 +444,7 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
     return {{begin, end}, ""};
   }
   std::string kept;
-  for (const std::string& comment : comments_in(unit, {first.begin, last.end})) {
+  for (const std::string& comment : comments_in(unit.tree, unit.text(), {first.begin, last.end})) {
     if (pragma(comment)) continue;
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "rewriter/python/unit.hpp"
+#include "rewriter/python/lower/unit.hpp"
 #include "rewriter/text/edit.hpp"
 
 namespace refit::python {

@@ -1,5 +1,5 @@
 // How a value or a qualified name is written at a place: names in scope once dead statements are
-// gone, attribute chains, text that may be evaluated again. Entry points: PythonFrontend::spell,
+// gone, attribute chains, text that may be evaluated again. Entry points: spell_value,
 // spell_symbol, effective.
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "rewriter/python/frontend.hpp"
+#include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 #include "rewriter/text/bounds.hpp"
 
@@ -21,10 +21,6 @@ using graph::StatementId;
 using graph::Value;
 using graph::ValueId;
 
-namespace {
-
-constexpr int kSpellingBound = 16;  // views and attributes inside one another
-
 std::string python_literal(const Literal& literal) {
   switch (literal.kind) {
     case Literal::Kind::none:
@@ -35,6 +31,10 @@ std::string python_literal(const Literal& literal) {
       return to_string(literal);
   }
 }
+
+namespace {
+
+constexpr int kSpellingBound = 16;  // views and attributes inside one another
 
 bool digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -293,14 +293,6 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
   return false;
 }
 
-}  // namespace
-
-std::string PythonFrontend::literal(const Literal& literal) const {
-  return python_literal(literal);
-}
-
-namespace {
-
 // Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
 bool is_atom(std::string_view text) {
   int depth = 0;
@@ -335,8 +327,7 @@ const PythonUnit::Spellings& spellings_of(const PythonUnit& unit) {
 
 }  // namespace
 
-std::optional<std::string> PythonFrontend::fill(const std::string& text,
-                                                const SpellHole& spell) const {
+std::optional<std::string> fill_holes(const std::string& text, const Frontend::SpellHole& spell) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     if (text[at] != '$') {
@@ -364,25 +355,9 @@ std::optional<std::string> PythonFrontend::fill(const std::string& text,
   return out;
 }
 
-std::optional<std::string> PythonFrontend::assignment(const std::string& name,
-                                                      const std::string& value) const {
-  return name + " = " + value;
-}
-
-std::optional<std::string> PythonFrontend::spell(const Unit& base, uint32_t function, ValueId value,
-                                                 ValueId root,
-                                                 const std::set<StatementId>& dead) const {
-  const auto& unit = static_cast<const PythonUnit&>(base);
+std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function, ValueId value,
+                                       ValueId root, const std::set<StatementId>& dead) {
   return Speller(unit, unit.functions[function], root, dead).spell(value);
-}
-
-std::optional<ByteRange> PythonFrontend::copied_from(const Unit& unit, uint32_t function,
-                                                     ValueId value, ValueId root) const {
-  const Graph& g = unit.functions[function].graph;
-  if (value == kNone || g[value].range.size() == 0) return std::nullopt;
-  ByteRange whole = g[root].range, part = g[value].range;
-  bool inside = whole.contains(part) && part.size() < whole.size();
-  return inside ? std::optional<ByteRange>(part) : std::nullopt;
 }
 
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "rewriter/graph/axis_pattern.hpp"
-#include "rewriter/python/edit/text_edit.hpp"
-#include "rewriter/python/frontend.hpp"
+#include "rewriter/python/edit/edits.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 
@@ -154,7 +154,7 @@ class AxisSwapper {
   // A list written anew, from its first item to its last.
   Expected<Edit> list_edit(const NodeList& items, const std::vector<std::string>& texts) const {
     ByteRange range{ts_node_start_byte(items.front()), ts_node_end_byte(items.back())};
-    if (!comments_in(unit_, range).empty()) {
+    if (!comments_in(unit_.tree, unit_.text(), range).empty()) {
       return failure("comments stand between the axes, and would be lost");
     }
     return Edit{range, fmt::format("{}", fmt::join(texts, ", "))};

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "rewriter/graph/axis_pattern.hpp"
-#include "rewriter/python/edit/text_edit.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/lower/only_reads.hpp"
-#include "rewriter/python/names/other_classes.hpp"
+#include "rewriter/python/lower/other_classes.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "rewriter/python/edit/text_edit.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/python/lower/lowering.hpp"
-#include "rewriter/python/names/python_modules.hpp"
+#include "rewriter/python/syntax/python_modules.hpp"
 #include "rewriter/text/stack.hpp"
 
 namespace refit::python {

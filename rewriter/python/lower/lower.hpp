@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rewriter/graph/isomorphisms.hpp"
-#include "rewriter/python/syntax/scope.hpp"
-#include "rewriter/python/unit.hpp"
+#include "rewriter/python/lower/unit.hpp"
+#include "rewriter/python/names/scope.hpp"
 
 namespace refit::python {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "rewriter/python/edit/text_edit.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
 
@@ -274,15 +274,15 @@ Expected<void> take_out_turns(const PythonUnit& unit, TSNode body, EditSet& edit
   const bool written = !turns.items.empty();
   const ByteRange kept{ts_node_start_byte(written ? turns.items.front() : turns.over),
                        ts_node_end_byte(written ? turns.items.back() : turns.over)};
-  if (!comments_in(unit, {all.begin, kept.begin}).empty() ||
-      !comments_in(unit, {kept.end, all.end}).empty()) {
+  if (!comments_in(unit.tree, unit.text(), {all.begin, kept.begin}).empty() ||
+      !comments_in(unit.tree, unit.text(), {kept.end, all.end}).empty()) {
     return failure("a comment stands inside the text around it that would go; move it out");
   }
   // Lines that the brackets around them held together.
   size_t code_end = 0;
   const std::string_view inner = text.substr(kept.begin, kept.size());
   bool apart = Lines(inner).logical_line(0, &code_end) != inner.size();
-  if (apart && written && comments_in(unit, kept).empty()) {
+  if (apart && written && comments_in(unit.tree, unit.text(), kept).empty()) {
     EditSet joined;
     bool short_parts = true;
     size_t width = all.begin - line_of(text, all.begin).begin;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rewriter/python/unit.hpp"
+#include "rewriter/python/lower/unit.hpp"
 #include "rewriter/text/edit.hpp"
 
 namespace refit::python {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "rewriter/python/syntax/text_notes.hpp"
+#include "rewriter/python/names/text_notes.hpp"
 
 namespace refit::python {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rewriter/python/names/outline.hpp"
 #include "rewriter/python/syntax/lines.hpp"
-#include "rewriter/python/syntax/outline.hpp"
 #include "rewriter/text/source.hpp"
 
 namespace refit::python {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rewriter/python/syntax/outline.hpp"
+#include "rewriter/python/names/outline.hpp"
 #include "rewriter/text/source.hpp"
 
 namespace refit::python {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "rewriter/python/names/outline.hpp"
 #include "rewriter/python/names/own_body.hpp"
 #include "rewriter/python/syntax/lines.hpp"
-#include "rewriter/python/syntax/outline.hpp"
 #include "rewriter/text/disk.hpp"
 #include "rewriter/text/source.hpp"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "rewriter/python/names/python_modules.hpp"
-#include "rewriter/python/syntax/outline.hpp"
-#include "rewriter/python/syntax/scope.hpp"
+#include "rewriter/python/names/outline.hpp"
+#include "rewriter/python/names/scope.hpp"
+#include "rewriter/python/syntax/python_modules.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit::python {

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "rewriter/python/syntax/text_notes.hpp"
+#include "rewriter/python/names/text_notes.hpp"
 
 namespace refit::python {
 

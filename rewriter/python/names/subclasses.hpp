@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rewriter/python/edit/renamed.hpp"
-#include "rewriter/python/syntax/text_notes.hpp"
+#include "rewriter/python/names/text_notes.hpp"
+#include "rewriter/python/syntax/renamed.hpp"
 
 namespace refit::python {
 

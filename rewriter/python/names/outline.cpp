@@ -1,13 +1,13 @@
 // The scan behind outline.hpp: logical lines by brackets, strings and indentation, as Python's own
 // tokenizer finds them, and of each only the first words.
-#include "rewriter/python/syntax/outline.hpp"
+#include "rewriter/python/names/outline.hpp"
 
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "rewriter/python/names/python_modules.hpp"
 #include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/python_modules.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {

@@ -1,14 +1,14 @@
 // See text_notes.hpp; subclasses.cpp and stores.cpp each read their part.
-#include "rewriter/python/syntax/text_notes.hpp"
+#include "rewriter/python/names/text_notes.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
 
-#include "rewriter/python/edit/renamed.hpp"
 #include "rewriter/python/names/attribute_writes.hpp"
 #include "rewriter/python/names/scripted.hpp"
 #include "rewriter/python/names/subclasses.hpp"
+#include "rewriter/python/syntax/renamed.hpp"
 #include "rewriter/text/words.hpp"
 
 namespace refit::python {

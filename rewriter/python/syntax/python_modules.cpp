@@ -1,5 +1,5 @@
 // The list is that of `sys.stdlib_module_names` of CPython 3.11 with those that 3.14 adds.
-#include "rewriter/python/names/python_modules.hpp"
+#include "rewriter/python/syntax/python_modules.hpp"
 
 #include <algorithm>
 #include <iterator>

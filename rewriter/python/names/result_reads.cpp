@@ -1,5 +1,5 @@
 // See result_reads.hpp.
-#include "rewriter/python/edit/result_reads.hpp"
+#include "rewriter/python/names/result_reads.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // See scope.hpp. One walk over a function's nodes that stays out of inner functions and classes.
-#include "rewriter/python/syntax/scope.hpp"
+#include "rewriter/python/names/scope.hpp"
 
 #include <algorithm>
 #include <array>

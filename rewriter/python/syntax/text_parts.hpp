@@ -1,4 +1,4 @@
-// Internal: what the makers of edits ask of a file's text: lines, indentation, comments.
+// Lines, indentation, comments and words of a Python text.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rewriter/python/unit.hpp"
+#include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
 
@@ -23,18 +23,7 @@ inline bool one_line(std::string_view text, uint32_t from, uint32_t to) {
 // Whether only white space stands before `at` in its line.
 bool begins_line(std::string_view text, uint32_t at);
 // Comments inside a range, in order, each without its line ending.
-std::vector<std::string> comments_in(const PythonUnit& unit, ByteRange range);
-// The strings that an expression stands in, `f"{f'{…}'}"`.
-struct Quoted {
-  std::string quotes;  // which end one of them: a triple string's may stand in it
-  ByteRange range;     // of the innermost; empty where there is none
-  bool shown = false;  // `f"{…=}"`: the text of the expression is part of the string
-};
-Quoted quoted_around(const PythonUnit& unit, TSNode expression);
-// Gives an argument the quotes that the strings around it leave: before Python 3.12 theirs end them
-// wherever they stand, as a line's end does. What is copied from the innermost one is right as it
-// is. False where there are none to take.
-bool take_quotes(const Quoted& quoted, NewArgument& argument);
+std::vector<std::string> comments_in(const Tree& tree, std::string_view text, ByteRange range);
 // The width that the file itself keeps to, within reason.
 size_t line_limit(std::string_view text);
 // A comment for a tool about the statement it stands beside; it goes with the statement.

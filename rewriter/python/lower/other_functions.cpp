@@ -1,6 +1,6 @@
 // See other_functions.hpp. The function's text is lowered as a file of its own, in which no name
 // but its parameters means anything, so that nothing depends on where it stands.
-#include "rewriter/python/names/other_functions.hpp"
+#include "rewriter/python/lower/other_functions.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 #include "rewriter/python/lower/lower.hpp"
 #include "rewriter/python/lower/lowering.hpp"
+#include "rewriter/python/names/outline.hpp"
 #include "rewriter/python/syntax/lines.hpp"
-#include "rewriter/python/syntax/outline.hpp"
 
 namespace refit::python {
 

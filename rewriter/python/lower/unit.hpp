@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "rewriter/language/frontend.hpp"
-#include "rewriter/python/edit/result_reads.hpp"
 #include "rewriter/python/lower/class_facts.hpp"
 #include "rewriter/python/names/project.hpp"
+#include "rewriter/python/names/result_reads.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
