@@ -22,6 +22,12 @@ def expect_choice(name, value, choices):
     raise ParametersInvalid(f"{name} must be one of {wanted}, but is {value!r}.")
 
 
+def is_either(size, one, other):
+    """``size in (one, other)``, which torch.compile does not trace for sizes that may vary: it finds
+    such a size in no tuple."""
+    return size == one or size == other
+
+
 def expect_bool(name, value):
     if not isinstance(value, bool):
         raise ParametersInvalid(f"{name} must be a bool, but is {type(value).__name__}.")
@@ -71,7 +77,8 @@ def number(name, value, optional=False):
 
 def finite_number(name, value):
     value = number(name, value)
-    if not math.isfinite(value):
+    # A comparison, since torch.compile traces no math.isfinite of a number that may vary.
+    if not -math.inf < value < math.inf:
         raise ParametersInvalid(f"{name} must be finite, but is {value}.")
     return value
 

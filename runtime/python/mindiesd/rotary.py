@@ -1,7 +1,7 @@
 """``rotary_position_embedding`` with the published MindIE-SD signature."""
 
 from . import ext
-from ._checks import expect_bool, expect_choice, expect_tensor
+from ._checks import expect_bool, expect_choice, expect_tensor, is_either
 from ._eager import eager
 from .utils import ParametersInvalid
 
@@ -45,7 +45,7 @@ def rotary_position_embedding(
     if cos.dim() == 2 and not head_first:
         cos, sin = cos[:, None, :], sin[:, None, :]
     for size, wanted in zip(cos.shape[:-1], x.shape[-cos.dim() : -1]):
-        if size not in (1, wanted):
+        if not is_either(size, 1, wanted):
             raise ParametersInvalid(
                 f"cos and sin of shape {list(cos.shape)} do not broadcast to x of shape "
                 f"{list(x.shape)}; head_first says where x has its sequence."

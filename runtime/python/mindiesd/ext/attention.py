@@ -14,6 +14,7 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    is_either,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -61,7 +62,7 @@ def _slopes(alibi_slopes, query, heads, batch):
         return None
     expect_tensor("alibi_slopes", alibi_slopes)
     expect_same_device("alibi_slopes", alibi_slopes, "query", query)
-    if tuple(alibi_slopes.shape) not in ((heads,), (batch, heads)):
+    if alibi_slopes.shape != (heads,) and alibi_slopes.shape != (batch, heads):
         raise ParametersInvalid(
             f"alibi_slopes must have shape [{heads}] or [{batch}, {heads}], but has "
             f"{list(alibi_slopes.shape)}."
@@ -96,7 +97,7 @@ def _broadcast_size(name, *sizes):
     result = 1
     for size in sizes:
         if size != 1:
-            if result not in (1, size):
+            if not is_either(result, 1, size):
                 raise ParametersInvalid(
                     f"query, key, value and mask must agree in {name}, but have {list(sizes)}."
                 )
@@ -357,7 +358,7 @@ def _mask(mask, query, key, sequence, mask_2d):
     if mask.dim() < 2:
         mask = mask.reshape((1,) * (2 - mask.dim()) + tuple(mask.shape))
     for size, wanted in zip(mask.shape[-2:], lengths):
-        if size not in (1, wanted):
+        if not is_either(size, 1, wanted):
             raise ParametersInvalid(
                 f"attn_mask must broadcast to [..., {lengths[0]}, {lengths[1]}] (query length, key "
                 f"length), but has shape {list(mask.shape)}."
@@ -390,7 +391,7 @@ def _plain_4d(query, key, value, mask, head_first):
     beyond what the kernels do."""
     head = 1 if head_first else 2
     batch, heads, key_heads = query.shape[0], query.shape[head], key.shape[head]
-    if key.shape[0] not in (1, batch) or value.shape[0] not in (1, batch):
+    if not (is_either(key.shape[0], 1, batch) and is_either(value.shape[0], 1, batch)):
         return False
     if value.shape[head] != key_heads or key_heads == 0 or heads % key_heads:
         return False  # _broadcast_heads decides, or refuses
@@ -399,7 +400,7 @@ def _plain_4d(query, key, value, mask, head_first):
     if mask.dim() > 4:
         return False
     outer = (1,) * (4 - mask.dim()) + tuple(mask.shape[:-2])
-    return outer[0] in (1, batch) and outer[1] in (1, heads)
+    return is_either(outer[0], 1, batch) and is_either(outer[1], 1, heads)
 
 
 def _cu_seqlens(name, values, device):

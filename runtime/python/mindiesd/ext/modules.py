@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.modules.normalization import LayerNorm
 
-from .._checks import expect_choice, expect_tensor
+from .._checks import expect_choice, expect_tensor, is_either
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
 from .norm import casting_norm, modulated_norm, module_norm, rms_norm
@@ -59,7 +59,7 @@ def _one_pass(value, x):
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return False
     sizes = zip(reversed(value.shape), reversed(x.shape), strict=False)
-    return 0 < value.dim() <= x.dim() and all(own in (1, other) for own, other in sizes)
+    return 0 < value.dim() <= x.dim() and all(is_either(own, 1, other) for own, other in sizes)
 
 
 def _full_rank(tensor, x):

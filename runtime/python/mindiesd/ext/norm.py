@@ -15,6 +15,7 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    is_either,
     promoted,
 )
 from .._eager import eager
@@ -200,7 +201,7 @@ def rows_of(name, tensor, x):
     expect_same_device(name, tensor, "x", x)
     if not tensor.is_floating_point():
         raise ParametersInvalid(f"{name} must be a floating tensor, but is {tensor.dtype}.")
-    if x.dim() == 3 and tensor.dim() == 2 and tensor.shape[0] in (1, x.shape[0]):
+    if x.dim() == 3 and tensor.dim() == 2 and is_either(tensor.shape[0], 1, x.shape[0]):
         tensor = tensor[:, None, :]
     try:
         fits = torch.broadcast_shapes(tensor.shape, x.shape) == x.shape

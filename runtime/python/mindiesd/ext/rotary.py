@@ -10,6 +10,7 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    is_either,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -83,7 +84,9 @@ class _Tables:
         if cos.shape[-1] == 1 and sin.shape[-1] == 1 and width > 2:  # one angle for the whole row
             cos, sin = (t.expand(*t.shape[:-1], width) for t in (cos, sin))
             self.parts = (cos, sin)
-        if cos.shape[-1] != sin.shape[-1] or cos.shape[-1] not in (width, width // 2):
+        if cos.shape[-1] != sin.shape[-1] or not is_either(
+            cos.shape[-1], width, width // 2
+        ):
             raise ParametersInvalid(
                 f"cos and sin must both have {width} or both {width // 2} columns for x with {width}, "
                 f"but have shapes {list(cos.shape)} and {list(sin.shape)}."

@@ -1,0 +1,158 @@
+"""Compiled graphs: every operator is traced whole, with sizes and numbers that vary and with CUDA graphs."""
+
+import mindiesd
+import pytest
+import torch
+from mindiesd import ext
+from torch._dynamo.testing import CompileCounterWithBackend
+from torch.utils._pytree import tree_map
+
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+    ),
+]
+
+
+class Operands:
+    """What the calls below are made of: x [B, S, 4, 16], a number, and modules."""
+
+    def __init__(self, device):
+        self.device = device
+        self.norm = torch.nn.LayerNorm(16, device=device)
+        self.root = torch.nn.RMSNorm(16, device=device)
+        self.published = mindiesd.RMSNorm(16).to(device)
+        self.typed = ext.TypedRMSNorm(16).to(device)
+        self.weight = torch.randn(16, device=device)
+        self.gelu = ext.GELU()
+        self.fast = mindiesd.get_activation_layer("gelu-fast")
+
+    def x(self, batch, length):
+        return torch.randn(batch, length, 4, 16, device=self.device)
+
+
+def table(x):
+    return x[0, :, :1].contiguous()
+
+
+def phase(x):
+    return torch.complex(table(x)[..., :8], table(x)[..., 8:])
+
+
+def heads_first(x):
+    return [x.transpose(1, 2)] * 3
+
+
+CALLS = {
+    "attention": lambda o, x, s: mindiesd.attention_forward(x, x, x),
+    "scaled": lambda o, x, s: mindiesd.attention_forward(x, x, x, scale=s),
+    "window": lambda o, x, s: ext.attention_forward(x, x, x, softcap=s, window_size=(2, 2)),
+    "heads first": lambda o, x, s: ext.attention_forward(
+        *heads_first(x), head_first=True, is_causal=True
+    ),
+    "mask": lambda o, x, s: ext.attention_forward(
+        *heads_first(x), x[:, None, None, :, 0, 0] > 0, head_first=True
+    ),
+    "slopes": lambda o, x, s: ext.attention_forward(x, x, x, alibi_slopes=x[:, 0, :, 0]),
+    "three dimensions": lambda o, x, s: ext.attention_forward(*[x[0]] * 3, head_first=True),
+    "five dimensions": lambda o, x, s: ext.attention_forward(*[x[None]] * 3, head_first=True),
+    "key lengths": lambda o, x, s: ext.attention_forward(
+        x, x, x, key_lengths=(x[:, 0, 0, 0] > 0).int() + 1
+    ),
+    "packed": lambda o, x, s: ext.attention_forward_varlen(
+        x[0], x[0], x[0], [0, 5], [0, 5], softmax_scale=s
+    ),
+    "rotary": lambda o, x, s: ext.rotary_position_embedding(x, table(x), table(x)),
+    "published rotary": lambda o, x, s: mindiesd.rotary_position_embedding(
+        x, table(x)[:, 0], table(x)[:, 0]
+    ),
+    "half tables": lambda o, x, s: ext.rotary_position_embedding(
+        x, table(x)[..., :8], table(x)[..., 8:], result_type="float32"
+    ),
+    "complex": lambda o, x, s: ext.rotary_complex(x, phase(x)),
+    "matrix": lambda o, x, s: ext.rotary_matrix(
+        x, table(x).reshape(-1, 1, 4, 2, 2).repeat(1, 1, 2, 1, 1)
+    ),
+    "angles": lambda o, x, s: ext.rotary_angles(x.transpose(1, 2), x[0, :, 0, :8], scale=s),
+    "rotary in place": lambda o, x, s: ext.rotary_position_embedding(
+        x * 1, table(x), table(x), inplace=True
+    ),
+    "both": lambda o, x, s: ext.rotary_qk(x, x + 1, table(x), table(x)),
+    "both in place": lambda o, x, s: ext.rotary_qk(x * 2, x + 1, phase(x), inplace=True),
+    "normed": lambda o, x, s: ext.qk_norm_rotary(
+        x, x, o.weight, None, table(x), table(x), eps=s
+    ),
+    "normed over heads": lambda o, x, s: ext.qk_norm_rotary(
+        x, x, o.weight.repeat(4), None, table(x), table(x), eps=s, across_heads=True
+    ),
+    "rms_norm": lambda o, x, s: ext.rms_norm(x, o.weight, s),
+    "rms_norm as torch": lambda o, x, s: ext.rms_norm(x, o.weight, s, result_type="torch"),
+    "rms_norm, no eps": lambda o, x, s: ext.rms_norm(x, o.weight, None, result_type="input"),
+    "RMSNorm": lambda o, x, s: o.published(x),
+    "torch's RMSNorm": lambda o, x, s: ext.residual_norm(o.root, x, x, x[:, :1, :1]),
+    "TypedRMSNorm": lambda o, x, s: o.typed(x),
+    "add_rms_norm": lambda o, x, s: ext.add_rms_norm(x, x, o.weight, s),
+    "layer_norm": lambda o, x, s: ext.layer_norm(x, 16, o.weight, o.weight, s),
+    "layer_norm over two": lambda o, x, s: ext.layer_norm(x, (4, 16), eps=s),
+    "fast_layernorm": lambda o, x, s: mindiesd.fast_layernorm(o.norm, x),
+    "modulated": lambda o, x, s: mindiesd.layernorm_scale_shift(
+        o.norm, x[:, :, 0], x[:, 0, 0], x[:, 0, 0]
+    ),
+    "modulated as float32": lambda o, x, s: ext.layernorm_scale_shift(
+        o.norm, x, o.weight, o.weight, norm_type="float32"
+    ),
+    "modulated by numbers": lambda o, x, s: ext.layernorm_scale_shift(o.norm, x, s, s),
+    "residual_norm": lambda o, x, s: ext.residual_norm(
+        o.norm, x, x, x[:, :1, :1], o.weight, o.weight
+    ),
+    "softmax": lambda o, x, s: ext.softmax(
+        x, scale=s, bias=o.weight, mask=x > 0, clamp_min=-s, mask_value=-s, subtract="global"
+    ),
+    "gelu": lambda o, x, s: ext.gelu(x),
+    "silu": lambda o, x, s: ext.silu(x),
+    "gated": lambda o, x, s: ext.gated(x, x, "silu"),
+    "glu": lambda o, x, s: ext.glu(x, "gelu"),
+    "GELU": lambda o, x, s: o.gelu(x),
+    "activation layer": lambda o, x, s: o.fast(x),
+}  # fmt: skip
+
+
+@pytest.fixture
+def compiling():
+    torch._dynamo.reset()
+    yield torch.compile
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_sizes_and_numbers_vary(compiling, device, name):
+    """One graph serves every size. torch makes a number that reaches an operator a part of the graph."""
+    operands, call = Operands(device), CALLS[name]
+    counted = CompileCounterWithBackend("aot_eager")
+    compiled = compiling(call, fullgraph=True, dynamic=True, backend=counted)
+    frames = []
+    for batch, length, number in ((2, 5, 0.5), (3, 7, 0.5), (4, 9, 0.5), (3, 7, 1.5)):
+        x = operands.x(batch, length)
+        torch.testing.assert_close(compiled(operands, x, number), call(operands, x, number))
+        frames.append(counted.frame_count)
+    assert frames[0] == frames[1] == frames[2]
+
+
+def everything(operands, x, number):
+    return {name: call(operands, x, number) for name, call in CALLS.items()}
+
+
+@pytest.mark.parametrize("options", [{"dynamic": True}, {"mode": "reduce-overhead"}])
+@pytest.mark.parametrize("device", DEVICES)
+def test_inductor_compiles_whole(compiling, device, options):
+    """With CUDA graphs the first call warms up, the second one records and the others repeat."""
+    operands = Operands(device)
+    compiled = compiling(everything, fullgraph=True, **options)
+    lengths = (5, 7) if "dynamic" in options else (5,) * 4
+    for length in lengths:
+        x = operands.x(2, length)
+        torch.compiler.cudagraph_mark_step_begin()
+        found = tree_map(torch.clone, compiled(operands, x, 0.5))
+        torch.testing.assert_close(found, everything(operands, x, 0.5), atol=1e-5, rtol=1e-4)
