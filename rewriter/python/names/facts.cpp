@@ -7,6 +7,7 @@
 #include <optional>
 #include <ranges>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "rewriter/python/names/project.hpp"
 #include "rewriter/python/syntax/lines.hpp"
@@ -214,32 +215,37 @@ size_t calls_end(std::string_view bytes, size_t at) {
 }
 
 // Adds the last names of the dotted names in quotes in a part of a text.
-void add_quoted(std::string_view bytes, size_t from, size_t end, std::vector<uint32_t>& out) {
+void add_quoted(std::string_view bytes, size_t from, size_t end, std::vector<PatchedWord>& out) {
   for (size_t at = bytes.find_first_of("\"'", from + 1); at < end;
        at = bytes.find_first_of("\"'", at + 1)) {
     size_t begin = at;
     while (begin > from && (name_char(bytes[begin - 1]) || bytes[begin - 1] == '.')) --begin;
     if (begin == at || begin == 0 || bytes[begin - 1] != bytes[at]) continue;
-    out.push_back(patch_hash(last_name(bytes.substr(begin, at - begin))));
+    out.push_back({patch_hash(last_name(bytes.substr(begin, at - begin))), 0, false});
   }
 }
 
 // The names in quotes that a file can patch, and its own where it replaces itself.
 void add_patched_by_text(std::string_view bytes, std::string_view module,
-                         std::vector<uint32_t>& out) {
+                         std::vector<PatchedWord>& out) {
   for (std::string_view word : kByText) {
     for (size_t at = bytes.find(word); at != kNone; at = bytes.find(word, at + 1)) {
-      const size_t behind = at + word.size(), end = calls_end(bytes, behind);
+      const size_t behind = at + word.size();
+      if ((at > 0 && name_char(bytes[at - 1])) ||
+          (behind < bytes.size() && name_char(bytes[behind]))) {
+        continue;
+      }
+      const size_t end = calls_end(bytes, behind);
       add_quoted(bytes, behind, end, out);
       if (bytes.substr(behind, end - behind).find("__name__") != kNone) {
-        out.push_back(patch_hash(last_name(module)));
+        out.push_back({patch_hash(last_name(module)), 0, false});
       }
     }
   }
   // The table of modules by another name.
   if (bytes.find(" modules as ") != kNone) {
     add_quoted(bytes, 0, bytes.size(), out);
-    out.push_back(patch_hash(last_name(module)));
+    out.push_back({patch_hash(last_name(module)), 0, false});
   }
 }
 
@@ -259,9 +265,29 @@ bool annotates(std::string_view part, size_t chain) {
          std::find(kOneLine.begin(), kOneLine.end(), first) == kOneLine.end();
 }
 
-// The name that stands before the `=` at `at` behind a dot; empty where it is `self.NAME` or says
-// what something is.
-std::string_view stored_attribute(std::string_view bytes, size_t at) {
+// The names that stand behind a keyword.
+std::unordered_set<std::string_view> names_behind(std::string_view keyword,
+                                                  std::string_view bytes) {
+  std::unordered_set<std::string_view> out;
+  for (size_t at = bytes.find(keyword); at != kNone; at = bytes.find(keyword, at + 1)) {
+    const size_t behind = at + keyword.size();
+    if (at > 0 && name_char(bytes[at - 1])) continue;
+    size_t begin = behind;
+    while (begin < bytes.size() && (space(bytes[begin]) || bytes[begin] == '\\')) ++begin;
+    size_t end = begin;
+    while (end < bytes.size() && name_char(bytes[end])) ++end;
+    if (begin > behind && end > begin) out.insert(bytes.substr(begin, end - begin));
+  }
+  return out;
+}
+
+struct Stored {
+  std::string_view name, object;  // `module.NAME`; no object: one that has no name
+};
+
+// What stands before the `=` at `at` as NAME behind a dot; an empty name where it is `self.NAME` or
+// says what something is.
+Stored stored_attribute(std::string_view bytes, size_t at) {
   size_t end = at;
   while (end > 0 && (space(bytes[end - 1]) || bytes[end - 1] == '\\')) --end;
   const std::string_view name = word_before(bytes, end);
@@ -275,7 +301,8 @@ std::string_view stored_attribute(std::string_view bytes, size_t at) {
   while (chain > 0 && (name_char(bytes[chain - 1]) || bytes[chain - 1] == '.')) --chain;
   const size_t line_end = chain == 0 ? kNone : bytes.find_last_of("\r\n", chain - 1);
   const size_t line = line_end == kNone ? 0 : line_end + 1;
-  return annotates(bytes.substr(line, end - line), chain - line) ? std::string_view{} : name;
+  if (annotates(bytes.substr(line, end - line), chain - line)) return {};
+  return {name, object};
 }
 
 }  // namespace
@@ -289,15 +316,24 @@ uint32_t patch_hash(std::string_view word) { return static_cast<uint32_t>(hash_o
 
 std::string_view last_name(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
-std::vector<uint32_t> patched_words(std::string_view bytes, std::string_view module) {
-  std::vector<uint32_t> out;
+std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view module) {
+  std::vector<PatchedWord> out;
+  std::optional<std::unordered_set<std::string_view>> aliases, modules;
+  const auto add = [&](const Stored& stored) {
+    if (!aliases) aliases = names_behind("as", bytes), modules = names_behind("import", bytes);
+    const std::string_view object = stored.object;
+    const bool any = object.empty() || object == "module" || object == "mod" ||
+                     aliases->contains(object);  // which an import may have given to anything
+    out.push_back(
+        {patch_hash(stored.name), any ? 0 : patch_hash(object), !any && modules->contains(object)});
+  };
   for (size_t at = bytes.find('='); at != kNone; at = bytes.find('=', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '=') {
       ++at;
       continue;
     }
-    const std::string_view name = stored_attribute(bytes, at);
-    if (!name.empty()) out.push_back(patch_hash(name));
+    const Stored stored = stored_attribute(bytes, at);
+    if (!stored.name.empty()) add(stored);
   }
   add_patched_by_text(bytes, module, out);
   std::sort(out.begin(), out.end());

@@ -37,10 +37,16 @@ struct FileFacts {
 FileFacts file_facts(TSNode root, std::string_view source, std::string_view module, bool package,
                      bool test);
 
-// Hashes of the names that the patches of a file can have, ascending: its words that stand behind
-// a dot and before `=`, and names in quotes in the brackets of `setattr`, `patch` and their kin. Of
-// a patched module it is the last component. No name of a patch is missing.
-std::vector<uint32_t> patched_words(std::string_view bytes, std::string_view module);
+// A name that a patch of a file can have, and the last name of its owner, as hashes.
+struct PatchedWord {
+  uint32_t name, owner;  // an owner of 0: any
+  bool certain;          // the owner is what an import statement gives that name to
+  auto operator<=>(const PatchedWord&) const = default;
+};
+// The names that the patches of a file can have, ascending: its words that stand behind a dot and
+// before `=`, and names in quotes in the brackets of `setattr`, `patch` and their kin. Of a patched
+// module it is the last component. No name of a patch is missing.
+std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view module);
 uint32_t patch_hash(std::string_view word);
 
 std::string_view last_name(std::string_view dotted);

@@ -21,7 +21,7 @@ void NamesIndex::invert() {
   for (const auto& words : words_) count += words.size();
   holders_.reserve(count);
   for (uint32_t file = 0; file < words_.size(); ++file) {
-    for (uint32_t word : words_[file]) holders_.push_back({word, file});
+    for (PatchedWord word : words_[file]) holders_.push_back({word, file});
   }
   words_ = {};
   std::sort(holders_.begin(), holders_.end(), [](const Holder& a, const Holder& b) {
@@ -39,15 +39,17 @@ const FileFacts& NamesIndex::facts(uint32_t file) {
   return *facts_.emplace(file, std::move(made)).first->second;
 }
 
-// The first patch that is wanted, of the files that hold a word.
 template <typename Wanted>
-std::optional<NamesIndex::Place> NamesIndex::first(std::string_view word, Wanted wanted) {
+std::optional<NamesIndex::Place> NamesIndex::first(std::string_view name, std::string_view owner,
+                                                   bool unexplained, Wanted wanted) {
   std::call_once(inverted_, [this] { invert(); });
-  const uint32_t hash = patch_hash(word);
-  auto at =
-      std::lower_bound(holders_.begin(), holders_.end(), hash,
-                       [](const Holder& h, uint32_t wanted_word) { return h.word < wanted_word; });
-  for (; at != holders_.end() && at->word == hash; ++at) {
+  const uint32_t hash = patch_hash(name), own = patch_hash(owner);
+  auto at = std::lower_bound(
+      holders_.begin(), holders_.end(), hash,
+      [](const Holder& h, uint32_t wanted_word) { return h.word.name < wanted_word; });
+  for (; at != holders_.end() && at->word.name == hash; ++at) {
+    const PatchedWord& word = at->word;
+    if (word.owner != 0 && word.owner != own && (word.certain || !unexplained)) continue;
     for (const Patch& patch : facts(at->file).patches) {
       if (wanted(patch)) return Place{at->file, patch.line};
     }
@@ -57,14 +59,14 @@ std::optional<NamesIndex::Place> NamesIndex::first(std::string_view word, Wanted
 
 std::optional<NamesIndex::Place> NamesIndex::patched(std::string_view module, std::string_view name,
                                                      bool imported) {
-  return first(name, [&](const Patch& patch) {
+  return first(name, last_name(module), imported, [&](const Patch& patch) {
     return patch.name == name && ((imported && !patch.certain) || any_module(patch) ||
                                   last_name(patch.owner) == last_name(module));
   });
 }
 
 std::optional<NamesIndex::Place> NamesIndex::replaced(std::string_view module) {
-  return first(last_name(module),
+  return first(last_name(module), {}, false,
                [&](const Patch& patch) { return patch.name.empty() && patch.owner == module; });
 }
 
@@ -75,7 +77,7 @@ std::optional<NamesIndex::Place> NamesIndex::patched_outside(std::string_view qu
     if (const size_t last = prefix.rfind('.'); last != std::string_view::npos) {
       const std::string_view owner = last_name(prefix.substr(0, last)),
                              name = prefix.substr(last + 1);
-      auto place = first(name, [&](const Patch& patch) {
+      auto place = first(name, owner, false, [&](const Patch& patch) {
         return patch.name == name && last_name(patch.owner) == owner;
       });
       if (place) return place;

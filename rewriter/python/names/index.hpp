@@ -42,15 +42,19 @@ class NamesIndex {
   std::optional<Place> patched_outside(std::string_view qualified);
 
  private:
+  // Of the files that may give `name` another meaning in an owner of that last name, or in one that
+  // no import explains.
   template <typename Wanted>
-  std::optional<Place> first(std::string_view word, Wanted wanted);
+  std::optional<Place> first(std::string_view name, std::string_view owner, bool unexplained,
+                             Wanted wanted);
   const FileFacts& facts(uint32_t file);
   void invert();
 
   struct Holder {
-    uint32_t word, file;
+    PatchedWord word;
+    uint32_t file;
   };
-  std::vector<std::vector<uint32_t>> words_;  // by file, until they are inverted
+  std::vector<std::vector<PatchedWord>> words_;  // by file, until they are inverted
   Read read_;
   std::once_flag inverted_;
   std::vector<Holder> holders_;  // ascending
