@@ -283,6 +283,7 @@ std::unordered_set<std::string_view> names_behind(std::string_view keyword,
 
 struct Stored {
   std::string_view name, object;  // `module.NAME`; no object: one that has no name
+  bool part = false;              // the object is a part of another: `owner.module.NAME`
 };
 
 // What stands before the `=` at `at` as NAME behind a dot; an empty name where it is `self.NAME` or
@@ -302,7 +303,7 @@ Stored stored_attribute(std::string_view bytes, size_t at) {
   const size_t line_end = chain == 0 ? kNone : bytes.find_last_of("\r\n", chain - 1);
   const size_t line = line_end == kNone ? 0 : line_end + 1;
   if (annotates(bytes.substr(line, end - line), chain - line)) return {};
-  return {name, object};
+  return {name, object, chain < begin};
 }
 
 }  // namespace
@@ -324,8 +325,8 @@ std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view 
     const std::string_view object = stored.object;
     const bool any = object.empty() || object == "module" || object == "mod" ||
                      aliases->contains(object);  // which an import may have given to anything
-    out.push_back(
-        {patch_hash(stored.name), any ? 0 : patch_hash(object), !any && modules->contains(object)});
+    out.push_back({patch_hash(stored.name), any ? 0 : patch_hash(object),
+                   !any && !stored.part && modules->contains(object)});
   };
   for (size_t at = bytes.find('='); at != kNone; at = bytes.find('=', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '=') {
