@@ -1,12 +1,15 @@
 """Host time of steady calls: what a call costs the processor before the kernel runs.
 
-    python bench/host_time.py [--device cpu|cuda] [--calls N]
+    python bench/host_time.py [--device cpu|cuda] [--calls N] [--graph]
 
 Prints nanoseconds a call for this package and for the torch functions that it replaces, and what a
 call consists of: the best of many short rounds, in which all of them take turns, so that what else the
 machine does counts in none. On a GPU the calls are not waited for, and rounds are short enough that a
 launch never waits for the device, which takes longer than the host for some of these; on the CPU the
 operands are a few numbers, so that arithmetic does not count.
+
+With --graph it measures a call in a graph that torch.compile made, inductor's wrapper included: the difference
+between graphs of many calls in a row and of one, a call.
 """
 
 import argparse
@@ -120,10 +123,65 @@ def cases(device):
     )
 
 
+_CALLS_IN_GRAPH = 17
+
+
+def chains(device):
+    """(what is measured, step, its operand); each step takes the last one's result."""
+    width = 64 if device == "cuda" else 8
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+
+    def make(*sizes):
+        return torch.randn(*sizes, device=device, dtype=dtype)
+
+    length = 256 if device == "cuda" else 1
+    x, q = make(1, length, width), make(1, length, 4, width)
+    weight, scale = make(width), make(1, width)
+    table = make(length, 1, width)
+    norm = torch.nn.LayerNorm(width, elementwise_affine=False)
+    rms = mindiesd.RMSNorm(width).to(device, dtype)
+    attention = F.scaled_dot_product_attention
+    first = q.transpose(1, 2)
+    # Each of these is opaque to inductor, which makes no kernel of its own of it.
+    return (
+        ("fast_layernorm", lambda x: mindiesd.fast_layernorm(norm, x), x),
+        ("layernorm_scale_shift", lambda x: mindiesd.layernorm_scale_shift(norm, x, scale, scale), x),
+        ("RMSNorm", rms, x),
+        ("ext.rms_norm", lambda x: ext.rms_norm(x, weight), x),
+        ("ext.residual_norm", lambda x: ext.residual_norm(norm, x, x, scale, scale, scale)[1], x),
+        ("ext.silu", ext.silu, x),
+        ("ext.gelu", ext.gelu, x),
+        ("ext.softmax", ext.softmax, x),
+        ("ext.rotary_position_embedding", lambda q: ext.rotary_position_embedding(q, table, table), q),
+        ("ext.rotary_qk", lambda q: ext.rotary_qk(q, q, table, table)[0], q),
+        ("ext.qk_norm_rotary", lambda q: ext.qk_norm_rotary(q, q, weight, weight, table, table)[0], q),
+        ("attention_forward", lambda q: mindiesd.attention_forward(q, q, q), q),
+        ("attention_forward, heads first", lambda q: ext.attention_forward(q, q, q, head_first=True), first),
+        ("F.scaled_dot_product_attention", lambda q: attention(q, q, q), first),
+        ("aten.mm", lambda x: x @ x, make(width, width)),
+    )  # fmt: skip
+
+
+def in_graph(step, operand, calls, device):
+    """Nanoseconds of a call of ``step`` in a compiled graph."""
+
+    def chain(count):
+        def steps(x):
+            for _ in range(count):
+                x = step(x)
+            return x
+
+        compiled = torch.compile(steps, fullgraph=True)
+        return best(lambda: compiled(operand), calls // 5, device)
+
+    return (chain(_CALLS_IN_GRAPH) - chain(1)) / (_CALLS_IN_GRAPH - 1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--calls", type=int, default=20000)
+    parser.add_argument("--graph", action="store_true", help="calls in compiled graphs")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(
@@ -131,6 +189,12 @@ def main():
         f"repeated {'from C' if _eager.available else 'in Python'}"
     )
     with torch.inference_mode():
+        if arguments.graph:
+            for name, step, operand in chains(arguments.device):
+                torch._dynamo.reset()
+                nanoseconds = in_graph(step, operand, arguments.calls, arguments.device)
+                print(f"{name:46} {nanoseconds:9.0f} ns", flush=True)
+            return
         measured = cases(arguments.device)
         turns = [
             [best(call, arguments.calls, arguments.device) for _, call in measured]

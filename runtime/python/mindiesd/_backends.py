@@ -28,6 +28,11 @@ PUBLISHED = {
 }
 _VENDORS = frozenset(("cudnn",))
 
+CHOICES = (
+    "runtime", "static", *PUBLISHED, "math", "torch", "cudnn", "tensor_core", "multiply_add", "cpu",
+)  # fmt: skip
+"""What an operator's argument ``choice`` counts: a name keeps its number, which compiled graphs hold."""
+
 TORCH = -1
 """The number of torch's scaled_dot_product_attention, which is no back end of the library."""
 
@@ -60,7 +65,7 @@ _forced._dynamo_marked_constant = True
 
 
 def choice_of(opt_mode, op_type):
-    """The operator's argument ``choice``: a mode, or the name of a back end.
+    """What an operator's argument ``choice`` stands for: a mode, or the name of a back end.
 
     MINDIE_SD_FA_TYPE, where set, names the back end whatever the arguments say.
 

@@ -1,14 +1,19 @@
-"""Repeats calls without repeating their checks. Entry points: ``eager``, ``forget``.
+"""Repeats calls without repeating their checks. Entry points: ``eager``, ``forget``, and for the torch
+operators ``implement`` and ``observed``.
 
 A public function runs in Python the first time that a signature is seen: operator, scalars, and of the
 tensors the types, devices, sizes and strides, and the state of autocast. What it then handed to the library is kept, and the next
 call with that signature is made by ``libmindiesd_python.so`` alone: results allocated, addresses put
 in, launched (``runtime/src/python/replay.cpp``). It steps aside for whatever a direct call would get
 past: dispatch and function modes, torch.compile and tracing, functorch, a running profiler,
-gradients, subclasses of Tensor; then the torch operators of ``_ops`` run. Without that library every
-call runs in Python.
+gradients, subclasses of Tensor; then the torch operators of ``_ops`` run.
+
+From torch 2.10 on the library implements those operators, too (``operators.cpp``), for compiled graphs: it
+asks Python for a call whose signature is new, and repeats what that handed to the library. Without the
+library every call runs in Python.
 """
 
+import copy
 import ctypes
 import functools
 import itertools
@@ -23,6 +28,11 @@ from . import _library
 from .utils import logger
 
 _NAME = "libmindiesd_python.so"
+# What it gives, in its order.
+_FUNCTIONS = (
+    "replay", "record", "recording", "forget", "connect", "words", "use_words", "read_negations",
+    "implement", "keep", "failed",
+)  # fmt: skip
 _operations = itertools.count(1)
 
 
@@ -77,11 +87,9 @@ def _load():
         functions = ctypes.PyDLL(str(path)).mindiesd_python_functions
         functions.restype = ctypes.py_object
         functions.argtypes = ()
-        replay, record, recording, forget, connect, words, use_words, read_negations = (
-            functions()
-        )
+        own = dict(zip(_FUNCTIONS, functions(), strict=True))
         internals = torch._C
-        connect(
+        own["connect"](
             torch.Tensor,
             torch.nn.Parameter,
             torch.dtype,
@@ -108,11 +116,11 @@ def _load():
         logger.warning("calls are not repeated from C, since %s does not fit: %s", path, error)
         return None
     if os.environ.get("MINDIESD_REPLAY") != "methods":
-        if _words_show(words):
-            use_words()
+        if _words_show(own["words"]):
+            own["use_words"]()
         global reads_negations
-        reads_negations = read_negations(_negations())
-    return replay, record, recording, forget, words
+        reads_negations = own["read_negations"](_negations())
+    return own
 
 
 reads_negations = False
@@ -122,7 +130,10 @@ _functions = _load()
 available = _functions is not None
 """Whether calls are repeated from C. MINDIESD_REPLAY=0 switches it off; ``methods`` makes it read
 tensors as with torch before 2.10."""
-replay, record, recording, forget, _words = _functions or (None, None, None, lambda: 0, None)
+replay, record, recording, forget, _words, _keep, _failed = (
+    (_functions or {"forget": lambda: 0}).get(name)
+    for name in ("replay", "record", "recording", "forget", "words", "keep", "failed")
+)
 
 _guards = torch._C._dynamo.guards
 _empty_cpu = getattr(_guards, "_empty_strided_cpu", None)
@@ -189,21 +200,17 @@ def _describe_python(arguments, repeat, tensors):
     return lambda *arguments: repeat(*(arguments[i] for i in order))
 
 
-def _describe(args, keywords, launch, result):
-    """The recipe for replay.cpp; None where the call cannot be repeated from its arguments alone."""
-    operation, tensors, struct = launch
-    arguments = _tensors_of(args, keywords)
-    if struct is None:
-        return _describe_python(arguments, operation, tensors)
+def _outputs_of(operation, tensors, arguments):
+    written = [tensors[n] for n in operation.tensors if n in operation.outputs]
+    return [t for t in written if t is not None and not any(t is a for a in arguments)]
+
+
+def _slots(operation, tensors, arguments, outputs):
+    """For each tensor that was handed on: where it stands in the struct, and whose memory it is; None
+    where the call cannot be repeated from its arguments alone."""
     given = [t for t in tensors.values() if t is not None]
     if len({t.device for t in (*arguments, *given)}) != 1:
         return None
-    outputs = [
-        tensors[name]
-        for name in operation.tensors
-        if name in operation.outputs and tensors.get(name) is not None
-    ]
-    outputs = [t for t in outputs if not any(t is a for a in arguments)]
     storages = [_storage(a) for a in arguments]
     slots = []
     for name, tensor in tensors.items():
@@ -222,6 +229,19 @@ def _describe(args, keywords, launch, result):
     used = {source for _, source, *_ in slots if source >= 0}
     if not all(any(a is arguments[i] for i in used) for a in arguments):
         return None
+    return tuple(slots)
+
+
+def _describe(args, keywords, launch, result):
+    """The recipe for replay.cpp; None where the call cannot be repeated from its arguments alone."""
+    operation, tensors, struct = launch
+    arguments = _tensors_of(args, keywords)
+    if struct is None:
+        return _describe_python(arguments, operation.repeat, tensors)
+    outputs = _outputs_of(operation, tensors, arguments)
+    slots = _slots(operation, tensors, arguments, outputs)
+    if slots is None:
+        return None
     results = []
     for item in result if isinstance(result, tuple) else (result,):
         for number, owner in (*enumerate(arguments), *((~i, t) for i, t in enumerate(outputs))):
@@ -231,20 +251,100 @@ def _describe(args, keywords, launch, result):
         else:
             return None
     return (
-        _library.address(operation.function), struct, operation.offsets["stream"], tuple(slots),
+        _library.address(operation.function), struct, operation.offsets["stream"], slots,
         tuple(_allocation(t) for t in outputs), tuple(results), isinstance(result, tuple),
     )  # fmt: skip
+
+
+def _describe_operator(args, launch, result):
+    """The recipe for operators.cpp; None as above."""
+    operation, tensors, struct = launch
+    if struct is None:
+        return operation.recipe
+    arguments = _tensors_of(args, {})
+    results = () if result is None else result if isinstance(result, tuple) else (result,)
+    outputs = _outputs_of(operation, tensors, arguments)
+    if len(outputs) != len(results) or any(o is not r for o, r in zip(outputs, results)):
+        return None
+    slots = _slots(operation, tensors, arguments, outputs)
+    if slots is None:
+        return None
+    made = tuple(
+        (
+            tuple(t.shape), t.stride(), _library.DTYPES[t.dtype],
+            _library.DEVICE_TYPES[t.device.type], t.device.index or 0,
+        )
+        for t in outputs
+    )  # fmt: skip
+    return (
+        _library.address(operation.function), struct, operation.offsets["stream"], slots, made
+    )
+
+
+def _run(function, args, keywords):
+    """Calls ``function``, with errors of the kind that Python raised: torch makes a RuntimeError of every
+    error below its dispatcher."""
+    recorder = _library.recorder
+    recorder.failure = None
+    try:
+        return function(*args, **keywords)
+    except RuntimeError:
+        failure, recorder.failure = recorder.failure, None
+        if failure is None:
+            raise
+    raise failure
+
+
+def implement(names, namespace):
+    """Has operators.cpp implement these operators of ``mindiesd``, which are defined already; False where
+    it cannot. It asks the operators of the same names in ``namespace`` for what it has not seen."""
+    if _functions is None or os.environ.get("MINDIESD_REPLAY") == "methods":
+        return False
+    letters = {"Tensor": "t", "Optional[Tensor]": "T", "Optional[float]": "N"}
+    operators = []
+    for name in names:
+        arguments = getattr(torch.ops.mindiesd, name).default._schema.arguments
+        operators.append((name, "".join(letters.get(str(a.type), "n") for a in arguments)))
+    set_threads = _library.address(_library.set_num_threads)
+    return _functions["implement"](tuple(operators), namespace, set_threads)
+
+
+def observed(function):
+    """``function``, which implements an operator in Python, as operators.cpp asks for it."""
+
+    def call(*args):
+        recorder = _library.recorder
+        listens = recorder.launches is None and _keep()
+        if listens:
+            recorder.launches, recorder.lasting = [], True
+        try:
+            result = function(*args)
+            if listens and recorder.lasting:
+                launches = recorder.launches
+                _keep(
+                    _describe_operator(args, launches[0], result) if len(launches) == 1 else None
+                )
+        except Exception as error:
+            recorder.failure = copy.copy(error)
+            _failed(str(error))
+            raise
+        finally:
+            if listens:
+                recorder.launches = None
+        return result
+
+    return call
 
 
 def _first(number, function, args, keywords):
     """A call whose signature is new."""
     recorder = _library.recorder
     if recorder.launches is not None:  # inside another one, which will be kept
-        return function(*args, **keywords)
+        return _run(function, args, keywords)
     recorder.launches, recorder.lasting = [], True
     recording(True)
     try:
-        result = function(*args, **keywords)
+        result = _run(function, args, keywords)
         launches, lasting = recorder.launches, recorder.lasting
     finally:
         recorder.launches = None
@@ -273,6 +373,7 @@ def eager(function):
                 return _first(number, function, args, keywords)
             if result is not NotImplemented:
                 return result
+            return _run(function, args, keywords)
         return function(*args, **keywords)
 
     return call

@@ -149,6 +149,7 @@ class Recorder(threading.local):
 
     launches = None
     lasting = True  # False: the same call may be launched otherwise next time
+    failure = None  # a copy of the error that an operator's implementation raised
 
 
 recorder = Recorder()

@@ -1,13 +1,17 @@
 """The torch operators ``mindiesd::*``: schemas, shape functions, and the choice of back end.
 
 Arguments arrive checked and in one form (``ext`` and the published functions see to that); only what
-the kernels themselves check is left to them. The operators are registered with ``Library.define`` and
-``impl``, which costs a third of the host time of ``torch.library.custom_op``.
+the kernels themselves check is left to them.
+
+Where the torch in use lets it, ``libmindiesd_python.so`` implements the operators and asks the functions
+here for what it has not seen yet, through operators of the same names in ``mindiesd_python`` (``_eager``).
+Elsewhere they are registered with ``Library.impl``, which costs a third of the host time of
+``torch.library.custom_op``.
 """
 
 import torch
 
-from . import _backends, _library, _math
+from . import _backends, _eager, _library, _math
 
 CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT = 0, 1, 2
 SUBTRACT_NONE, SUBTRACT_ROW, SUBTRACT_GLOBAL = 0, 1, 2
@@ -64,7 +68,7 @@ def _attention(
             scale=scale, softcap=softcap, window_left=left, window_right=right,
             layout=int(head_first), causal=causal,
         )  # fmt: skip
-        number = _backends.choose(choice, tensors, options)
+        number = _backends.choose(_backends.CHOICES[choice], tensors, options)
         if number == _backends.TORCH:
             return _torchs(tensors, options, output)
         # A back end may find only when it is launched that it does not compute the problem.
@@ -81,6 +85,13 @@ def _attention(
     if not head_first:
         return result.transpose(1, 2).contiguous()
     return _attention_output(query, value, head_first).copy_(result)
+
+
+class _TorchsCall:
+    """``repeat``: a function of the operands; ``recipe``: what operators.cpp makes the call from, or None."""
+
+    def __init__(self, repeat, recipe):
+        self.repeat, self.recipe = repeat, recipe
 
 
 def _torchs(tensors, options, output):
@@ -101,9 +112,13 @@ def _torchs(tensors, options, output):
         result = _backends.torch_attention(operands, options)
         return result if options["layout"] else result.transpose(1, 2)
 
+    result = repeat(*given.values())
     if _library.recorder.launches is not None:
-        _library.recorder.launches.append((repeat, given, None))
-    return repeat(*given.values())
+        recipe = None
+        if attend and attend(*given.values()).stride() == strides:
+            recipe = (bool(options["layout"]), bool(options["causal"]), float(options["scale"]))
+        _library.recorder.launches.append((_TorchsCall(repeat, recipe), given, None))
+    return result
 
 
 def _attention_fake(
@@ -334,7 +349,7 @@ _OPERATORS = (
     (
         "attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
         "bool head_first, int causal, int window_left, int window_right, float softcap, "
-        "Tensor? alibi_slopes, str choice) -> Tensor",
+        "Tensor? alibi_slopes, int choice) -> Tensor",
         _attention,
         _attention_fake,
     ),
@@ -397,12 +412,22 @@ _OPERATORS = (
     ),
 )
 
+_KEY = "CompositeExplicitAutograd"
 _registry = torch.library.Library("mindiesd", "DEF")
-for _schema, _function, _fake in _OPERATORS:
-    _name = _schema.split("(")[0]
+_names = tuple(schema.split("(")[0] for schema, _, _ in _OPERATORS)
+for _name, (_schema, _, _fake) in zip(_names, _OPERATORS):
     _registry.define(_schema, tags=(torch.Tag.pt2_compliant_tag,))
-    _registry.impl(_name, _function, "CompositeExplicitAutograd")
     torch.library.register_fake(f"mindiesd::{_name}", _fake, lib=_registry)
+_asked = torch.library.Library("mindiesd_python", "DEF")
+REPEATED = _eager.implement(_names, "mindiesd_python")
+"""Whether calls of the operators are repeated from C."""
+if REPEATED:
+    for _name, (_schema, _function, _) in zip(_names, _OPERATORS):
+        _asked.define(_schema)
+        _asked.impl(_name, _eager.observed(_function), _KEY)
+else:
+    for _name, (_, _function, _) in zip(_names, _OPERATORS):
+        _registry.impl(_name, _function, _KEY)
 
 attention_forward = torch.ops.mindiesd.attention_forward.default
 attention_forward_varlen = torch.ops.mindiesd.attention_forward_varlen.default

@@ -15,16 +15,13 @@
 #include <memory>
 #include <vector>
 
+#include "operators.h"
+#include "recipe.h"
 #include "torch_state.h"
 #include "torch_tensor.h"
 
 namespace mindiesd::python {
 namespace {
-
-constexpr std::size_t kKeyWords = 320;
-constexpr int kMaxTensors = 12;
-constexpr std::size_t kMaxArgs = 256;  // bytes of an argument struct
-constexpr std::size_t kMostRecipes = 8192;
 
 // ---- What the package hands over once ----
 
@@ -37,22 +34,14 @@ struct Torch {
   void (*set_num_threads)(std::int32_t) = nullptr;
 };
 Torch* g_torch = nullptr;
-thread_local bool t_recording = false;
 
 // ---- Keys ----
 
 struct Arguments {
-  std::uint64_t key[kKeyWords];
-  std::size_t words = 0;
+  Key key;
   int tensors = 0;
   PyObject* objects[kMaxTensors];
   TensorMeta metas[kMaxTensors];
-
-  bool push(std::uint64_t word) {
-    if (words == kKeyWords) return false;
-    key[words++] = word;
-    return true;
-  }
 };
 
 enum Tag : std::uint64_t { kNone = 1, kTrue, kFalse, kInt, kFloat, kText, kTuple, kTensor, kType };
@@ -66,14 +55,14 @@ bool add_tensor(PyObject* object, Arguments* call) {
   call->objects[call->tensors] = object;
   while (call->objects[first] != object) ++first;
   ++call->tensors;
-  bool room = call->push(kTensor | std::uint64_t{meta.dtype} << 8 |
-                         static_cast<std::uint64_t>(meta.ndim) << 40 |
-                         static_cast<std::uint64_t>(meta.device_type) << 48) &&
-              call->push(static_cast<std::uint64_t>(meta.device_id) |
-                         static_cast<std::uint64_t>(first) << 32);
+  bool room = call->key.push(kTensor | std::uint64_t{meta.dtype} << 8 |
+                             static_cast<std::uint64_t>(meta.ndim) << 40 |
+                             static_cast<std::uint64_t>(meta.device_type) << 48) &&
+              call->key.push(static_cast<std::uint64_t>(meta.device_id) |
+                             static_cast<std::uint64_t>(first) << 32);
   for (std::int32_t d = 0; d < meta.ndim; ++d) {
-    room = room && call->push(static_cast<std::uint64_t>(meta.sizes[d])) &&
-           call->push(static_cast<std::uint64_t>(meta.strides[d]));
+    room = room && call->key.push(static_cast<std::uint64_t>(meta.sizes[d])) &&
+           call->key.push(static_cast<std::uint64_t>(meta.strides[d]));
   }
   return room;
 }
@@ -85,37 +74,37 @@ bool add_text(PyObject* object, Arguments* call) {
     PyErr_Clear();
     return false;
   }
-  bool room = call->push(kText | static_cast<std::uint64_t>(size) << 8);
+  bool room = call->key.push(kText | static_cast<std::uint64_t>(size) << 8);
   for (Py_ssize_t i = 0; i < size && room; i += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, text + i, static_cast<std::size_t>(size - i < 8 ? size - i : 8));
-    room = call->push(word);
+    room = call->key.push(word);
   }
   return room;
 }
 
 bool add_scalar(PyObject* object, Arguments* call) {
-  if (object == &_Py_NoneStruct) return call->push(kNone);
-  if (object == &_Py_TrueStruct) return call->push(kTrue);
-  if (object == &_Py_FalseStruct) return call->push(kFalse);
+  if (object == &_Py_NoneStruct) return call->key.push(kNone);
+  if (object == &_Py_TrueStruct) return call->key.push(kTrue);
+  if (object == &_Py_FalseStruct) return call->key.push(kFalse);
   if (object->ob_type == &PyLong_Type) {
     const long long value = PyLong_AsLongLong(object);
     if (value == -1 && PyErr_Occurred() != nullptr) {
       PyErr_Clear();
       return false;
     }
-    return call->push(kInt) && call->push(static_cast<std::uint64_t>(value));
+    return call->key.push(kInt) && call->key.push(static_cast<std::uint64_t>(value));
   }
   if (object->ob_type == &PyFloat_Type) {
     const double value = PyFloat_AsDouble(object);
     std::uint64_t word;
     std::memcpy(&word, &value, sizeof(word));
-    return call->push(kFloat) && call->push(word);
+    return call->key.push(kFloat) && call->key.push(word);
   }
   if (object->ob_type == &PyUnicode_Type) return add_text(object, call);
   // torch's types are objects that live as long as torch.
   if (object->ob_type == reinterpret_cast<PyTypeObject*>(g_torch->dtype_type.get())) {
-    return call->push(kType) && call->push(reinterpret_cast<std::uintptr_t>(object));
+    return call->key.push(kType) && call->key.push(reinterpret_cast<std::uintptr_t>(object));
   }
   return false;
 }
@@ -127,7 +116,7 @@ bool add(PyObject* object, Arguments* call) {
   }
   if (object->ob_type != &PyTuple_Type) return add_scalar(object, call);
   const Py_ssize_t size = PyTuple_Size(object);
-  bool room = call->push(kTuple | static_cast<std::uint64_t>(size) << 8);
+  bool room = call->key.push(kTuple | static_cast<std::uint64_t>(size) << 8);
   for (Py_ssize_t i = 0; i < size && room; ++i) room = add_scalar(PyTuple_GetItem(object, i), call);
   return room;
 }
@@ -165,24 +154,7 @@ bool read_call(PyObject* operation, PyObject* args, PyObject* keywords, bool aut
   return true;
 }
 
-std::uint64_t hash_of(const std::uint64_t* words, std::size_t count) {
-  std::uint64_t hash = count;
-  for (std::size_t i = 0; i < count; ++i) {
-    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
-
 // ---- Recipes ----
-
-struct Slot {
-  std::size_t field;    // where in the argument struct the pointer to the tensor stands
-  int source;           // number of the argument, or ~number of the result, that owns the memory
-  std::int64_t offset;  // bytes from its address
-  mindiesd_tensor tensor;
-  std::int64_t sizes[MINDIESD_MAX_NDIM], strides[MINDIESD_MAX_NDIM];
-};
 
 struct Allocation {
   Ref function, args, keywords;  // keywords may be null
@@ -192,53 +164,14 @@ struct Recipe {
   std::vector<std::uint64_t> key;
   bool replayable = false;  // false: Python computes this signature itself
   Ref python;               // computes it from its tensors, instead of a launch; may be null
-  mindiesd_status (*function)(const void*) = nullptr;
-  char args[kMaxArgs];
-  std::size_t args_size = 0;
-  std::size_t stream_field = 0;
-  std::vector<Slot> slots;
+  Launch launch;
   std::vector<Allocation> allocations;
   std::vector<int> results;  // as Slot::source
   bool tuple = false;
 };
 
-// Chained by hash. Guarded by the interpreter's lock; a recipe in use outlives its removal.
-class Table {
- public:
-  std::shared_ptr<const Recipe> find(const Arguments& call) const {
-    if (buckets_.empty()) return nullptr;
-    const std::uint64_t hash = hash_of(call.key, call.words);
-    for (const auto& recipe : buckets_[hash % buckets_.size()]) {
-      if (recipe->key.size() == call.words &&
-          std::memcmp(recipe->key.data(), call.key, call.words * sizeof(call.key[0])) == 0) {
-        return recipe;
-      }
-    }
-    return nullptr;
-  }
-
-  void insert(std::shared_ptr<const Recipe> recipe) {
-    if (count_ == kMostRecipes) clear();
-    if (buckets_.empty()) buckets_.resize(4096);
-    const std::uint64_t hash = hash_of(recipe->key.data(), recipe->key.size());
-    buckets_[hash % buckets_.size()].push_back(std::move(recipe));
-    ++count_;
-  }
-
-  void clear() {
-    // Dropped last: freeing a recipe drops Python objects, which may come back here.
-    auto old = std::move(buckets_);
-    buckets_.clear();
-    count_ = 0;
-  }
-
-  std::size_t count() const { return count_; }
-
- private:
-  std::vector<std::vector<std::shared_ptr<const Recipe>>> buckets_;
-  std::size_t count_ = 0;
-};
-Table* g_table = nullptr;
+// Guarded by the interpreter's lock.
+Table<Recipe>* g_table = nullptr;
 
 // ---- Replaying ----
 
@@ -284,7 +217,8 @@ bool is_brief(const Arguments& call) {
 // False: the launch was refused, or a result could not be allocated; Python repeats the call and
 // says why.
 bool launch(const Recipe& recipe, const Arguments& call, Ref (&results)[kMaxTensors]) {
-  char* addresses[kMaxTensors];
+  char *given[kMaxTensors], *made[kMaxTensors];
+  for (int i = 0; i < call.tensors; ++i) given[i] = call.metas[i].data;
   for (std::size_t i = 0; i < recipe.allocations.size(); ++i) {
     const Allocation& allocation = recipe.allocations[i];
     results[i] = Ref(allocation.keywords
@@ -296,26 +230,14 @@ bool launch(const Recipe& recipe, const Arguments& call, Ref (&results)[kMaxTens
       PyErr_Clear();
       return false;
     }
-    addresses[i] = meta.data;
-  }
-  alignas(std::max_align_t) char args[kMaxArgs];
-  std::memcpy(args, recipe.args, recipe.args_size);
-  mindiesd_tensor tensors[kMaxTensors];
-  for (std::size_t i = 0; i < recipe.slots.size(); ++i) {
-    const Slot& slot = recipe.slots[i];
-    tensors[i] = slot.tensor;
-    char* base = slot.source >= 0 ? call.metas[slot.source].data : addresses[~slot.source];
-    tensors[i].data = base + slot.offset;
-    const mindiesd_tensor* pointer = &tensors[i];
-    std::memcpy(args + slot.field, &pointer, sizeof(void*));
+    made[i] = meta.data;
   }
   void* stream = nullptr;
   if (!g_torch->reader.stream(call.metas[0], &stream)) return false;
-  std::memcpy(args + recipe.stream_field, &stream, sizeof(stream));
   if (call.metas[0].device_type == MINDIESD_CPU) follow_thread_count();
-  if (is_brief(call)) return recipe.function(args) == MINDIESD_OK;
+  if (is_brief(call)) return recipe.launch.run(given, made, stream) == MINDIESD_OK;
   PyThreadState* state = PyEval_SaveThread();
-  const mindiesd_status status = recipe.function(args);
+  const mindiesd_status status = recipe.launch.run(given, made, stream);
   PyEval_RestoreThread(state);
   return status == MINDIESD_OK;
 }
@@ -345,7 +267,7 @@ PyObject* call_python(const Recipe& recipe, const Arguments& call) {
 // replay(operation, args, keywords)
 PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
   bool autocast = false;
-  if (count != 3 || g_torch == nullptr || t_recording || !g_torch->state.ordinary(&autocast)) {
+  if (count != 3 || g_torch == nullptr || is_recording() || !g_torch->state.ordinary(&autocast)) {
     return not_applicable();
   }
   Arguments call;
@@ -353,7 +275,7 @@ PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
       wants_gradient(call)) {
     return not_applicable();
   }
-  const std::shared_ptr<const Recipe> recipe = g_table->find(call);
+  const std::shared_ptr<const Recipe> recipe = g_table->find(call.key);
   if (recipe == nullptr) return Ref::to(&_Py_NoneStruct).release();
   if (!recipe->replayable) return not_applicable();
   if (recipe->python) return call_python(*recipe, call);
@@ -363,36 +285,6 @@ PyObject* replay(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // ---- Recording ----
-
-PyObject* fail(const char* text) {
-  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, text);
-  return nullptr;
-}
-
-bool read_slot(PyObject* item, Slot* slot) {
-  std::int64_t values[6];  // field, source, offset, dtype, device type, device id
-  if (PyTuple_Size(item) != 8) return false;
-  for (Py_ssize_t i = 0; i < 6; ++i) values[i] = PyLong_AsLongLong(PyTuple_GetItem(item, i));
-  PyObject* sizes = PyTuple_GetItem(item, 6);
-  PyObject* strides = PyTuple_GetItem(item, 7);
-  const Py_ssize_t rank = PyTuple_Size(sizes);
-  if (rank < 0 || rank > MINDIESD_MAX_NDIM || PyTuple_Size(strides) != rank) return false;
-  for (Py_ssize_t d = 0; d < rank; ++d) {
-    slot->sizes[d] = PyLong_AsLongLong(PyTuple_GetItem(sizes, d));
-    slot->strides[d] = PyLong_AsLongLong(PyTuple_GetItem(strides, d));
-  }
-  slot->field = static_cast<std::size_t>(values[0]);
-  slot->source = static_cast<int>(values[1]);
-  slot->offset = values[2];
-  slot->tensor = {nullptr,
-                  nullptr,
-                  nullptr,
-                  static_cast<std::int32_t>(rank),
-                  static_cast<std::int32_t>(values[3]),
-                  static_cast<std::int32_t>(values[4]),
-                  static_cast<std::int32_t>(values[5])};
-  return PyErr_Occurred() == nullptr;
-}
 
 // (function, struct, stream field, slots, allocations, results, whether they are a tuple), or a
 // Python function of the call's tensors.
@@ -404,23 +296,7 @@ bool read_recipe(PyObject* description, Recipe* recipe) {
   }
   if (PyTuple_Size(description) != 7) return false;
   const auto item = [&](Py_ssize_t i) { return PyTuple_GetItem(description, i); };
-  recipe->function = reinterpret_cast<mindiesd_status (*)(const void*)>(PyLong_AsVoidPtr(item(0)));
-  char* bytes = nullptr;
-  Py_ssize_t size = 0;
-  if (PyBytes_AsStringAndSize(item(1), &bytes, &size) != 0) return false;
-  if (static_cast<std::size_t>(size) > kMaxArgs) return false;
-  std::memcpy(recipe->args, bytes, static_cast<std::size_t>(size));
-  recipe->args_size = static_cast<std::size_t>(size);
-  recipe->stream_field = static_cast<std::size_t>(PyLong_AsLongLong(item(2)));
-  const Py_ssize_t slots = PyTuple_Size(item(3));
-  if (slots < 0 || slots > kMaxTensors) return false;
-  recipe->slots.resize(static_cast<std::size_t>(slots));
-  for (Py_ssize_t i = 0; i < slots; ++i) {
-    Slot& slot = recipe->slots[static_cast<std::size_t>(i)];
-    if (!read_slot(PyTuple_GetItem(item(3), i), &slot)) return false;
-    slot.tensor.sizes = slot.sizes;
-    slot.tensor.strides = slot.strides;
-  }
+  if (!recipe->launch.read(item(0), item(1), item(2), item(3))) return false;
   const Py_ssize_t allocations = PyTuple_Size(item(4));
   if (allocations < 0 || allocations > kMaxTensors) return false;
   for (Py_ssize_t i = 0; i < allocations; ++i) {
@@ -446,11 +322,12 @@ PyObject* record(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Arguments call;
   bool autocast = false;
   if (!g_torch->state.ordinary(&autocast) ||
-      !read_call(args[0], args[1], args[2], autocast, &call) || g_table->find(call) != nullptr) {
+      !read_call(args[0], args[1], args[2], autocast, &call) ||
+      g_table->find(call.key) != nullptr) {
     return Ref::to(&_Py_NoneStruct).release();
   }
   auto recipe = std::make_shared<Recipe>();
-  recipe->key.assign(call.key, call.key + call.words);
+  recipe->key.assign(call.key.words, call.key.words + call.key.count);
   if (args[3] != &_Py_NoneStruct && !read_recipe(args[3], recipe.get())) {
     return fail("record: not a description of a call");
   }
@@ -461,14 +338,15 @@ PyObject* record(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // recording(bool): while True in this thread, replay leaves every call to Python.
 PyObject* recording(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 1) return fail("recording takes one argument");
-  t_recording = args[0] == &_Py_TrueStruct;
+  set_recording(args[0] == &_Py_TrueStruct);
   return Ref::to(&_Py_NoneStruct).release();
 }
 
-// forget(): drops every recipe, and gives their number.
+// forget(): drops every recipe, and gives their number, without those of the operators.
 PyObject* forget(PyObject*, PyObject* const*, Py_ssize_t) {
   const auto count = static_cast<long>(g_table != nullptr ? g_table->count() : 0);
   if (g_table != nullptr) g_table->clear();
+  forget_operators();
   return PyLong_FromLong(count);
 }
 
@@ -493,7 +371,7 @@ PyObject* connect(PyObject*, PyObject* const* args, Py_ssize_t count) {
   torch->requires_grad_name = Ref(PyUnicode_InternFromString("requires_grad"));
   if (PyErr_Occurred() != nullptr) return nullptr;
   // Both live until the process ends: threads may be inside when the interpreter goes down.
-  if (g_table == nullptr) g_table = new Table;
+  if (g_table == nullptr) g_table = new Table<Recipe>;
   g_table->clear();
   g_torch = torch.release();
   return Ref::to(&_Py_NoneStruct).release();
@@ -532,12 +410,15 @@ PyMethodDef g_methods[] = {
     {"words", words, kMethodFast, nullptr},
     {"use_words", use_words, kMethodFast, nullptr},
     {"read_negations", read_negations, kMethodFast, nullptr},
+    {"implement", implement, kMethodFast, nullptr},
+    {"keep", keep, kMethodFast, nullptr},
+    {"failed", failed, kMethodFast, nullptr},
 };
 
 }  // namespace
 }  // namespace mindiesd::python
 
-// The eight functions above as Python callables in a tuple, in the order of g_methods. Called once,
+// These functions as Python callables in a tuple, in the order of g_methods. Called once,
 // with the interpreter's lock held.
 extern "C" MINDIESD_EXPORT PyObject* mindiesd_python_functions(void) {
   using mindiesd::python::g_methods;

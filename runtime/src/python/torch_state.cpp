@@ -10,18 +10,9 @@ namespace {
 constexpr const char* kCore = "libc10.so";
 constexpr const char* kTorch = "libtorch_cpu.so";
 
-// Of a library that torch has loaded; null where it has none or not that symbol.
-void* symbol(const char* library, const char* name) {
-  void* loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-  if (loaded == nullptr) return nullptr;
-  void* found = dlsym(loaded, name);
-  dlclose(loaded);  // torch keeps it
-  return found;
-}
-
 template <typename Function>
 void find(Function* function, const char* library, const char* name) {
-  *function = reinterpret_cast<Function>(symbol(library, name));
+  *function = reinterpret_cast<Function>(torch_symbol(library, name));
 }
 
 // Of the calling thread: where c10::impl::raw_local_dispatch_key_set lies, and its words when
@@ -38,7 +29,7 @@ const volatile std::uint64_t* place_of_words() {
   if (!t_words.looked) {
     t_words.looked = true;
     t_words.place = static_cast<const volatile std::uint64_t*>(
-        symbol(kCore, "_ZN3c104impl26raw_local_dispatch_key_setE"));
+        torch_symbol(kCore, "_ZN3c104impl26raw_local_dispatch_key_setE"));
   }
   return t_words.place;
 }
@@ -56,6 +47,14 @@ bool says_yes(const Ref& question) {
 }
 
 }  // namespace
+
+void* torch_symbol(const char* library, const char* name) {
+  void* loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (loaded == nullptr) return nullptr;
+  void* found = dlsym(loaded, name);
+  dlclose(loaded);  // torch keeps it
+  return found;
+}
 
 bool TorchState::connect(PyObject* conditions, PyObject* autocast, PyObject* grad) {
   if (PyTuple_Size(conditions) != 5) return false;

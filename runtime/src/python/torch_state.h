@@ -15,6 +15,9 @@
 
 namespace mindiesd::python {
 
+// Of a library that torch has loaded; null where it has none or not that symbol.
+void* torch_symbol(const char* library, const char* name);
+
 class TorchState {
  public:
   // `conditions`: torch's functions without arguments for dispatch modes, function modes, the

@@ -51,4 +51,8 @@ def backend(request, monkeypatch):
 
         monkeypatch.setattr(_ops, "backend", lambda *tensors: "math")
         monkeypatch.setattr(_eager, "replay", lambda *call: NotImplemented)
-    return request.param
+        _eager.forget()  # the operators repeat calls, too
+        yield request.param
+        _eager.forget()
+        return
+    yield request.param

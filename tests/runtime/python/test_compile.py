@@ -1,9 +1,14 @@
-"""Compiled graphs: every operator is traced whole, with sizes and numbers that vary and with CUDA graphs."""
+"""Compiled graphs: every operator is traced whole, with sizes and numbers that vary and with CUDA graphs;
+what the graph then calls is repeated from C."""
+
+import sys
+import threading
 
 import mindiesd
 import pytest
 import torch
-from mindiesd import ext
+from mindiesd import _eager, _library, _ops, ext
+from mindiesd.utils import ParametersInvalid
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.utils._pytree import tree_map
 
@@ -156,3 +161,115 @@ def test_inductor_compiles_whole(compiling, device, options):
         torch.compiler.cudagraph_mark_step_begin()
         found = tree_map(torch.clone, compiled(operands, x, 0.5))
         torch.testing.assert_close(found, everything(operands, x, 0.5), atol=1e-5, rtol=1e-4)
+
+
+def repeats(call, arguments):
+    """How often Python calls the library while an operator is called three times more."""
+    counts = []
+    original = _library.Operation.__call__
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            _library.Operation, "__call__", lambda *a, **k: counts.append(1) or original(*a, **k)
+        )
+        results = [call(*arguments()) for _ in range(3)]
+    return len(counts), results
+
+
+needs_c = pytest.mark.skipif(not _ops.REPEATED, reason="torch before 2.10, or without the library")
+OPERATORS = {
+    "rms_norm": (
+        lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *[torch.float32] * 3, False),
+        lambda x, w: ext.rms_norm(x, w),
+    ),
+    "in place": (
+        lambda x, w: (_ops.rotary_position_embedding_(x, w[None], w[None], False), x)[1],
+        lambda x, w: ext.rotary_position_embedding(x, w, w),
+    ),
+    "two results": (
+        lambda x, w: _ops.residual_norm(
+            x, x, w, None, None, w, w, 1e-5, _ops.LAYER_NORM, torch.float32, torch.float32
+        ),
+        lambda x, w: ext.residual_norm(torch.nn.LayerNorm(16), x, x, w, w, w),
+    ),
+    "optional numbers": (
+        lambda x, w: _ops.softmax(x, -1, 1.0, w, 0, -0.5, None, None, 0.0, torch.float32),
+        lambda x, w: ext.softmax(x, bias=w, clamp_min=-0.5),
+    ),
+}
+
+
+@needs_c
+@pytest.mark.parametrize("name", OPERATORS)
+def test_calls_in_graphs_repeat_from_c(name):
+    """New tensors at other addresses each time."""
+    _eager.forget()
+    call, function = OPERATORS[name]
+    made = [(torch.randn(2, 5, 4, 16), torch.randn(16)) for _ in range(4)]
+    expected = [function(x.clone(), w) for x, w in made]
+    call(*(t.clone() for t in made[0]))
+    given = iter([(x.clone(), w) for x, w in made[1:]])
+    in_python, found = repeats(call, lambda: next(given))
+    assert in_python == 0
+    torch.testing.assert_close(found, expected[1:])
+
+
+@needs_c
+def test_which_operands_are_one_is_part_of_a_call_in_a_graph():
+    a, b = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8)
+    _eager.forget()
+    for operands in ((a, a, a), (a, b, a), (b, a, a), (a, a, b), (a, b, b), (b, b, b)) * 2:
+        found = _ops.attention_forward(*operands, None, 0.3, True, 0, -1, -1, 0.0, None, 1)
+        wanted = torch.nn.functional.scaled_dot_product_attention(*operands, scale=0.3)
+        torch.testing.assert_close(found, wanted)
+
+
+@needs_c
+def test_operators_give_back_what_they_were_given():
+    """A call in a graph leaves no reference: neither to operands nor to results."""
+    x, w = torch.randn(2, 5, 4, 16), torch.randn(16)
+    for call, _ in OPERATORS.values():
+        call(x.clone(), w)
+        operands = [x.clone(), w.clone()]
+        addresses = [sys.getrefcount(t) for t in operands]
+        shares = [t._use_count() for t in operands]
+        for _ in range(3):
+            call(*operands)
+        assert [sys.getrefcount(t) for t in operands] == addresses
+        assert [t._use_count() for t in operands] == shares
+    result = OPERATORS["rms_norm"][0](x, w)
+    assert (sys.getrefcount(result), result._use_count()) == (2, 1)
+
+
+@needs_c
+def test_errors_in_graphs_leave_the_operator_usable():
+    x = torch.randn(2, 5, 4, 8)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="even last dimension"):
+            _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32)
+        found = _ops.rotary_position_embedding(x, x, x, False, torch.float32)
+        assert torch.equal(found, ext.rotary_position_embedding(x, x, x))
+    repeated = torch.randn(1, 5, 1, 8).expand(2, 5, 4, 8)
+    for _ in range(2):  # Python's error where a function called the operator
+        with pytest.raises(ParametersInvalid, match="share memory"):
+            ext.rotary_position_embedding(repeated, x, x, inplace=True)
+
+
+@needs_c
+def test_operators_are_called_by_many_threads():
+    x, w = torch.randn(2, 5, 4, 16), torch.randn(16)
+    expected = ext.rms_norm(x, w)
+    call, wrong = OPERATORS["rms_norm"][0], []
+
+    def work():
+        for i in range(200):
+            if i % 50 == 0:
+                _eager.forget()
+            if not torch.equal(call(x, w), expected):
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

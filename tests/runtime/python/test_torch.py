@@ -181,7 +181,7 @@ def test_operators_pass_torchs_own_checks():
     cu = torch.tensor([0, 5], dtype=torch.int32)
     f32 = torch.float32
     for operator, args in (
-        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, "runtime")),
+        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, 0)),
         (_ops.attention_forward_varlen, (x[0], x[0], x[0], cu, cu, 0.5, 0, -1, -1, 0.0, None)),
         (_ops.rotary_position_embedding, (x, x, x, True, f32)),
         (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, True)),
@@ -294,10 +294,11 @@ def test_tangents_are_refused(gradients):
 
 
 def test_operator_called_directly_reports_what_the_library_refuses():
+    """As in a compiled graph, where torch makes a RuntimeError of it."""
     x = torch.randn(2, 5, 4, 8)
-    with pytest.raises(ParametersInvalid, match="multiple of key's"):
-        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None, "static")
-    with pytest.raises(ParametersInvalid, match="even last dimension"):
+    with pytest.raises(RuntimeError, match="multiple of key's"):
+        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None, 1)
+    with pytest.raises(RuntimeError, match="even last dimension"):
         _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32)
 
 

@@ -271,7 +271,7 @@ def attention_forward(
 
     if key_lengths is not None:
         attn_mask = _with_key_lengths(key_lengths, attn_mask, query, key, sequence)
-    choice = _backends.choice_of(opt_mode, op_type)
+    choice = _backends.CHOICES.index(_backends.choice_of(opt_mode, op_type))
 
     slopes = None
     if alibi_slopes is not None:
