@@ -11,10 +11,11 @@ namespace refit {
 namespace {
 
 constexpr size_t kNowhere = std::string_view::npos;
-constexpr std::string_view kGiven = "given ";
+constexpr std::string_view kGiven = "given ", kRead = "read ", kCode = "code ";
 constexpr std::string_view kSigns[] = {"**", "//", "::", "@", "+", "-", "*", "/"};
-constexpr size_t kCommentColumn = 2000;  // further behind nothing is taken for a comment's
-constexpr size_t kBrackets = 20000;      // bytes that are looked through for their end
+constexpr size_t kCommentColumn = 2000;           // further behind nothing is taken for a comment's
+constexpr std::string_view kNothing = "nothing";  // of brackets that hold nothing
+constexpr size_t kBrackets = 20000;               // bytes that are looked through for their end
 
 bool blank(char c) {
   return c == ' ' || c == '\t' || c == '\f' || c == '\r' || c == '\n' || c == '\\';
@@ -110,16 +111,22 @@ Expected<Vocabulary::Entry> Vocabulary::read(std::string_view text) {
   const auto unknown = [&] {
     return failure(fmt::format(
         "expected a word (`softmax`, `.backward`, `onnx.export`), a call (`mean()`, `cat(-1)`), a "
-        "glob (`*_emb`), a sign (`@`, `**`, `//`, `::`, `1 +`) or `given WORD`, found `{}`",
+        "glob (`*_emb`), a sign (`@`, `**`, `//`, `::`, `1 +`), `given WORD`, `read WORD` or `code "
+        "WORD`, found `{}`",
         text));
   };
   std::string_view rest = trimmed(text);
   if (rest.starts_with(kGiven)) {
     out.given = true;
     rest = trimmed(rest.substr(kGiven.size()));
+  } else if (rest.starts_with(kRead) || rest.starts_with(kCode)) {
+    out.uncalled = rest.starts_with(kRead);
+    out.unquoted = rest.starts_with(kCode);
+    rest = trimmed(rest.substr(kRead.size()));
   }
+  const bool plain = !out.given && !out.uncalled && !out.unquoted;
   for (std::string_view sign : kSigns) {
-    const size_t at = out.given ? kNowhere : rest.find(sign);
+    const size_t at = plain ? rest.find(sign) : kNowhere;
     if (at == kNowhere) continue;
     const std::string_view left = trimmed(rest.substr(0, at)),
                            right = trimmed(rest.substr(at + sign.size()));
@@ -142,6 +149,9 @@ Expected<Vocabulary::Entry> Vocabulary::read(std::string_view text) {
     out.called = true;
     out.inside = split(rest.substr(open + 1, rest.size() - open - 2), ' ');
     rest = rest.substr(0, open);
+    out.empty = out.inside.size() == 1 && out.inside.front() == kNothing;
+    if (out.empty) out.inside.clear();
+    if (out.uncalled) return unknown();
   }
   if (rest.starts_with(".")) {
     out.dotted = true;
@@ -279,9 +289,18 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
       if (i + 1 == entry.before.size()) break;
     }
   }
-  if (!entry.called) return true;
+  if (entry.unquoted && begin > 0 && end < text.size() && text[begin - 1] == text[end] &&
+      (text[end] == '"' || text[end] == '\'')) {
+    return false;
+  }
+  if (!entry.called && !entry.uncalled) return true;
   const size_t open = next_from(text, end);
-  if (open == text.size() || text[open] != '(') return false;
+  const bool called = open < text.size() && text[open] == '(';
+  if (called != entry.called) return false;
+  if (entry.empty) {
+    const size_t close = next_from(text, open + 1);
+    return close < text.size() && text[close] == ')';
+  }
   if (entry.inside.empty()) return true;
   const std::string_view arguments = text.substr(open + 1, brackets_end(text, open) - open - 1);
   return std::all_of(entry.inside.begin(), entry.inside.end(),

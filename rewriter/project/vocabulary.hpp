@@ -4,6 +4,9 @@
 //   softmax         a word; of a dotted one, `onnx.export`, all of it
 //   .backward       a word behind a dot
 //   mean()          a word that is called: a bracket opens behind it
+//   cos(nothing)    a call whose brackets hold nothing
+//   read cos*       a word or a glob, where it is not called
+//   code softmax    a word, but where it is all of a string
 //   cat(-1)         a call whose brackets hold all of these words and numbers, at any depth
 //   *_emb, *norm*() a glob of words, also of called ones
 //   @  **  //  ::   a sign; with a word or a number beside it, `:: 2`, `1 +`, where that stands
@@ -110,6 +113,8 @@ class Vocabulary {
     std::vector<std::string> inside;  // of the brackets
     bool glob = false, sign = false;
     std::string left, right;  // beside a sign
+    bool empty = false;       // the brackets hold nothing
+    bool uncalled = false, unquoted = false;
     bool given = false;
     uint32_t of = 0;        // for `given`: the number of its word
     uint32_t next = kNone;  // the next entry of the same word
