@@ -109,12 +109,13 @@ void Prefilter::add_tree_words(const CompiledRules& rules) {
 
 EntrySet Prefilter::scan(std::string_view text, bool comments, WordSet* words) const {
   EntrySet out = vocabulary_.none();
+  const auto known = [&](uint32_t id) { return out.test(id); };
   const auto found = [&](uint32_t id, size_t) { out.set(id); };
   if (words == nullptr) {
-    vocabulary_.scan(text, comments, found, [](uint64_t, size_t, size_t) {});
+    vocabulary_.scan(text, comments, known, found, [](uint64_t, size_t, size_t) {});
   } else {
     *words = WordSet(text.size());
-    vocabulary_.scan(text, comments, found,
+    vocabulary_.scan(text, comments, known, found,
                      [&](uint64_t hash, size_t, size_t) { words->add(hash); });
   }
   out.add(vocabulary_.given(out));
@@ -145,11 +146,8 @@ bool Prefilter::wanted(const EntrySet& seen, const std::vector<bool>& rules) con
 size_t Prefilter::exporter(std::string_view text) const {
   size_t out = std::string_view::npos;
   vocabulary_.scan(
-      text, true,
-      [&](uint32_t id, size_t at) {
-        if (id == exporter_) out = std::min(out, at);
-      },
-      [](uint64_t, size_t, size_t) {});
+      text, true, [&](uint32_t id) { return id != exporter_; },
+      [&](uint32_t, size_t at) { out = std::min(out, at); }, [](uint64_t, size_t, size_t) {});
   return out;
 }
 

@@ -2,7 +2,7 @@
 #include "rewriter/project/vocabulary.hpp"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
+#include <llvm/Support/GlobPattern.h>
 
 #include <algorithm>
 
@@ -163,17 +163,18 @@ Expected<Vocabulary::Entry> Vocabulary::read(std::string_view text) {
   parts.pop_back();
   out.dotted = out.dotted || !parts.empty();
   out.before.assign(parts.rbegin(), parts.rend());
-  out.glob = is_glob(out.word);
-  std::string_view literal = out.word;
-  if (out.glob) {
-    std::string kept;
-    for (char c : out.word) {
-      if (std::string_view("*?[]!-").find(c) == kNowhere) kept += c;
-    }
-    if (kept.empty() || !all_words(kept)) return unknown();
-  } else if (!all_words(literal)) {
+  if (!is_glob(out.word)) {
+    if (!all_words(out.word)) return unknown();
+    return out;
+  }
+  auto glob = llvm::GlobPattern::create(out.word);
+  if (!glob) {
+    llvm::consumeError(glob.takeError());
     return unknown();
   }
+  const size_t from = std::min(out.word.find_first_not_of("*?"), out.word.size());
+  out.infix = out.word.substr(from, out.word.find_first_of("*?[", from) - from);
+  if (!all_words(out.infix)) return unknown();
   return out;
 }
 
@@ -209,6 +210,10 @@ uint32_t Vocabulary::add_word(std::string_view word) {
 
 void Vocabulary::place(uint32_t id) {
   Entry& entry = entries_[id];
+  if (!entry.infix.empty()) {
+    entry.glob = std::make_shared<const llvm::GlobPattern>(
+        llvm::cantFail(llvm::GlobPattern::create(entry.word)));
+  }
   const auto byte = [](char c) { return static_cast<unsigned char>(c); };
   if (entry.given) {
     given_.push_back(id);
@@ -271,10 +276,7 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
   const Entry& entry = entries_[id];
   if (entry.sign) return stands_sign(entry, text, begin);
   const std::string_view word = text.substr(begin, end - begin);
-  if (entry.glob ? fnmatch(entry.word.c_str(), std::string(word).c_str(), 0) != 0
-                 : word != entry.word) {
-    return false;
-  }
+  if (entry.glob ? !entry.glob->match(word) : word != entry.word) return false;
   if (entry.dotted) {
     size_t at = begin;
     for (size_t i = 0; i <= entry.before.size(); ++i) {
@@ -307,24 +309,14 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
                      [&](const std::string& token) { return has_token(arguments, token); });
 }
 
-// Globs with a star at both ends, by what stands between the first two stars.
-void Vocabulary::each_infix(
-    std::string_view text,
-    const std::function<void(uint32_t id, size_t begin, size_t end)>& look) const {
-  for (const uint32_t id : infix_) {
-    const std::string_view glob = entries_[id].word;
-    const size_t from = glob.find_first_not_of("*?");
-    const std::string_view part = glob.substr(from, glob.find_first_of("*?[", from) - from);
-    size_t passed = 0;  // the end of the word that was looked at last
-    for (size_t at = text.find(part); at != kNowhere; at = text.find(part, at + 1)) {
-      if (at < passed) continue;
-      size_t begin = at, end = at + part.size();
-      while (begin > 0 && in_word(text[begin - 1])) --begin;
-      while (end < text.size() && in_word(text[end])) ++end;
-      look(id, begin, end);
-      passed = end;
-    }
-  }
+bool Vocabulary::next_infix(uint32_t id, std::string_view text, Infix& word) const {
+  const std::string& part = entries_[id].infix;
+  word.begin = text.find(part, word.end);
+  if (word.begin == kNowhere) return false;
+  word.end = word.begin + part.size();
+  while (word.begin > 0 && in_word(text[word.begin - 1])) --word.begin;
+  while (word.end < text.size() && in_word(text[word.end])) ++word.end;
+  return true;
 }
 
 }  // namespace refit

@@ -17,14 +17,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rewriter/text/expected.hpp"
 #include "rewriter/text/words.hpp"
+
+namespace llvm {
+class GlobPattern;
+}
 
 namespace refit {
 
@@ -73,12 +78,14 @@ class Vocabulary {
   // The `given` entries whose words are among these.
   EntrySet given(const EntrySet& words) const;
 
-  // What found(id, at) is called with: an entry and where its word or sign begins. Once for each
-  // place, but in no order; `given` entries are never found. `comments`: whether those of Python
-  // are passed over. visit(hash, begin, end) is called for each word, in order.
-  template <typename Found, typename Visit>
-  void scan(std::string_view text, bool comments, Found found, Visit visit) const {
+  // Calls found(id, at) with an entry and where its word or sign begins: once for each place, in no
+  // order, and not where settled(id) says that no further place of the entry is asked for. `given`
+  // entries are never found. `comments`: whether those of Python are passed over. visit(hash,
+  // begin, end) is called for each word, in order.
+  template <typename Settled, typename Found, typename Visit>
+  void scan(std::string_view text, bool comments, Settled settled, Found found, Visit visit) const {
     const auto look = [&](uint32_t id, size_t begin, size_t end) {
+      if (settled(id)) return;
       if (stands(id, text, begin, end) && !(comments && in_comment(text, begin))) found(id, begin);
     };
     for (size_t at = 0; at < text.size();) {
@@ -100,7 +107,10 @@ class Vocabulary {
       for (const uint32_t id : by_sign_[c]) look(id, at, at + 1);
       ++at;
     }
-    each_infix(text, look);
+    for (const uint32_t id : infix_) {
+      Infix word;
+      while (!settled(id) && next_infix(id, text, word)) look(id, word.begin, word.end);
+    }
   }
 
  private:
@@ -110,8 +120,10 @@ class Vocabulary {
     std::vector<std::string> before;  // dotted names before the word, the nearest first
     bool dotted = false;              // a dot stands before it
     bool called = false;
-    std::vector<std::string> inside;  // of the brackets
-    bool glob = false, sign = false;
+    std::vector<std::string> inside;                // of the brackets
+    std::shared_ptr<const llvm::GlobPattern> glob;  // of `word`, whose bytes it holds views of
+    std::string infix;                              // of a glob: what it begins with behind a star
+    bool sign = false;
     std::string left, right;  // beside a sign
     bool empty = false;       // the brackets hold nothing
     bool uncalled = false, unquoted = false;
@@ -130,14 +142,17 @@ class Vocabulary {
   }
   bool stands(uint32_t id, std::string_view text, size_t begin, size_t end) const;
   static bool stands_sign(const Entry& entry, std::string_view text, size_t at);
-  void each_infix(std::string_view text,
-                  const std::function<void(uint32_t id, size_t begin, size_t end)>& look) const;
+  // Moves on to the next word that holds what stands between the stars of a glob; false at the end.
+  struct Infix {
+    size_t begin = 0, end = 0;
+  };
+  bool next_infix(uint32_t id, std::string_view text, Infix& word) const;
 
   struct Slot {
     uint64_t hash = 0;
     uint32_t first = kNone;
   };
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;                             // which stay where they are
   std::map<std::string, uint32_t, std::less<>> numbers_;  // by text
   std::vector<Slot> slots_;                               // whole words, by hash; a power of two
   size_t words_ = 0;                                      // of slots_, in use

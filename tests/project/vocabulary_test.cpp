@@ -18,7 +18,8 @@ std::vector<size_t> places(const std::string& entry, std::string_view text) {
   EXPECT_TRUE(id.has_value()) << entry;
   std::vector<size_t> out;
   vocabulary.scan(
-      text, true, [&](uint32_t, size_t at) { out.push_back(at); }, [](uint64_t, size_t, size_t) {});
+      text, true, [](uint32_t) { return false; }, [&](uint32_t, size_t at) { out.push_back(at); },
+      [](uint64_t, size_t, size_t) {});
   return out;
 }
 
@@ -56,6 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"prefix", "apply_rotary*", "apply_rotary_emb(x); my_apply_rotary", 1},
         Row{"suffix", "*_emb", "rotary_emb, emb, _emb_x", 1},
         Row{"infix", "*Norm*", "LayerNorm NormNorm norm", 2},
+        Row{"bracket", "*a[0-9]", "xa1 a2 aa ab1", 2},
         Row{"infix_call", "*norm*()", "self.norm1(x) + norm + self.norm_2 (y)", 2},
         Row{"product", "@", "q@k + q @ k\n@decorator\ndef f(): pass", 2},
         Row{"product_over_lines", "@", "(q\n @ k)", 1},
@@ -87,7 +89,7 @@ TEST(Vocabulary, TellsWhatIsGivenByItsWords) {
 
 TEST(Vocabulary, SaysWhatIsNoEntry) {
   EXPECT_EQ(Vocabulary::wrong("softmax"), "");
-  for (const char* entry : {"", "a b", "f(", "*", "a.(b", "$x", "+"}) {
+  for (const char* entry : {"", "a b", "f(", "*", "a.(b", "$x", "+", "[ab]*", "a[b"}) {
     EXPECT_NE(Vocabulary::wrong(entry).find("expected a word"), std::string::npos) << entry;
   }
 }
@@ -110,7 +112,7 @@ TEST(Vocabulary, FindsEachOfManyWords) {
     text += wanted;
     size_t found = 0;
     vocabulary.scan(
-        text, true,
+        text, true, [](uint32_t) { return false; },
         [&](uint32_t id, size_t place) {
           EXPECT_EQ(place, at);
           found += id == vocabulary.add_word(wanted) ? 1 : 0;

@@ -64,7 +64,7 @@ class Chooser {
   // One pass over the text: its words, and where entries of the vocabulary stand in code.
   void scan() {
     vocabulary_.scan(
-        text_, true,
+        text_, true, [](uint32_t) { return false; },
         [&](uint32_t entry, size_t at) { hits_.push_back({static_cast<uint32_t>(at), entry}); },
         [&](uint64_t hash, size_t begin, size_t end) {
           words_.push_back({hash, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
