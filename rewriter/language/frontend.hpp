@@ -131,7 +131,8 @@ struct AttributeFacts {
 struct Callers {
   bool anywhere = false;  // in any file of the language, not only in these
   std::vector<std::string> files;
-  // By each of these a function can name one of them: it contains all the words of one entry.
+  // By each of these a function can name one of them: it contains all the words of one entry. The
+  // first of several is a member of the others, which is called or stands behind a dot.
   std::vector<std::vector<std::string>> words;
 };
 

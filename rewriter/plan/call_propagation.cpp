@@ -11,6 +11,58 @@
 
 namespace refit {
 
+namespace {
+
+// The words by which definitions are named, as a vocabulary; a member's, `.name` or `name()`, as
+// two entries of which one stands.
+class CallerWords {
+ public:
+  explicit CallerWords(const Callers& callers) {
+    for (const auto& words : callers.words) {
+      std::vector<std::vector<uint32_t>> all;  // of each word, the entries
+      for (const std::string& word : words) {
+        std::vector<uint32_t>& any = all.emplace_back();
+        if (words.size() == 1 || &word != &words.front()) {
+          any = {vocabulary_.add_word(word)};
+        } else {
+          for (const std::string& entry : {"." + word, word + "()"}) {
+            auto id = vocabulary_.add(entry);
+            any.push_back(id ? *id : vocabulary_.add_word(word));
+          }
+        }
+      }
+      names_.push_back(std::move(all));
+    }
+    std::sort(names_.begin(), names_.end());
+    names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+  }
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+  bool named(const EntrySet& seen) const {
+    return std::any_of(names_.begin(), names_.end(), [&](const auto& words) {
+      return std::all_of(words.begin(), words.end(), [&](const auto& entries) {
+        return std::any_of(entries.begin(), entries.end(),
+                           [&](uint32_t id) { return seen.test(id); });
+      });
+    });
+  }
+
+  bool named_in(std::string_view text) const {
+    EntrySet seen = vocabulary_.none();
+    vocabulary_.scan(
+        text, false, [&](uint32_t id) { return seen.test(id); },
+        [&](uint32_t id, size_t) { seen.set(id); }, [](uint64_t, size_t, size_t) {});
+    return named(seen);
+  }
+
+ private:
+  Vocabulary vocabulary_;
+  std::vector<std::vector<std::vector<uint32_t>>> names_;
+};
+
+}  // namespace
+
 void Run::note_migrated(const Unit& unit, FileState& state) {
   for (const Function& function : unit.functions) {
     for (const graph::Value& v : function.graph.values) {
@@ -94,35 +146,14 @@ void Run::look_for_callers(const std::vector<std::string>& definitions) {
 }
 
 void Run::look_for_callers(const Callers& callers) {
-  Vocabulary vocabulary;
-  for (const auto& words : callers.words) {
-    for (const std::string& word : words) vocabulary.add_word(word);
-  }
-  // The sets of words of the definitions, each by the first of its words.
-  std::vector<std::set<std::vector<uint32_t>>> wanted(vocabulary.size());
-  for (const auto& words : callers.words) {
-    std::vector<uint32_t> ids;
-    for (const std::string& word : words) ids.push_back(vocabulary.add_word(word));
-    if (!ids.empty()) wanted[ids.front()].insert({ids.begin() + 1, ids.end()});
-  }
-  auto names_one = [&](const EntrySet& seen) {
-    for (uint32_t id = 0; id < wanted.size(); ++id) {
-      if (!seen.test(id)) continue;
-      const bool one = std::any_of(wanted[id].begin(), wanted[id].end(), [&](const auto& rest) {
-        return std::all_of(rest.begin(), rest.end(),
-                           [&](uint32_t word) { return seen.test(word); });
-      });
-      if (one) return true;
-    }
-    return false;
-  };
+  const CallerWords wanted(callers);
   each(
       [&](size_t n) {
         auto number = numbers_.find(callers.files[n]);
         if (number == numbers_.end()) return;
         FileState& state = states_[number->second];
         if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
-        auto one_of = [&](const auto& holds) {
+        const auto one_of = [&](const auto& holds) {
           return std::any_of(callers.words.begin(), callers.words.end(), [&](const auto& words) {
             return std::all_of(words.begin(), words.end(), holds);
           });
@@ -130,11 +161,7 @@ void Run::look_for_callers(const Callers& callers) {
         if (!one_of([&](const std::string& word) { return state.holds.may_hold(word); })) return;
         ReadRoom room;
         const auto read_bytes = read(number->second, room);
-        if (!read_bytes) return;
-        const bool here = one_of([&](const std::string& word) {
-          return state.holds.may_hold(word) && contains_word(*read_bytes, word);
-        });
-        if (!here) return;
+        if (!read_bytes || !wanted.named_in(*read_bytes)) return;
         // Of a file that was looked into before, only what was left out can hold more calls.
         bool first = !state.parsed;
         const auto may_call = [&](const LeftOut& left) {
@@ -145,13 +172,13 @@ void Run::look_for_callers(const Callers& callers) {
         if (!first && std::none_of(state.left_out.begin(), state.left_out.end(), may_call)) return;
         const std::string bytes(*read_bytes);
         Focus focus;
-        focus.vocabulary = &vocabulary;
+        focus.vocabulary = &wanted.vocabulary();
         const auto was_left_out = [&](ByteRange where) {
           return std::any_of(state.left_out.begin(), state.left_out.end(),
                              [&](const LeftOut& left) { return left.range == where; });
         };
         focus.wanted = [&](ByteRange where, const EntrySet& seen) {
-          return (first || was_left_out(where)) && names_one(seen);
+          return (first || was_left_out(where)) && wanted.named(seen);
         };
         BoundsReached bounds{};
         std::unique_ptr<Unit> unit;

@@ -184,15 +184,4 @@ inline bool contains_text(std::string_view text, std::string_view wanted) {
   return find_text(text, wanted) != std::string_view::npos;
 }
 
-// The same where no word goes on before or behind it.
-inline bool contains_word(std::string_view text, std::string_view wanted) {
-  for (size_t at = find_text(text, wanted); at != std::string_view::npos;
-       at = find_text(text, wanted, at + 1)) {
-    const size_t end = at + wanted.size();
-    if (at > 0 && word_byte(text[at - 1])) continue;
-    if (end == text.size() || !word_byte(text[end])) return true;
-  }
-  return false;
-}
-
 }  // namespace refit
