@@ -221,7 +221,7 @@ void add_quoted(std::string_view bytes, size_t from, size_t end, std::vector<Pat
     size_t begin = at;
     while (begin > from && (name_char(bytes[begin - 1]) || bytes[begin - 1] == '.')) --begin;
     if (begin == at || begin == 0 || bytes[begin - 1] != bytes[at]) continue;
-    out.push_back({patch_hash(last_name(bytes.substr(begin, at - begin))), 0, false});
+    out.push_back({patch_hash(last_name(bytes.substr(begin, at - begin))), 0, false, true});
   }
 }
 
@@ -238,14 +238,14 @@ void add_patched_by_text(std::string_view bytes, std::string_view module,
       const size_t end = calls_end(bytes, behind);
       add_quoted(bytes, behind, end, out);
       if (bytes.substr(behind, end - behind).find("__name__") != kNone) {
-        out.push_back({patch_hash(last_name(module)), 0, false});
+        out.push_back({patch_hash(last_name(module)), 0, false, true});
       }
     }
   }
   // The table of modules by another name.
   if (bytes.find(" modules as ") != kNone) {
     add_quoted(bytes, 0, bytes.size(), out);
-    out.push_back({patch_hash(last_name(module)), 0, false});
+    out.push_back({patch_hash(last_name(module)), 0, false, true});
   }
 }
 
@@ -326,7 +326,7 @@ std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view 
     const bool any = object.empty() || object == "module" || object == "mod" ||
                      aliases->contains(object);  // which an import may have given to anything
     out.push_back({patch_hash(stored.name), any ? 0 : patch_hash(object),
-                   !any && !stored.part && modules->contains(object)});
+                   !any && !stored.part && modules->contains(object), false});
   };
   for (size_t at = bytes.find('='); at != kNone; at = bytes.find('=', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '=') {

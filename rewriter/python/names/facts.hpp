@@ -41,6 +41,7 @@ FileFacts file_facts(TSNode root, std::string_view source, std::string_view modu
 struct PatchedWord {
   uint32_t name, owner;  // an owner of 0: any
   bool certain;          // the owner is what an import statement gives that name to
+  bool quoted;           // in quotes, or the file's own: it may be a module of the table of modules
   auto operator<=>(const PatchedWord&) const = default;
 };
 // The names that the patches of a file can have, ascending: its words that stand behind a dot and

@@ -39,17 +39,15 @@ const FileFacts& NamesIndex::facts(uint32_t file) {
   return *facts_.emplace(file, std::move(made)).first->second;
 }
 
-template <typename Wanted>
-std::optional<NamesIndex::Place> NamesIndex::first(std::string_view name, std::string_view owner,
-                                                   bool unexplained, Wanted wanted) {
+template <typename May, typename Wanted>
+std::optional<NamesIndex::Place> NamesIndex::first(std::string_view name, May may, Wanted wanted) {
   std::call_once(inverted_, [this] { invert(); });
-  const uint32_t hash = patch_hash(name), own = patch_hash(owner);
+  const uint32_t hash = patch_hash(name);
   auto at = std::lower_bound(
       holders_.begin(), holders_.end(), hash,
       [](const Holder& h, uint32_t wanted_word) { return h.word.name < wanted_word; });
   for (; at != holders_.end() && at->word.name == hash; ++at) {
-    const PatchedWord& word = at->word;
-    if (word.owner != 0 && word.owner != own && (word.certain || !unexplained)) continue;
+    if (!may(at->word)) continue;
     for (const Patch& patch : facts(at->file).patches) {
       if (wanted(patch)) return Place{at->file, patch.line};
     }
@@ -59,15 +57,22 @@ std::optional<NamesIndex::Place> NamesIndex::first(std::string_view name, std::s
 
 std::optional<NamesIndex::Place> NamesIndex::patched(std::string_view module, std::string_view name,
                                                      bool imported) {
-  return first(name, last_name(module), imported, [&](const Patch& patch) {
-    return patch.name == name && ((imported && !patch.certain) || any_module(patch) ||
-                                  last_name(patch.owner) == last_name(module));
-  });
+  const std::string_view owner = last_name(module);
+  return first(
+      name,
+      [&](const PatchedWord& word) {
+        return word.owner == 0 || word.owner == patch_hash(owner) || (imported && !word.certain);
+      },
+      [&](const Patch& patch) {
+        return patch.name == name && ((imported && !patch.certain) || any_module(patch) ||
+                                      last_name(patch.owner) == owner);
+      });
 }
 
 std::optional<NamesIndex::Place> NamesIndex::replaced(std::string_view module) {
-  return first(last_name(module), {}, false,
-               [&](const Patch& patch) { return patch.name.empty() && patch.owner == module; });
+  return first(
+      last_name(module), [](const PatchedWord& word) { return word.quoted; },
+      [&](const Patch& patch) { return patch.name.empty() && patch.owner == module; });
 }
 
 std::optional<NamesIndex::Place> NamesIndex::patched_outside(std::string_view qualified) {
@@ -77,9 +82,14 @@ std::optional<NamesIndex::Place> NamesIndex::patched_outside(std::string_view qu
     if (const size_t last = prefix.rfind('.'); last != std::string_view::npos) {
       const std::string_view owner = last_name(prefix.substr(0, last)),
                              name = prefix.substr(last + 1);
-      auto place = first(name, owner, false, [&](const Patch& patch) {
-        return patch.name == name && last_name(patch.owner) == owner;
-      });
+      auto place = first(
+          name,
+          [&](const PatchedWord& word) {
+            return word.owner == 0 || word.owner == patch_hash(owner);
+          },
+          [&](const Patch& patch) {
+            return patch.name == name && last_name(patch.owner) == owner;
+          });
       if (place) return place;
     }
     if (dot == std::string_view::npos) return std::nullopt;

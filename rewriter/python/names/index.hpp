@@ -42,11 +42,9 @@ class NamesIndex {
   std::optional<Place> patched_outside(std::string_view qualified);
 
  private:
-  // Of the files that may give `name` another meaning in an owner of that last name, or in one that
-  // no import explains.
-  template <typename Wanted>
-  std::optional<Place> first(std::string_view name, std::string_view owner, bool unexplained,
-                             Wanted wanted);
+  // The first wanted patch of the files whose words of that name may tell of one.
+  template <typename May, typename Wanted>
+  std::optional<Place> first(std::string_view name, May may, Wanted wanted);
   const FileFacts& facts(uint32_t file);
   void invert();
 
