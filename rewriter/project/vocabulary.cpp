@@ -224,7 +224,14 @@ void Vocabulary::place(uint32_t id) {
   } else if (entry.glob && in_word(entry.word.back())) {
     by_last_[byte(entry.word.back())].push_back(id);
   } else if (entry.glob) {
-    infix_.push_back(id);
+    // A word that it fits holds the first two bytes of its infix; a single byte may be anywhere.
+    const size_t group = infixes_++ % kGroups;
+    infix_[group].push_back(id);
+    if (entry.infix.size() == 1) {
+      for (uint32_t& groups : infix_pairs_) groups |= uint32_t{1} << group;
+    } else {
+      infix_pairs_[pair_of(byte(entry.infix[0]), byte(entry.infix[1]))] |= uint32_t{1} << group;
+    }
   } else {
     if (2 * (words_ + 1) > slots_.size()) grow();
     const uint64_t hash = hash_of(entry.word);
@@ -307,16 +314,6 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
   const std::string_view arguments = text.substr(open + 1, brackets_end(text, open) - open - 1);
   return std::all_of(entry.inside.begin(), entry.inside.end(),
                      [&](const std::string& token) { return has_token(arguments, token); });
-}
-
-bool Vocabulary::next_infix(uint32_t id, std::string_view text, Infix& word) const {
-  const std::string& part = entries_[id].infix;
-  word.begin = text.find(part, word.end);
-  if (word.begin == kNowhere) return false;
-  word.end = word.begin + part.size();
-  while (word.begin > 0 && in_word(text[word.begin - 1])) --word.begin;
-  while (word.end < text.size() && in_word(text[word.end])) ++word.end;
-  return true;
 }
 
 }  // namespace refit

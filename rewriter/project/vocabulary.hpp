@@ -16,6 +16,8 @@
 // Entry points: Vocabulary::add, Vocabulary::scan.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -93,8 +95,17 @@ class Vocabulary {
       if (kWordBytes[c]) {
         const size_t begin = at;
         uint64_t hash = kNoWord;
-        for (; at < text.size() && in_word(text[at]); ++at) hash = with_byte(hash, text[at]);
+        uint32_t held = 0;  // the groups of infixes of which the word holds the first two bytes
+        for (unsigned char last = 0; at < text.size() && in_word(text[at]); ++at) {
+          hash = with_byte(hash, text[at]);
+          const auto next = static_cast<unsigned char>(text[at]);
+          held |= infix_pairs_[pair_of(last, next)];
+          last = next;
+        }
         visit(hash, begin, at);
+        for (; held != 0; held &= held - 1) {
+          for (const uint32_t id : infix_[std::countr_zero(held)]) look(id, begin, at);
+        }
         if (const uint32_t first = first_of(hash); first != kNone) {
           for (uint32_t id = first; id != kNone; id = entries_[id].next) look(id, begin, at);
         }
@@ -106,10 +117,6 @@ class Vocabulary {
       }
       for (const uint32_t id : by_sign_[c]) look(id, at, at + 1);
       ++at;
-    }
-    for (const uint32_t id : infix_) {
-      Infix word;
-      while (!settled(id) && next_infix(id, text, word)) look(id, word.begin, word.end);
     }
   }
 
@@ -142,11 +149,7 @@ class Vocabulary {
   }
   bool stands(uint32_t id, std::string_view text, size_t begin, size_t end) const;
   static bool stands_sign(const Entry& entry, std::string_view text, size_t at);
-  // Moves on to the next word that holds what stands between the stars of a glob; false at the end.
-  struct Infix {
-    size_t begin = 0, end = 0;
-  };
-  bool next_infix(uint32_t id, std::string_view text, Infix& word) const;
+  static size_t pair_of(unsigned char a, unsigned char b) { return (a << 5 ^ b) % kPairs; }
 
   struct Slot {
     uint64_t hash = 0;
@@ -156,9 +159,14 @@ class Vocabulary {
   std::map<std::string, uint32_t, std::less<>> numbers_;  // by text
   std::vector<Slot> slots_;                               // whole words, by hash; a power of two
   size_t words_ = 0;                                      // of slots_, in use
-  // Globs by what they begin or end with, and those that begin and end with a star; signs.
+  // Globs by what they begin or end with; signs.
   std::array<std::vector<uint32_t>, 256> by_first_, by_last_, by_sign_;
-  std::vector<uint32_t> infix_, given_;
+  // Globs that begin and end with a star, in groups; of two bytes, the groups that may hold them.
+  static constexpr size_t kPairs = 4096, kGroups = 32;
+  std::array<std::vector<uint32_t>, kGroups> infix_;
+  std::vector<uint32_t> infix_pairs_ = std::vector<uint32_t>(kPairs, 0);
+  size_t infixes_ = 0;
+  std::vector<uint32_t> given_;
 };
 
 }  // namespace refit

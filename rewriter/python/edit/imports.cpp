@@ -11,16 +11,11 @@
 #include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/edit/removal.hpp"
 #include "rewriter/python/syntax/text_parts.hpp"
-#include "rewriter/text/byte_scan.hpp"
+#include "rewriter/text/words.hpp"
 
 namespace refit::python {
 
 namespace {
-
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 using NameSet = std::set<std::string, std::less<>>;
 
@@ -29,11 +24,22 @@ using NameSet = std::set<std::string, std::less<>>;
 struct Reads {
   std::map<std::string_view, std::vector<ByteRange>> names;
   std::vector<std::string_view> strings;
-  std::vector<TSNode> imports;  // from the last to the first
 };
 
+// Where words of a text stand that are asked for, ascending.
+std::vector<uint32_t> places_of(std::string_view text, const NameSet& asked) {
+  std::vector<uint32_t> out;
+  std::unordered_set<uint64_t> hashes;
+  for (const std::string& name : asked) hashes.insert(hash_of(name));
+  visit_words(text, [&](uint64_t hash, size_t begin, size_t) {
+    if (hashes.contains(hash)) out.push_back(static_cast<uint32_t>(begin));
+  });
+  return out;
+}
+
 void collect(TSNode root, std::string_view text, const NameSet& asked, Reads& out) {
-  for (const NameRead& read : std::views::reverse(names_read(root, text))) {
+  const std::vector<uint32_t> places = places_of(text, asked);
+  for (const NameRead& read : std::views::reverse(names_read(root, text, &places))) {
     if (!asked.contains(read.name)) continue;
     // In order: the walk goes backwards, and several come to parts of their own.
     auto& all = out.names[read.name];
@@ -41,16 +47,11 @@ void collect(TSNode root, std::string_view text, const NameSet& asked, Reads& ou
                                [](ByteRange a, uint32_t b) { return a.begin < b; });
     all.insert(at, read.range);
   }
-  const auto before = static_cast<std::ptrdiff_t>(out.imports.size());
   walk_tree(root, [&](TSNode node) {
-    if (is(node, "import_statement") || is(node, "import_from_statement")) {
-      out.imports.push_back(node);
-      return false;
-    }
+    if (!holds_place(range_of(node), places)) return false;
     if (is(node, "string_content")) out.strings.push_back(text_of(text, node));
     return true;
   });
-  std::reverse(out.imports.begin() + before, out.imports.end());
 }
 
 // Where an import is read: in the function that it stands in, or anywhere.
@@ -88,8 +89,7 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
   std::string_view text = unit.text();
   for (size_t at = text.find(name, scope.begin); at < scope.end; at = text.find(name, at + 1)) {
     size_t end = at + name.size(), before = at, next = end;
-    if ((at > 0 && word_char(text[at - 1])) || (end < text.size() && word_char(text[end])))
-      continue;
+    if ((at > 0 && in_word(text[at - 1])) || (end < text.size() && in_word(text[end]))) continue;
     while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) --before;
     while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
     if (before == 0 || text[before - 1] == '.' || next == text.size() || text[next] == '=' ||
@@ -145,7 +145,9 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     add_words(unit.source().slice(e.range), WordsOf::all, touched);
   }
   NameSet asked;  // of imports that the edits may have taken the last read of
-  for (TSNode statement : imports_of(unit.tree.root())) {
+  std::vector<TSNode> imports = imports_of(unit.tree.root());  // from the last to the first
+  std::ranges::sort(imports, std::ranges::greater{}, ts_node_start_byte);
+  for (TSNode statement : imports) {
     if (edits.replaces(range_of(statement))) continue;
     const ByteRange home = home_of(unit, statement);
     for (const Imported& i :
@@ -175,7 +177,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     return any && !written.contains(name);
   };
   std::unordered_map<std::string, size_t> bound;  // names -> how many imports give them a meaning
-  for (TSNode statement : reads.imports) {
+  for (TSNode statement : imports) {
     for (const Imported& i :
          imported_names(statement, unit.text(), unit.module, unit.names.package)) {
       ++bound[i.local];
@@ -190,7 +192,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       add_words(s, WordsOf::all, quoted);
     }
   }
-  for (TSNode statement : reads.imports) {
+  for (TSNode statement : imports) {
     if (edits.replaces(range_of(statement))) continue;
     auto imported = imported_names(statement, unit.text(), unit.module, unit.names.package);
     std::vector<const Imported*> dead;

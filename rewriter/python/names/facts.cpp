@@ -250,18 +250,25 @@ void add_patched_by_text(std::string_view bytes, std::string_view module,
 }
 
 // Whether what ends a line's part is the annotation of a name or stands in brackets that open in
-// the line: `x: torch.Tensor`, `def f(x: torch.Tensor`. Of a part with quotes nothing is told.
+// the line: `x: torch.Tensor`, `x: str | torch.device`, `def f(x: torch.Tensor`. Of a part with
+// quotes nothing is told.
 bool annotates(std::string_view part, size_t chain) {
   if (part.find_first_of("\"'") != kNone) return false;
   const auto count = [&](std::string_view bytes) {
     return std::count_if(part.begin(), part.end(), [&](char c) { return bytes.find(c) != kNone; });
   };
   if (count("([{") > count(")]}")) return true;
-  const std::string_view before = trimmed(part.substr(0, chain));
-  static constexpr std::array<std::string_view, 11> kOneLine = {
-      "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "class", "def"};
+  const std::string_view before = part.substr(0, chain);
+  static constexpr std::array<std::string_view, 12> kOneLine = {
+      "if",     "elif",    "else", "for",   "while", "try",
+      "except", "finally", "with", "class", "def",   "case"};
   const std::string_view first = first_word(trimmed(part));
-  return before.ends_with(":") && first != "async" && first != "lambda" &&
+  const size_t colon = before.rfind(':');
+  if (colon == kNone || first == "async" || first == "lambda") return false;
+  const std::string_view type = before.substr(colon + 1);
+  return std::all_of(
+             type.begin(), type.end(),
+             [](char c) { return name_char(c) || std::string_view(".| [],").find(c) != kNone; }) &&
          std::find(kOneLine.begin(), kOneLine.end(), first) == kOneLine.end();
 }
 

@@ -106,12 +106,19 @@ void add_words(std::string_view text, WordsOf which, Words& out) {
   }
 }
 
-std::vector<NameRead> names_read(TSNode root, std::string_view source) {
+bool holds_place(ByteRange range, const std::vector<uint32_t>& places) {
+  const auto at = std::lower_bound(places.begin(), places.end(), range.begin);
+  return at != places.end() && *at < range.end;
+}
+
+std::vector<NameRead> names_read(TSNode root, std::string_view source,
+                                 const std::vector<uint32_t>* places) {
   std::vector<NameRead> out;
   std::vector<TSNode> work{root};
   while (!work.empty()) {
     TSNode node = work.back();
     work.pop_back();
+    if (places != nullptr && !holds_place(range_of(node), *places)) continue;
     const NodeKind type = type_of(node);
     if (type == "import_statement" || type == "import_from_statement") continue;
     if (type == "identifier") {

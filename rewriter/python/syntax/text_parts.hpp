@@ -39,6 +39,10 @@ struct NameRead {
   std::string_view name;
   ByteRange range;
 };
-std::vector<NameRead> names_read(TSNode root, std::string_view source);
+// Only in nodes that hold one of some places, where `places` are given.
+std::vector<NameRead> names_read(TSNode root, std::string_view source,
+                                 const std::vector<uint32_t>* places = nullptr);
+// Whether one of some places, ascending, lies in a range.
+bool holds_place(ByteRange range, const std::vector<uint32_t>& places);
 
 }  // namespace refit::python
