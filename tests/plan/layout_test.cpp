@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "rewriter/match/facts.hpp"
-#include "rewriter/plan/layout.hpp"
+#include "rewriter/plan/layout/layout.hpp"
 #include "tests/python/lowered.hpp"
 #include "tests/python/row_name.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "rewriter/graph/compare.hpp"
 #include "rewriter/match/describe.hpp"
-#include "rewriter/plan/site_planner.hpp"
+#include "rewriter/plan/site/site_planner.hpp"
 
 namespace refit {
 
@@ -200,7 +200,6 @@ std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& fro
     }
     if (roots.empty()) continue;
     SitePlanner planner(*this, unit, frontend, f);
-    planner.catalogue_ = catalogue_;
     std::set<ValueId> all(roots.begin(), roots.end());
     for (ValueId id : roots) {
       for (ValueId reader : planner.readers(id)) all.insert(reader);

@@ -1,12 +1,12 @@
 // Planning of a call by its callee: evidence, layout, arguments. Entry: SitePlanner::call_site.
-#include "rewriter/plan/site_planner.hpp"
+#include "rewriter/plan/site/site_planner.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "rewriter/match/facts.hpp"
-#include "rewriter/plan/layout.hpp"
+#include "rewriter/plan/layout/layout.hpp"
 
 namespace refit {
 
@@ -57,8 +57,13 @@ std::string folded(const std::string& text, const std::string& hole, std::string
   return filled;
 }
 
+constexpr const char* kNotSpellable =
+    "an argument has no name here that the new call could use; give it one";
+
 }  // namespace
 
+// The steps: what the callee and the clauses say against it, the rewrite for the target, the
+// layout, arguments that would get lost, the arguments of the new call.
 PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
                                    const std::string& keep_layout) {
   PlannedSite site = new_site(rule, id);
@@ -82,23 +87,7 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
                        patched->second, patched->first));
     return site;
   }
-  const auto& parameters = graph::parameters_of(v);
-  auto places = [&](const std::string& name) -> size_t {
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].name == name) return i;
-    }
-    return SIZE_MAX;
-  };
-  SiteView view = view_of(id, v.op->is_class ? v.op : nullptr);
-  view.argument = [&](const std::string& name) {
-    Argument a;
-    size_t i = places(name);
-    if (i == SIZE_MAX) return a;
-    a.known = true;
-    a.value = i < v.operands.size() ? v.operands[i] : kNone;
-    a.default_value = parameters[i].default_value;
-    return a;
-  };
+  const SiteView view = call_view(id);
   for (const Where& clause : rule.rule->where) {
     if (!allowed(clause, view, site.finding.assumes)) {
       refuse(site, clause, view);
@@ -119,109 +108,21 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   }
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) set_layout(site, change, *rule.rule->layout, keep_layout, extra);
-  std::set<std::string> used;
-  for (const auto& [keyword, text] : rewrite->with.arguments) {
-    for (const std::string& hole : holes_in(text)) used.insert(hole);
-  }
-  for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
-    if (v.operands[i] == kNone || used.contains(parameters[i].name)) continue;
-    if (without_effect(v.operands[i], id)) continue;
+  if (const Parameter* lost = effect_lost(*rewrite, id)) {
     refuse(site, "argument-effect",
            fmt::format("the argument `{}` has no counterpart, and evaluating it may have an "
                        "effect; compute it before the call",
-                       parameters[i].name));
+                       lost->name));
     return site;
   }
-  const Operation* target = target_operation(change.callee);
-  size_t last_place = 0;
-  for (const auto& [keyword, text] : rewrite->with.arguments) {
-    // Arguments that change places are written anew, not edited where they stand.
-    auto moved = holes_in(text);
-    if (keyword.empty() && moved.size() == 1) {
-      size_t place = places(moved[0]);
-      if (place < last_place) change.edit_call = false;
-      last_place = place;
-    }
+  if (!call_arguments(*rewrite, id, change)) {
+    refuse(site, "not-spellable", kNotSpellable);
+    return site;
   }
-  bool left_out = false;  // a positional argument before this one
-  for (size_t position = 0; position < rewrite->with.arguments.size(); ++position) {
-    const auto& [keyword, text] = rewrite->with.arguments[position];
-    NewArgument argument;
-    argument.keyword = keyword.empty() && left_out ? target_name(change.callee, position) : keyword;
-    auto holes = holes_in(text);
-    if (holes.size() == 1 && text == "$" + holes[0]) {
-      size_t i = places(holes[0]);
-      ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-      std::optional<Literal> wanted = target_default(target, keyword, position);
-      std::optional<Literal> given =
-          value == kNone ? parameters[i].default_value : literal_of(g_, value);
-      bool same = wanted && given && same_value(*wanted, *given) &&
-                  (given->kind == Literal::Kind::none) == (wanted->kind == Literal::Kind::none);
-      if ((value == kNone && (same || !given)) ||
-          (value != kNone && same && parameters[i].name != argument.keyword)) {
-        left_out = left_out || keyword.empty();
-        continue;
-      }
-      if (value == kNone) {
-        argument.text = frontend_.literal(*given);
-      } else {
-        argument.kept = holes[0];
-        argument.fallback = same;
-      }
-    } else {
-      std::optional<ByteRange> copied;
-      auto filled = frontend_.fill(
-          text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
-            size_t i = places(hole);
-            ValueId value = i < v.operands.size() ? v.operands[i] : kNone;
-            if (value == kNone) return std::nullopt;
-            // A part of a tuple that is written out is that part.
-            const Value& whole = g_[value];
-            if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
-                *part < static_cast<int>(whole.operands.size())) {
-              value = whole.operands[static_cast<size_t>(*part)];
-              *part = -2;
-            }
-            copied = frontend_.copied_from(unit_, function_, value, id);
-            return frontend_.spell(unit_, function_, value, id, {});
-          });
-      if (!filled) {
-        refuse(site, "not-spellable",
-               "an argument has no name here that the new call could use; give it one");
-        return site;
-      }
-      argument.text = *filled;
-      if (holes.size() == 1) {
-        argument.text = folded(text, holes[0], *filled, literal_of(g_, g_.argument(id, holes[0])));
-      }
-      if (copied && text == "$" + holes[0]) argument.copies = {{0, *copied}};
-      if (!holes.empty()) change.edit_call = false;
-    }
-    change.arguments.push_back(std::move(argument));
-  }
-  for (const auto& [keyword, literal] : extra) {
-    NewArgument argument;
-    argument.keyword = keyword;
-    argument.text = spell_scalar(literal);
-    change.arguments.push_back(std::move(argument));
-  }
-  if (!change.edit_call) {
-    std::erase_if(change.arguments, [](const NewArgument& a) { return a.fallback; });
-    for (NewArgument& a : change.arguments) {
-      if (a.kept.empty()) continue;
-      ValueId value = g_.argument(id, a.kept);
-      auto text = frontend_.spell(unit_, function_, value, id, {});
-      if (!text) {
-        refuse(site, "not-spellable",
-               "an argument has no name here that the new call could use; give it one");
-        return site;
-      }
-      a.text = *text;
-      if (auto copied = frontend_.copied_from(unit_, function_, value, id)) {
-        a.copies = {{0, *copied}};
-      }
-      a.kept.clear();
-    }
+  add_arguments(change, extra);
+  if (!change.edit_call && !write_kept(id, change)) {
+    refuse(site, "not-spellable", kNotSpellable);
+    return site;
   }
   if ((!change.forwarded.empty() || !change.swapped.empty()) &&
       !frontend_.editable(unit_, change)) {
@@ -231,6 +132,153 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   site.rewritten = true;
   site.finding.outcome = Outcome::rewritten;
   return site;
+}
+
+SiteView SitePlanner::call_view(ValueId id) const {
+  const Value& v = g_[id];
+  SiteView view = view_of(id, v.op->is_class ? v.op : nullptr);
+  view.argument = [this, id](const std::string& name) {
+    Argument a;
+    const auto& parameters = graph::parameters_of(g_[id]);
+    const size_t i = parameter_place(id, name);
+    if (i == SIZE_MAX) return a;
+    a.known = true;
+    a.value = passed_at(id, i);
+    a.default_value = parameters[i].default_value;
+    return a;
+  };
+  return view;
+}
+
+size_t SitePlanner::parameter_place(ValueId id, const std::string& name) const {
+  const auto& parameters = graph::parameters_of(g_[id]);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].name == name) return i;
+  }
+  return SIZE_MAX;
+}
+
+ValueId SitePlanner::passed_at(ValueId id, size_t place) const {
+  return place < g_[id].operands.size() ? g_[id].operands[place] : kNone;
+}
+
+const Parameter* SitePlanner::effect_lost(const CompiledRewrite& rewrite, ValueId id) const {
+  std::set<std::string> used;
+  for (const auto& [keyword, text] : rewrite.with.arguments) {
+    for (const std::string& hole : holes_in(text)) used.insert(hole);
+  }
+  const auto& parameters = graph::parameters_of(g_[id]);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const ValueId operand = passed_at(id, i);
+    if (operand == kNone || used.contains(parameters[i].name)) continue;
+    if (!without_effect(operand, id)) return &parameters[i];
+  }
+  return nullptr;
+}
+
+bool SitePlanner::call_arguments(const CompiledRewrite& rewrite, ValueId id, Change& change) const {
+  size_t last_place = 0;
+  for (const auto& [keyword, text] : rewrite.with.arguments) {
+    // Arguments that change places are written anew, not edited where they stand.
+    auto moved = holes_in(text);
+    if (keyword.empty() && moved.size() == 1) {
+      const size_t place = parameter_place(id, moved[0]);
+      if (place < last_place) change.edit_call = false;
+      last_place = place;
+    }
+  }
+  const Operation* target = catalogue_.find(change.callee);
+  bool left_out = false;  // a positional argument before this one
+  for (size_t position = 0; position < rewrite.with.arguments.size(); ++position) {
+    const auto& [keyword, text] = rewrite.with.arguments[position];
+    NewArgument argument;
+    argument.keyword = keyword.empty() && left_out ? target_name(target, position) : keyword;
+    auto holes = holes_in(text);
+    if (holes.size() == 1 && text == "$" + holes[0]) {
+      if (!passed_on(id, holes[0], target_default(target, keyword, position), argument)) {
+        left_out = left_out || keyword.empty();
+        continue;
+      }
+    } else {
+      if (!computed(id, text, argument)) return false;
+      if (!holes.empty()) change.edit_call = false;
+    }
+    change.arguments.push_back(std::move(argument));
+  }
+  return true;
+}
+
+bool SitePlanner::passed_on(ValueId id, const std::string& parameter,
+                            const std::optional<Literal>& wanted, NewArgument& argument) const {
+  const size_t i = parameter_place(id, parameter);
+  const ValueId value = passed_at(id, i);
+  const Parameter& old = graph::parameters_of(g_[id])[i];
+  std::optional<Literal> given = value == kNone ? old.default_value : literal_of(g_, value);
+  bool same = wanted && given && same_value(*wanted, *given) &&
+              (given->kind == Literal::Kind::none) == (wanted->kind == Literal::Kind::none);
+  if ((value == kNone && (same || !given)) ||
+      (value != kNone && same && old.name != argument.keyword)) {
+    return false;
+  }
+  if (value == kNone) {
+    argument.text = frontend_.literal(*given);
+  } else {
+    argument.kept = parameter;
+    argument.fallback = same;
+  }
+  return true;
+}
+
+bool SitePlanner::computed(ValueId id, const std::string& text, NewArgument& argument) const {
+  std::optional<ByteRange> copied;
+  auto filled =
+      frontend_.fill(text, [&](const std::string& hole, int* part) -> std::optional<std::string> {
+        ValueId value = passed_at(id, parameter_place(id, hole));
+        if (value == kNone) return std::nullopt;
+        // A part of a tuple that is written out is that part.
+        const Value& whole = g_[value];
+        if (*part >= 0 && (whole.kind == Kind::tuple || whole.kind == Kind::list) &&
+            *part < static_cast<int>(whole.operands.size())) {
+          value = whole.operands[static_cast<size_t>(*part)];
+          *part = -2;
+        }
+        copied = frontend_.copied_from(unit_, function_, value, id);
+        return frontend_.spell(unit_, function_, value, id, {});
+      });
+  if (!filled) return false;
+  argument.text = *filled;
+  const auto holes = holes_in(text);
+  if (holes.size() == 1) {
+    argument.text = folded(text, holes[0], *filled, literal_of(g_, g_.argument(id, holes[0])));
+  }
+  if (copied && text == "$" + holes[0]) argument.copies = {{0, *copied}};
+  return true;
+}
+
+bool SitePlanner::write_kept(ValueId id, Change& change) const {
+  std::erase_if(change.arguments, [](const NewArgument& a) { return a.fallback; });
+  for (NewArgument& a : change.arguments) {
+    if (a.kept.empty()) continue;
+    const ValueId value = g_.argument(id, a.kept);
+    auto text = frontend_.spell(unit_, function_, value, id, {});
+    if (!text) return false;
+    a.text = *text;
+    if (auto copied = frontend_.copied_from(unit_, function_, value, id)) {
+      a.copies = {{0, *copied}};
+    }
+    a.kept.clear();
+  }
+  return true;
+}
+
+void SitePlanner::add_arguments(Change& change,
+                                const std::map<std::string, std::string>& literals) const {
+  for (const auto& [keyword, literal] : literals) {
+    NewArgument argument;
+    argument.keyword = keyword;
+    argument.text = spell_scalar(literal);
+    change.arguments.push_back(std::move(argument));
+  }
 }
 
 SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const {
@@ -260,7 +308,7 @@ bool SitePlanner::passed_to(const Operation* type, const std::string& function) 
       while (!work.empty()) {
         const Value& a = f.graph[work.back()];
         work.pop_back();
-        if (a.kind == Kind::symbol && catalogue_->find(a.text) == type) return true;
+        if (a.kind == Kind::symbol && catalogue_.find(a.text) == type) return true;
         if (a.kind == Kind::tuple || a.kind == Kind::list) {
           work.insert(work.end(), a.operands.begin(), a.operands.end());
         }
@@ -356,8 +404,7 @@ bool SitePlanner::textually_simple(ValueId root, ValueId value) const {
   return text->find_first_of("(+-*/ \n") == std::string::npos || simple_value(value);
 }
 
-std::string SitePlanner::target_name(const std::string& callee, size_t position) const {
-  const Operation* target = target_operation(callee);
+std::string SitePlanner::target_name(const Operation* target, size_t position) {
   if (target == nullptr || position >= target->parameters.size()) return "";
   return target->parameters[position].name;
 }
@@ -384,10 +431,6 @@ bool SitePlanner::without_effect(ValueId id, ValueId root) const {
     work.insert(work.end(), v.operands.begin(), v.operands.end());
   }
   return true;
-}
-
-const Operation* SitePlanner::target_operation(const std::string& callee) const {
-  return catalogue_ == nullptr ? nullptr : catalogue_->find(callee);
 }
 
 std::optional<Literal> SitePlanner::target_default(const Operation* target,

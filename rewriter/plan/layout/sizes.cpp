@@ -1,5 +1,5 @@
 // Reads of a tensor's metadata while two of its axes change places. Entry point: named_sizes.
-#include "rewriter/plan/layout_axes.hpp"
+#include "rewriter/plan/layout/axes.hpp"
 
 namespace refit {
 

@@ -1,5 +1,5 @@
-// See layout_axes.hpp.
-#include "rewriter/plan/layout_axes.hpp"
+// See axes.hpp.
+#include "rewriter/plan/layout/axes.hpp"
 
 #include <algorithm>
 #include <map>

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "rewriter/match/facts.hpp"
-#include "rewriter/plan/layout.hpp"
-#include "rewriter/plan/site_planner.hpp"
+#include "rewriter/plan/layout/layout.hpp"
+#include "rewriter/plan/site/site_planner.hpp"
 
 namespace refit {
 
@@ -88,12 +88,7 @@ void SitePlanner::set_region_layout(PlannedSite& site, const std::string& keep_l
   site.finding.transposes_absorbed = 0;
   std::map<std::string, std::string> otherwise;
   set_layout(site, change, layout, keep_layout, otherwise);
-  for (const auto& [keyword, literal] : otherwise) {
-    NewArgument argument;
-    argument.keyword = keyword;
-    argument.text = spell_scalar(literal);
-    change.arguments.push_back(std::move(argument));
-  }
+  add_arguments(change, otherwise);
   if ((!change.forwarded.empty() || !change.swapped.empty()) &&
       !frontend_.editable(unit_, change)) {
     set_region_layout(site, "a comment or other text inside a transpose stands in the way");

@@ -6,8 +6,8 @@
 
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/match/facts.hpp"
-#include "rewriter/plan/layout.hpp"
-#include "rewriter/plan/layout_axes.hpp"
+#include "rewriter/plan/layout/axes.hpp"
+#include "rewriter/plan/layout/layout.hpp"
 
 namespace refit {
 

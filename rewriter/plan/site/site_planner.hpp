@@ -1,5 +1,7 @@
-// Internal to plan/: the sites of one function. planner.cpp finds them, call_site.cpp plans calls,
-// region_site.cpp plans recognised computations.
+// Internal to plan/: the sites of one function. planner.cpp finds them and says which of several
+// wins, call_site.cpp plans calls, region_site.cpp and region_checks.cpp plan recognised
+// computations, layout.cpp decides about transposes, unresolved.cpp, anchors.cpp and
+// near_misses.cpp say why something that looks like a site is none.
 #pragma once
 
 #include <functional>
@@ -14,7 +16,7 @@
 #include "rewriter/graph/unify.hpp"
 #include "rewriter/match/constraint.hpp"
 #include "rewriter/plan/dead.hpp"
-#include "rewriter/plan/layout.hpp"
+#include "rewriter/plan/layout/layout.hpp"
 #include "rewriter/plan/planner.hpp"
 
 namespace refit {
@@ -33,6 +35,7 @@ class SitePlanner {
         unit_(unit),
         frontend_(frontend),
         function_(function),
+        catalogue_(*planner.catalogue_),
         g_(unit.functions[function].graph) {}
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
@@ -106,6 +109,25 @@ class SitePlanner {
   bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
   // With a reason in `keep_layout` no transpose is absorbed.
   PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
+  // What clauses may ask about a call, its arguments included.
+  SiteView call_view(ValueId id) const;
+  // Where the old callee takes a parameter, SIZE_MAX for nowhere, and what a call passes there.
+  size_t parameter_place(ValueId id, const std::string& name) const;
+  ValueId passed_at(ValueId id, size_t place) const;
+  // A parameter whose argument the new call drops, although evaluating it may do something.
+  const Parameter* effect_lost(const CompiledRewrite& rewrite, ValueId id) const;
+  // The arguments of the new call in the template's order; false where one cannot be written.
+  bool call_arguments(const CompiledRewrite& rewrite, ValueId id, Change& change) const;
+  // An argument that is the old callee's `parameter`; false where it need not be said because the
+  // new callee takes `wanted` anyway.
+  bool passed_on(ValueId id, const std::string& parameter, const std::optional<Literal>& wanted,
+                 NewArgument& argument) const;
+  // An argument that the template computes from old ones: `float($scale)`.
+  bool computed(ValueId id, const std::string& text, NewArgument& argument) const;
+  // Writes out what was to stay where it stands, for a call that is written anew.
+  bool write_kept(ValueId id, Change& change) const;
+  // Adds keywords with what a rule's YAML says for each.
+  void add_arguments(Change& change, const std::map<std::string, std::string>& literals) const;
   // The operand of a call that is not shown to have the rank of its layout; "" for none.
   std::string rank_not_shown(ValueId call, const Layout& layout) const;
   const LayoutRegion* region_at(ValueId value) const;
@@ -124,12 +146,11 @@ class SitePlanner {
 
   bool textually_simple(ValueId root, ValueId value) const;
   // The name of the new callee's parameter at a position.
-  std::string target_name(const std::string& callee, size_t position) const;
+  static std::string target_name(const Operation* target, size_t position);
 
   // Whether evaluating an operand of `root` does nothing but give a value.
   bool without_effect(ValueId id, ValueId root) const;
 
-  const Operation* target_operation(const std::string& callee) const;
   static std::optional<Literal> target_default(const Operation* target, const std::string& keyword,
                                                size_t position);
 
@@ -143,17 +164,30 @@ class SitePlanner {
   bool choices(const CompiledRule& rule, Bindings& bindings,
                std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
 
+  // Whether a private method that is part of it may be another one in a class of another file.
   bool overridden(const PlannedSite& site) const;
-  bool chosen(const CompiledPattern& alternative, const Bindings& bindings,
-              const Change& change) const;
-  bool applies(const CompiledPattern& pattern, const Bindings& bindings,
-               const Change& change) const;
-  bool clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,
-                    const Change& change, bool without_code) const;
+  // Whether the clauses of a pattern hold for what it bound. Those with a code of their own refuse
+  // the site later; `with_code` asks for them as well.
+  bool clauses_hold(const CompiledPattern& alternative, const Bindings& bindings, ValueId root,
+                    bool with_code) const;
 
   void finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
                      const Bindings& bindings, const std::map<std::string, std::string>& set,
                      Change& change, PlannedSite& site);
+  // The values that the new call of a computation reads.
+  static std::vector<ValueId> kept_by(const CompiledRewrite& rewrite, const Bindings& bindings,
+                                      const std::map<std::string, std::string>& set);
+  // Refuses a computation whose result, effects or casts would differ.
+  bool loses_meaning(const CompiledRule& rule, const Bindings& bindings, ValueId root,
+                     const std::vector<ValueId>& kept, PlannedSite& site) const;
+  // The statements that nobody needs once the new call stands; false, and refused, where a part is
+  // read elsewhere.
+  bool remove_parts(const CompiledRule& rule, const std::vector<ValueId>& kept, Change& change,
+                    std::set<StatementId>& dead, PlannedSite& site);
+  // False where an argument of the new call cannot be written at its place.
+  bool region_arguments(const CompiledRewrite& rewrite, const Bindings& bindings,
+                        const std::map<std::string, std::string>& set,
+                        const std::set<StatementId>& dead, Change& change) const;
 
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const PlannedSite& site) const;
@@ -178,9 +212,6 @@ class SitePlanner {
                                            ValueId root, const std::set<StatementId>& dead,
                                            bool* missing, std::optional<ByteRange>* copied) const;
 
-  // An `if` stays when a statement inside it was restated.
-  void drop_parents_of_restated(const Change& change, std::set<StatementId>& dead) const;
-
   // Whether a part whose type depends on autocast stands in another region of it than `root`.
   bool cast_elsewhere(graph::ValueId root, const PlannedSite& site) const;
   // Refuses a site between whose parts something may change what they read, or reads a part.
@@ -199,14 +230,11 @@ class SitePlanner {
   void anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                std::vector<PlannedSite>& out);
 
- public:
-  const Catalogue* catalogue_ = nullptr;
-
- private:
   const Planner& planner_;
   const Unit& unit_;
   const Frontend& frontend_;
   uint32_t function_;
+  const Catalogue& catalogue_;
   const std::vector<bool>* enabled_ = nullptr;      // rules, while sites are planned
   std::map<ValueId, LayoutRegion> layout_regions_;  // by root
   std::map<ValueId, ValueId> layout_parts_;         // of which root a value is a part

@@ -1,0 +1,282 @@
+// Sites of one unit: which values are looked at, and which site of several wins. See planner.hpp.
+#include "rewriter/plan/site/site_planner.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "rewriter/match/describe.hpp"
+
+namespace refit {
+
+void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out) {
+  const auto& live = g_.live();
+  enabled_ = &enabled;
+  std::vector<PlannedSite> regions;
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    const Value& v = g_[id];
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
+    for (size_t rule : planner_.rules_.rooted_at(v)) {
+      if (!enabled[rule]) continue;
+      auto site = region_site(planner_.rules_.rules[rule], id);
+      if (site) regions.push_back(std::move(*site));
+    }
+  }
+  std::set<ValueId> taken;
+  join_sharing(regions);
+  regions = largest(std::move(regions), taken);
+  note_regions(regions);
+  for (ValueId id = 0; id < g_.values.size(); ++id) {
+    const Value& v = g_[id];
+    if (v.kind == Kind::op || v.kind == Kind::call) {
+      auto found =
+          v.op == nullptr ? planner_.rules_.by_callee.end() : planner_.rules_.by_callee.find(v.op);
+      if (found != planner_.rules_.by_callee.end() && v.syntax != kNone && v.range.size() != 0 &&
+          !v.inlined) {
+        for (size_t rule : found->second) {
+          if (!enabled[rule] || defined_here(planner_.rules_.rules[rule])) continue;
+          out.push_back(call_site(planner_.rules_.rules[rule], id));
+        }
+      }
+    }
+    if (v.kind == Kind::call && v.op == nullptr) unresolved(id, enabled, out);
+    if (!live[id] || (v.inlined && v.syntax == kNone)) continue;
+    if (!v.inlined && (v.kind == Kind::symbol || v.kind == Kind::call)) handed_on(id, enabled, out);
+  }
+  std::set<ValueId> gone;
+  for (const PlannedSite& site : regions) {
+    if (site.rewritten) gone.insert(site.interior.begin(), site.interior.end());
+  }
+  // A call that is part of what is rewritten goes with it.
+  std::erase_if(out, [&](const PlannedSite& other) {
+    return other.interior.size() == 1 && gone.contains(*other.interior.begin());
+  });
+  for (PlannedSite& site : regions) {
+    if (site.rewritten) set_region_layout(site);
+    out.push_back(std::move(site));
+  }
+  keep_together(out);
+  anchors(enabled, taken, out);
+}
+
+// The largest explanation of a value wins; `taken` gets what the winners explain.
+std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
+                                              std::set<ValueId>& taken) {
+  std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
+    if (a.rewritten != b.rewritten) return a.rewritten;
+    return a.interior.size() > b.interior.size();
+  });
+  struct Owner {
+    std::string rule;
+    ValueId root;
+    std::vector<ValueId> together;
+  };
+  std::map<ValueId, Owner> owner;
+  std::vector<PlannedSite> out;
+  for (PlannedSite& site : regions) {
+    bool free = std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+      if (!taken.contains(v)) return false;
+      const std::vector<ValueId>& together = owner.at(v).together;
+      return together.empty() || together != site.change.together;
+    });
+    if (!free) {
+      // What another site took a part of is refused all the same, and said, unless one of the two
+      // is a part of the other by the same rule.
+      bool own = std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+        auto by = owner.find(v);
+        return by != owner.end() && by->second.rule == site.finding.rule &&
+               (v == site.root || site.interior.contains(by->second.root));
+      });
+      if (site.rewritten || own) continue;
+    }
+    for (ValueId v : site.interior) {
+      owner.emplace(v, Owner{site.finding.rule, site.root, site.change.together});
+    }
+    if (!free) {
+      out.push_back(std::move(site));
+      continue;
+    }
+    taken.insert(site.interior.begin(), site.interior.end());
+    out.push_back(std::move(site));
+  }
+  return out;
+}
+
+// Sites of one rule that are refused because each reads a part of another: made together, none
+// computes that part any more.
+void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
+  if (!frontend_.keeps_together()) return;
+  // By rule and value: the sites of which the value is a part.
+  std::map<std::pair<std::string_view, ValueId>, std::vector<PlannedSite*>> parts;
+  std::vector<PlannedSite*> waiting;
+  for (PlannedSite& site : regions) {
+    if (!site.shares || !rule_named(site.finding.rule).rule->joint) continue;
+    waiting.push_back(&site);
+    for (ValueId id : site.interior) parts[{site.finding.rule, id}].push_back(&site);
+  }
+  std::set<const PlannedSite*> seen;
+  for (PlannedSite* first : waiting) {
+    if (!seen.insert(first).second) continue;
+    std::vector<PlannedSite*> group{first};
+    for (size_t i = 0; i < group.size(); ++i) {
+      for (ValueId id : group[i]->interior) {
+        auto found = parts.find({group[i]->finding.rule, id});
+        if (found == parts.end()) continue;
+        for (PlannedSite* other : found->second) {
+          if (seen.insert(other).second) group.push_back(other);
+        }
+        parts.erase(found);
+      }
+    }
+    if (group.size() > 1) join(group);
+  }
+}
+
+void SitePlanner::join(const std::vector<PlannedSite*>& group) {
+  std::map<ValueId, std::vector<ValueId>> all;
+  for (const PlannedSite* site : group) all[site->root] = site->kept;
+  std::vector<PlannedSite> made;
+  for (const PlannedSite* site : group) {
+    along_ = all;
+    auto again = region_site(rule_named(site->finding.rule), site->root);
+    along_.clear();
+    if (!again || !again->rewritten || again->interior != site->interior ||
+        again->kept != site->kept) {
+      return;
+    }
+    for (const auto& [root, kept] : all) again->change.together.push_back(root);
+    made.push_back(std::move(*again));
+  }
+  for (size_t i = 0; i < group.size(); ++i) *group[i] = std::move(made[i]);
+}
+
+const CompiledRule& SitePlanner::rule_named(const std::string& id) const {
+  const auto& rules = planner_.rules_.rules;
+  return *std::find_if(rules.begin(), rules.end(),
+                       [&](const CompiledRule& r) { return r.rule->id == id; });
+}
+
+PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
+  PlannedSite site;
+  site.site_function = function_;
+  site.range = g_.place(id);
+  site.root = id;
+  Finding& f = site.finding;
+  auto begin = unit_.source().position(site.range.begin);
+  f.line = begin.line;
+  f.column = begin.column;
+  f.end_line = unit_.source().position(site.range.end).line;
+  f.rule = rule.rule->id;
+  f.before = unit_.source().slice(site.range);
+  f.callee = unit_.functions[function_].qualified;
+  if (f.callee.empty()) f.callee = unit_.module;
+  site.function = unit_.functions[function_].qualified;
+  return site;
+}
+
+// The rule that names this operation as a callee and may match here.
+const CompiledRule* SitePlanner::rule_of(const Operation* op,
+                                         const std::vector<bool>& enabled) const {
+  auto found = op == nullptr || op->is_class ? planner_.rules_.by_callee.end()
+                                             : planner_.rules_.by_callee.find(op);
+  if (found == planner_.rules_.by_callee.end()) return nullptr;
+  for (size_t rule : found->second) {
+    if (enabled[rule] && !defined_here(planner_.rules_.rules[rule])) {
+      return &planner_.rules_.rules[rule];
+    }
+  }
+  return nullptr;
+}
+
+void SitePlanner::refuse(PlannedSite& site, std::string code, std::string why) {
+  site.rewritten = false;
+  site.finding.outcome = Outcome::refused;
+  site.finding.code = std::move(code);
+  site.finding.message = std::move(why);
+  site.finding.assumes.clear();
+}
+
+void SitePlanner::refuse(PlannedSite& site, const Where& clause, const SiteView& view) {
+  std::string says = clause.says.empty() ? "a clause of the rule does not hold" : clause.says;
+  refuse(site, clause.code.empty() ? "where" : clause.code, std::move(says));
+  site.finding.clause = describe(clause, view);
+}
+
+bool SitePlanner::allowed(const Where& clause, const SiteView& view,
+                          std::vector<std::string>& assumes) const {
+  if (holds(clause, view)) return true;
+  if (!clause.or_assume || contradicted(clause, view)) return false;
+  if (planner_.options_.strict && !planner_.options_.assume.contains(*clause.or_assume)) {
+    return false;
+  }
+  assumes.push_back(*clause.or_assume);
+  return true;
+}
+
+const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteView& view,
+                                           std::vector<std::string>& assumes,
+                                           PlannedSite& site) const {
+  std::string code = "no-counterpart";
+  std::string why = "the target has nothing that computes this";
+  std::string clause_text;
+  for (const CompiledRewrite& rewrite : rule.rewrites) {
+    const auto& targets = rewrite.source->targets;
+    if (!targets.empty() &&
+        std::find(targets.begin(), targets.end(), planner_.options_.target) == targets.end()) {
+      continue;
+    }
+    std::vector<std::string> stated = assumes;
+    bool all = true;
+    for (const Where& clause : rewrite.source->where) {
+      if (allowed(clause, view, stated)) continue;
+      all = false;
+      if (!clause.code.empty()) {
+        code = clause.code;
+        why = clause.says;
+        if (clause.kind == "rank") other_rank(clause, view, code, why);
+        clause_text = describe(clause, view);
+      }
+      break;
+    }
+    if (!all) continue;
+    for (const std::string& a : rewrite.source->assumes) {
+      if (planner_.options_.strict && !planner_.options_.assume.contains(a)) {
+        all = false;
+        code = "assumption";
+        why = "it needs the assumption `" + a + "`, which --strict does not make";
+        break;
+      }
+      stated.push_back(a);
+    }
+    if (!all) continue;
+    assumes = std::move(stated);
+    return &rewrite;
+  }
+  refuse(site, code, why);
+  site.finding.clause = clause_text;
+  return nullptr;
+}
+
+bool SitePlanner::defined_here(const CompiledRule& rule) const {
+  return std::any_of(rule.rule->where.begin(), rule.rule->where.end(), [&](const Where& clause) {
+    if (clause.kind != "outside") return false;
+    const std::string& package = clause.values.front().text;
+    return unit_.module == package || unit_.module.starts_with(package + ".");
+  });
+}
+
+UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
+                       const std::vector<bool>& enabled) const {
+  UnitPlan out;
+  for (uint32_t f = 0; f < unit.functions.size(); ++f) {
+    SitePlanner planner(*this, unit, frontend, f);
+    std::vector<PlannedSite> sites;  // of this function: nothing else looks through them
+    planner.run(enabled, sites);
+    std::move(sites.begin(), sites.end(), std::back_inserter(out.sites));
+  }
+  std::stable_sort(out.sites.begin(), out.sites.end(),
+                   [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  return out;
+}
+
+}  // namespace refit

@@ -1,0 +1,371 @@
+// Planning of a recognised computation: pattern, alternatives, what dies with it. Entry point:
+// SitePlanner::region_site.
+#include "rewriter/plan/site/site_planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "rewriter/match/facts.hpp"
+#include "rewriter/plan/layout/layout.hpp"
+
+namespace refit {
+
+SiteView SitePlanner::region_view(ValueId root, const Bindings& bindings) const {
+  SiteView view = view_of(root, nullptr);
+  view.argument = [&bindings](const std::string& name) {
+    Argument a;
+    auto found = bindings.holes.find(name);
+    if (found != bindings.holes.end()) {
+      a.known = true;
+      a.value = found->second;
+    }
+    return a;
+  };
+  return view;
+}
+
+std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, ValueId id) {
+  std::optional<PlannedSite> best;
+  for (const CompiledPattern& pattern : rule.patterns) {
+    const Value& want = pattern.graph[pattern.root];
+    const Value& have = g_[id];
+    if (want.kind != have.kind || want.op != have.op) continue;
+    Bindings bindings;
+    if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
+    std::map<std::string, std::string> set = pattern.source->set;
+    Change change;
+    change.rule = rule.rule->id;
+    change.function = function_;
+    change.root = id;
+    PlannedSite site = new_site(rule, id);
+    site.interior = bindings.interior;
+    if (!choices(rule, bindings, set, change, site)) continue;
+    if (g_[id].inlined && std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+          return !g_[v].inlined && g_[v].range.size() != 0;
+        })) {
+      continue;  // all of it stands in the helper, which is rewritten itself
+    }
+    if (!clauses_hold(pattern, bindings, id, false) || overridden(site)) continue;
+    finish_region(rule, pattern, bindings, set, change, site);
+    auto rank = [](const PlannedSite& s) { return std::pair(s.rewritten, s.interior.size()); };
+    if (!best || rank(site) > rank(*best)) best = std::move(site);
+  }
+  return best;
+}
+
+bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,
+                               ValueId root, bool with_code) const {
+  const std::vector<Where>& where = alternative.source->where;
+  if (where.empty()) return true;
+  const SiteView view = region_view(root, bindings);
+  return std::all_of(where.begin(), where.end(), [&](const Where& clause) {
+    return (!with_code && !clause.code.empty()) || holds(clause, view);
+  });
+}
+
+namespace {
+
+// The holes of a rule that its call is made of: those in the texts, and those with choices.
+std::set<std::string> holes_used(const CompiledRule& rule) {
+  std::set<std::string> out;
+  auto take = [&](std::string_view text) {
+    for (std::string& hole : holes_in(text)) out.insert(std::move(hole));
+  };
+  auto take_set = [&](const std::vector<CompiledPattern>& patterns) {
+    for (const CompiledPattern& p : patterns) {
+      for (const auto& [name, text] : p.source->set) take(text);
+    }
+  };
+  for (const CompiledRewrite& rewrite : rule.rewrites) {
+    for (const auto& [keyword, text] : rewrite.with.arguments) take(text);
+  }
+  take_set(rule.patterns);
+  for (const auto& [hole, alternatives] : rule.choices) {
+    out.insert(hole);
+    take_set(alternatives);
+  }
+  return out;
+}
+
+// What an alternative gives to the call: its holes among those used, and what it sets.
+std::set<std::string> given_by(const CompiledPattern& alternative,
+                               const std::set<std::string>& used) {
+  std::set<std::string> out;
+  for (const Value& v : alternative.graph.values) {
+    if (v.kind == Kind::hole && used.contains(v.text)) out.insert(v.text);
+  }
+  for (const auto& [name, text] : alternative.source->set) out.insert("set " + name);
+  return out;
+}
+
+}  // namespace
+
+bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
+                          std::map<std::string, std::string>& set, Change& change,
+                          PlannedSite& site) {
+  for (const auto& [hole, alternatives] : rule.choices) {
+    auto bound = bindings.holes.find(hole);
+    if (bound == bindings.holes.end()) continue;
+    std::vector<ValueId> leaves, work{bound->second};
+    auto whole = [&](ValueId at) {
+      Bindings trial = bindings;
+      return std::any_of(alternatives.begin(), alternatives.end(), [&](const CompiledPattern& a) {
+        return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial);
+      });
+    };
+    while (!work.empty()) {
+      ValueId at = work.back();
+      work.pop_back();
+      if (g_[at].kind == Kind::phi && !whole(at)) {
+        site.interior.insert(at);
+        work.push_back(g_[at].operands[2]);
+        work.push_back(g_[at].operands[1]);
+      } else {
+        leaves.push_back(at);
+      }
+    }
+    // What one branch gives to the call and another does not is not what the call is made of:
+    // `if hidden: s = s.masked_fill(m, -inf)` has a mask on one side alone.
+    const auto used = leaves.size() > 1 ? holes_used(rule) : std::set<std::string>();
+    std::optional<std::set<std::string>> given;
+    for (ValueId leaf : leaves) {
+      bool matched = false;
+      for (const CompiledPattern& alternative : alternatives) {
+        Bindings trial = bindings;
+        if (!match_value(alternative.graph, alternative.root, g_, leaf, trial)) continue;
+        if (!clauses_hold(alternative, trial, change.root, true)) continue;
+        if (leaves.size() > 1) {
+          auto own = given_by(alternative, used);
+          if (given && *given != own) return false;
+          given = std::move(own);
+        }
+        bindings = std::move(trial);
+        matched = true;
+        for (const auto& [name, text] : alternative.source->set) {
+          if (leaves.size() == 1) {
+            set[name] = text;
+            continue;
+          }
+          // Each branch says its own: the statement that computed the leaf now names the choice.
+          StatementId home = g_[leaf].statement;
+          if (home == kNone || g_.statements[home].definitions.size() != 1 ||
+              alternative.source->set.size() != 1 || text.find('$') != std::string::npos) {
+            return false;
+          }
+          auto restated = frontend_.assignment(name, text);
+          if (!restated) return false;
+          change.restated.emplace_back(home, std::move(*restated));
+          set[name] = name;
+          if (g_.name_index(name)) return false;  // the name is taken
+        }
+        break;
+      }
+      if (!matched) return false;
+    }
+    site.interior.insert(bindings.interior.begin(), bindings.interior.end());
+    bindings.holes.erase(hole);
+  }
+  return true;
+}
+
+// The steps: what the clauses say against it, the rewrite for the target, what the new call reads,
+// effects and readers that stand in the way, statements that die with it, the call's arguments.
+void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
+                                const Bindings& bindings,
+                                const std::map<std::string, std::string>& set, Change& change,
+                                PlannedSite& site) {
+  const SiteView view = region_view(change.root, bindings);
+  for (const auto* clauses : {&rule.rule->where, &pattern.source->where}) {
+    for (const Where& clause : *clauses) {
+      if (!allowed(clause, view, site.finding.assumes)) {
+        refuse(site, clause, view);
+        return;
+      }
+    }
+  }
+  if (g_.in_place.contains(change.root)) {
+    refuse(
+        site, "effect-between",
+        "the result is written where an operand lies; write `x = x * y` for `x *= y` where nobody "
+        "else reads that storage");
+    return;
+  }
+  if (rule.rule->attention && read_dense(change.root)) {
+    refuse(
+        site, rule.rule->shared,
+        "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
+        "the query; use `.reshape`");
+    return;
+  }
+  const CompiledRewrite* rewrite = choose(rule, view, site.finding.assumes, site);
+  if (rewrite == nullptr) return;
+  change.callee = rewrite->with.callee;
+  const std::vector<ValueId> kept = kept_by(*rewrite, bindings, set);
+  if (loses_meaning(rule, bindings, change.root, kept, site)) return;
+  std::set<StatementId> dead;
+  if (!remove_parts(rule, kept, change, dead, site)) return;
+  if (!region_arguments(*rewrite, bindings, set, dead, change)) {
+    refuse(site, "not-spellable",
+           "a part of it has no name that the new call could use at its place; give it one");
+    return;
+  }
+  if (rule.rule->layout) {
+    site.operands = {bindings.holes.begin(), bindings.holes.end()};
+    add_arguments(change, rule.rule->layout->otherwise);
+  }
+  site.definition = is_result(g_, change.root);
+  site.change = change;
+  site.rewritten = true;
+  site.finding.outcome = Outcome::rewritten;
+}
+
+std::vector<ValueId> SitePlanner::kept_by(const CompiledRewrite& rewrite, const Bindings& bindings,
+                                          const std::map<std::string, std::string>& set) {
+  std::vector<ValueId> kept;
+  for (const auto& [keyword, text] : rewrite.with.arguments) {
+    for (const std::string& hole : holes_in(text)) {
+      auto given = set.find(hole);
+      for (const std::string& name :
+           given == set.end() ? std::vector<std::string>{hole} : holes_in(given->second)) {
+        auto found = bindings.holes.find(name);
+        if (found != bindings.holes.end()) kept.push_back(found->second);
+      }
+    }
+  }
+  return kept;
+}
+
+bool SitePlanner::loses_meaning(const CompiledRule& rule, const Bindings& bindings, ValueId root,
+                                const std::vector<ValueId>& kept, PlannedSite& site) const {
+  if (!rule.rule->attention && !kept.empty() && may_be_made_dense(g_, root, kept.front()) &&
+      !made_dense(g_, kept.front()) && read_dense(root)) {
+    refuse(site, "result-strides",
+           "its result is read by `.view`, which needs it dense, and the runtime's has the strides "
+           "of its operand; use `.reshape`");
+    return true;
+  }
+  if (g_[root].inlined && loses_effects(root, site, kept)) {
+    refuse(
+        site, "argument-effect",
+        "an argument of the helper has an effect that the new call would lose; compute it first");
+    return true;
+  }
+  if (reorders_effects(root, kept)) {
+    refuse(site, "argument-effect",
+           "the new call would evaluate its operands in another order, and more than one of them "
+           "does something; compute them first");
+    return true;
+  }
+  if (disturbed(rule, site, kept)) return true;
+  if (bindings.stored_between) {
+    refuse(site, "effect-between", "a write between its parts changes what they read");
+    return true;
+  }
+  if (cast_elsewhere(root, site)) {
+    refuse(site, "autocast",
+           "its parts stand in different regions of autocast, so what is cast there would not be "
+           "cast here; write them in one");
+    return true;
+  }
+  return false;
+}
+
+bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<ValueId>& kept,
+                               Change& change, std::set<StatementId>& dead, PlannedSite& site) {
+  std::set<ValueId> gone;
+  for (const auto& [statement, text] : change.restated) {
+    for (graph::DefinitionId d : g_.statements[statement].definitions) {
+      gone.insert(g_.definitions[d].value);
+    }
+  }
+  site.kept = kept;
+  const Replaced replaced{change.root, kept, std::move(gone), accounted(site), along_};
+  change.dead = reads().dead_statements(replaced);
+  dead = {change.dead.begin(), change.dead.end()};
+  // A restated statement stays, and so does every `if` around it.
+  for (const auto& [statement, text] : change.restated) {
+    for (StatementId s = statement; s != kNone; s = g_.statements[s].parent) dead.erase(s);
+  }
+  change.dead.assign(dead.begin(), dead.end());
+  if (still_read(site, replaced, dead)) {
+    site.shares = true;
+    refuse(site, rule.rule->shared,
+           "a part of it is read elsewhere too, so it would be computed twice; let the other "
+           "reader compute its own");
+    return false;
+  }
+  const StatementId home = g_[change.root].statement;
+  // A store into a tensor that nobody else sees is its last definition and nothing more.
+  bool only_defines = g_[change.root].kind == Kind::update && g_.statements[home].pure;
+  if (g_.made_by_statement(change.root) && !only_defines && !dead.contains(home)) {
+    refuse(site, "shared-value",
+           "a part of it is read elsewhere, so the statement that makes it cannot be replaced");
+    return false;
+  }
+  return true;
+}
+
+bool SitePlanner::region_arguments(const CompiledRewrite& rewrite, const Bindings& bindings,
+                                   const std::map<std::string, std::string>& set,
+                                   const std::set<StatementId>& dead, Change& change) const {
+  const Operation* target = catalogue_.find(change.callee);
+  bool skipped = false;  // an argument before this one
+  for (size_t position = 0; position < rewrite.with.arguments.size(); ++position) {
+    const auto& [keyword, text] = rewrite.with.arguments[position];
+    const auto holes = holes_in(text);
+    NewArgument argument;
+    argument.keyword = keyword;
+    bool missing = false;
+    std::optional<ByteRange> copied;
+    auto filled = argument_text(text, bindings, set, change.root, dead, &missing, &copied);
+    if (!filled && missing) {  // this alternative of the pattern has no such part
+      skipped = true;
+      continue;
+    }
+    if (!filled) return false;
+    argument.text = *filled;
+    if (copied && holes.size() == 1 && text == "$" + holes[0]) argument.copies = {{0, *copied}};
+    if (skipped && argument.keyword.empty()) argument.keyword = target_name(target, position);
+    // What the callee takes anyway need not be said.
+    auto fallback = target_default(target, argument.keyword, position);
+    if (fallback && holes.size() == 1 && set.contains(holes[0]) &&
+        argument.text == frontend_.literal(*fallback)) {
+      skipped = true;
+      continue;
+    }
+    change.arguments.push_back(std::move(argument));
+  }
+  return true;
+}
+
+std::optional<std::string> SitePlanner::argument_text(
+    const std::string& text, const Bindings& bindings,
+    const std::map<std::string, std::string>& set, ValueId root, const std::set<StatementId>& dead,
+    bool* missing, std::optional<ByteRange>* copied) const {
+  return frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+    auto given = set.find(hole);
+    if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;
+    if (given != set.end()) {
+      // Only a hole and nothing else is the source's own text.
+      std::optional<ByteRange> inner;
+      bool plain = given->second.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", 1) ==
+                   std::string::npos;
+      auto filled = argument_text(given->second, bindings, {}, root, dead, missing, &inner);
+      *copied = plain ? inner : std::nullopt;
+      return filled;
+    }
+    auto found = bindings.holes.find(hole);
+    if (found == bindings.holes.end()) {
+      *missing = true;
+      return std::nullopt;
+    }
+    *copied = frontend_.copied_from(unit_, function_, found->second, root);
+    return frontend_.spell(unit_, function_, found->second, root, dead);
+  });
+}
+
+}  // namespace refit
