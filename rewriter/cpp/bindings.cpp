@@ -4,11 +4,6 @@
 
 namespace refit::cpp {
 
-using graph::Definition;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-
 uint32_t Lowering::name_of(const clang::ValueDecl* decl) {
   auto [found, fresh] = name_ids_.emplace(decl, static_cast<uint32_t>(g().names.size()));
   if (fresh) {

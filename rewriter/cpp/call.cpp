@@ -7,11 +7,6 @@
 
 namespace refit::cpp {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr unsigned kSeenStatements = 8;  // a helper longer than this is no mere spelling

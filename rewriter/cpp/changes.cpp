@@ -5,10 +5,6 @@
 
 namespace refit::cpp {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-
 namespace {
 
 bool assigns(clang::OverloadedOperatorKind kind) {

@@ -6,11 +6,6 @@
 
 namespace refit::cpp {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kDepthBound = 200;  // nesting of expressions; deeper ones stay opaque
@@ -94,10 +89,7 @@ ValueId Lowering::literal(Literal value, const clang::Expr* node) {
 }
 
 ValueId Lowering::integer(int64_t value, const clang::Expr* node) {
-  Literal l;
-  l.kind = Literal::Kind::integer;
-  l.integer = value;
-  return literal(std::move(l), node);
+  return literal(Literal::whole(value), node);
 }
 
 ValueId Lowering::none(const clang::Expr* node) { return literal({}, node); }
@@ -186,17 +178,11 @@ ValueId Lowering::inner(const clang::Expr* node) {
     return literal(std::move(l), node);
   }
   if (const auto* flag = llvm::dyn_cast<clang::CXXBoolLiteralExpr>(node)) {
-    Literal l;
-    l.kind = Literal::Kind::boolean;
-    l.boolean = flag->getValue();
-    return literal(std::move(l), node);
+    return literal(Literal::truth(flag->getValue()), node);
   }
   if (const auto* words = llvm::dyn_cast<clang::StringLiteral>(node)) {
     if (!words->isOrdinary() && !words->isUTF8()) return opaque("string", {}, node);
-    Literal l;
-    l.kind = Literal::Kind::string;
-    l.text = words->getString().str();
-    return literal(std::move(l), node);
+    return literal(Literal::string(words->getString().str()), node);
   }
   if (llvm::isa<clang::CXXNullPtrLiteralExpr>(node)) return none(node);
   if (llvm::isa<clang::CXXThisExpr>(node)) return self(node);
@@ -298,10 +284,7 @@ ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
   if (name.ends_with("indexing::TensorIndex") && given.size() == 1) {
     const auto* words = llvm::dyn_cast<clang::StringLiteral>(bare(given.front())->IgnoreImplicit());
     if (words == nullptr || words->getString() != "...") return expression(given.front());
-    Literal l;
-    l.kind = Literal::Kind::symbol;
-    l.text = "...";
-    return literal(std::move(l), node);
+    return literal(Literal::symbol("..."), node);
   }
   if (name.ends_with("indexing::Slice") && !node->getConstructor()->isCopyOrMoveConstructor()) {
     Value v;

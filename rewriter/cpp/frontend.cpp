@@ -11,14 +11,6 @@
 
 namespace refit::cpp {
 
-using graph::DefinitionId;
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 bool word_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

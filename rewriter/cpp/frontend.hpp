@@ -28,9 +28,8 @@ class CppFrontend : public Frontend {
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,
                                         const std::string& value) const override;
-  std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
-                                   graph::ValueId root,
-                                   const std::set<graph::StatementId>& dead) const override;
+  std::optional<std::string> spell(const Unit& unit, uint32_t function, ValueId value, ValueId root,
+                                   const std::set<StatementId>& dead) const override;
   bool editable(const Unit& unit, const Change& change) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;

@@ -7,12 +7,6 @@
 
 namespace refit::cpp {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Statement;
-using graph::StatementKind;
-using graph::Value;
-
 namespace {
 
 bool loops(const clang::Stmt* node) {
@@ -115,7 +109,7 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   block(body);
 }
 
-graph::StatementId Lowering::open(ByteRange where, StatementKind kind) {
+StatementId Lowering::open(ByteRange where, StatementKind kind) {
   Statement s;
   s.kind = kind;
   s.range = where;

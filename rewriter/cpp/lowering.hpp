@@ -44,9 +44,6 @@ class Lowering {
   void declaration(const clang::Decl* decl, bool in_template);
 
  private:
-  using ValueId = graph::ValueId;
-  using DefinitionId = graph::DefinitionId;
-  using StatementId = graph::StatementId;
   using Changes = std::map<uint32_t, DefinitionId>;
 
   void function(const clang::FunctionDecl* decl, bool in_template);
@@ -60,7 +57,7 @@ class Lowering {
   void variable(const clang::VarDecl* decl);
   void evaluate(const clang::Expr* node, ByteRange range);
   bool assign(const clang::Expr* node);
-  StatementId open(ByteRange range, graph::StatementKind kind);
+  StatementId open(ByteRange range, StatementKind kind);
   void close(StatementId id);
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
@@ -107,7 +104,7 @@ class Lowering {
   ValueId integer(int64_t value, const clang::Expr* node);
   ValueId symbol(std::string meaning, const clang::Expr* node);
   ValueId self(const clang::Expr* node);
-  ValueId add(graph::Value value, const clang::Expr* node);
+  ValueId add(Value value, const clang::Expr* node);
 
   bool is_tensor(clang::QualType type) const;
   bool plain_value(clang::QualType type) const;
@@ -117,7 +114,7 @@ class Lowering {
   ByteRange range_or_empty(clang::SourceRange where) const;
   ByteRange with_semicolon(ByteRange range) const;
 
-  graph::Graph& g() { return unit_.functions[index_].graph; }
+  Graph& g() { return unit_.functions[index_].graph; }
   FunctionText& text() { return unit_.texts[index_]; }
 
   CppUnit& unit_;
@@ -127,13 +124,13 @@ class Lowering {
   uint32_t index_ = 0;
   uint32_t clock_ = 0;
   int depth_ = 0;
-  StatementId current_ = graph::kNone;
+  StatementId current_ = kNone;
   uint32_t block_number_ = 0;
   bool impure_ = false;
   bool in_template_ = false;
   bool sole_ = false;  // the statement is the whole body of an `if` or a loop, without braces
   ByteRange scope_;
-  ValueId self_ = graph::kNone;
+  ValueId self_ = kNone;
   std::vector<DefinitionId> env_;
   std::map<const clang::ValueDecl*, uint32_t> name_ids_;
   std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through

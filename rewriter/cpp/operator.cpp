@@ -4,9 +4,6 @@
 
 namespace refit::cpp {
 
-using graph::Kind;
-using graph::ValueId;
-
 namespace {
 
 std::string_view operator_id(clang::OverloadedOperatorKind kind, unsigned operands) {

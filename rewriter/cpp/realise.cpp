@@ -8,12 +8,6 @@
 
 namespace refit::cpp {
 
-using graph::kNone;
-using graph::Statement;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kWidth = 100;  // beyond it a new call is broken over lines
@@ -166,7 +160,7 @@ class Realiser {
       return failure("the call has no text of its own");
     }
     const CallText& words = call->second;
-    const auto& parameters = graph::parameters_of(root);
+    const auto& parameters = parameters_of(root);
     // The slot of an argument: from the comma before it to the one behind it.
     std::vector<ByteRange> slots;
     uint32_t from = words.open + 1;
@@ -222,7 +216,7 @@ class Realiser {
 
   // What the callee takes anyway: C++ had to say it for the sake of what follows it.
   bool is_default(const NewArgument& a, ValueId value) const {
-    if (value == kNone || g_[value].kind != graph::Kind::literal) return false;
+    if (value == kNone || g_[value].kind != Kind::literal) return false;
     for (const Parameter& p : callee_.parameters) {
       if (p.name != a.keyword || !p.default_value) continue;
       return p.default_value->kind == g_[value].literal.kind &&
@@ -400,7 +394,7 @@ class Realiser {
   const Operation& callee_;
   std::string callee_text_;
   const FunctionText& words_;
-  const graph::Graph& g_;
+  const Graph& g_;
   std::string_view text_;
   EditSet edits_;
   std::string after_;

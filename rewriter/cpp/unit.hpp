@@ -33,8 +33,8 @@ struct CallText {
 
 struct FunctionText {
   std::vector<Local> locals;
-  std::map<graph::ValueId, CallText> calls;
-  std::map<graph::ValueId, std::string> locked;  // sites that cannot be edited, and why
+  std::map<ValueId, CallText> calls;
+  std::map<ValueId, std::string> locked;  // sites that cannot be edited, and why
 };
 
 class CppUnit : public Unit {

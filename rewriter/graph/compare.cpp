@@ -9,12 +9,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kStepBound = 4000;
@@ -131,7 +125,7 @@ class Comparer {
   // One side is not passed, and the other is what it is then.
   bool defaulted(const Value& pv, size_t i, ValueId po, ValueId so) const {
     if (pv.kind != Kind::op || (po == kNone) == (so == kNone)) return false;
-    const auto& parameters = graph::parameters_of(pv);
+    const auto& parameters = parameters_of(pv);
     if (i >= parameters.size() || !parameters[i].default_value) return false;
     const Value& given = po != kNone ? pattern_[po] : subject_[so];
     if (given.kind == Kind::hole) return given.text == "_";
@@ -162,8 +156,8 @@ std::string written(const Graph& g, ValueId id, int depth) {
     for (size_t i = from; i < v.operands.size(); ++i) {
       if (v.operands[i] == kNone) continue;
       if (!out.empty()) out += ", ";
-      bool named = v.kind == Kind::op && i > 1 && i < graph::parameters_of(v).size();
-      if (named) out += graph::parameters_of(v)[i].name + "=";
+      bool named = v.kind == Kind::op && i > 1 && i < parameters_of(v).size();
+      if (named) out += parameters_of(v)[i].name + "=";
       out += inner(v.operands[i]);
     }
     return out;
@@ -206,7 +200,7 @@ std::string written(const Graph& g, ValueId id, int depth) {
     case Kind::list:
       return "(" + list(0) + ")";
     case Kind::opaque:
-      for (std::string_view begin : {graph::kInLoop, graph::kAfterLoop}) {
+      for (std::string_view begin : {kInLoop, kAfterLoop}) {
         if (v.text.starts_with(begin)) return v.text.substr(begin.size());
       }
       return "…";

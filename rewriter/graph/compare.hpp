@@ -7,16 +7,15 @@
 namespace refit {
 
 struct Comparison {
-  int agreeing = 0;                       // parts of the pattern that the value has
-  int parts = 0;                          // of the pattern
-  graph::ValueId wanted = graph::kNone;   // the first part of the pattern that does not agree,
-  graph::ValueId instead = graph::kNone;  // and what stands in its place; kNone: nothing
+  int agreeing = 0;         // parts of the pattern that the value has
+  int parts = 0;            // of the pattern
+  ValueId wanted = kNone;   // the first part of the pattern that does not agree,
+  ValueId instead = kNone;  // and what stands in its place; kNone: nothing
 };
 
-Comparison compare(const graph::Graph& pattern, graph::ValueId root, const graph::Graph& subject,
-                   graph::ValueId at);
+Comparison compare(const Graph& pattern, ValueId root, const Graph& subject, ValueId at);
 
 // A value as a person would write it: `(x * x).mean(-1, keepdim=True)`; holes with their `$`.
-std::string spelt_out(const graph::Graph& graph, graph::ValueId id);
+std::string spelt_out(const Graph& graph, ValueId id);
 
 }  // namespace refit

@@ -9,7 +9,7 @@
 
 #include "rewriter/text/bounds.hpp"
 
-namespace refit::graph {
+namespace refit {
 
 ByteRange Graph::place(ValueId id) const {
   const Value& v = values[id];
@@ -382,4 +382,4 @@ std::string dump(const Graph& graph, ValueId id, int depth) {
   return "?";
 }
 
-}  // namespace refit::graph
+}  // namespace refit

@@ -15,7 +15,7 @@
 #include "rewriter/rule/catalogue.hpp"
 #include "rewriter/text/source.hpp"
 
-namespace refit::graph {
+namespace refit {
 
 using ValueId = uint32_t;
 using StatementId = uint32_t;
@@ -222,4 +222,4 @@ DefinitionId effective(const Graph& graph, DefinitionId definition,
 // A compact dump for tests and debugging: `add(mul(x, 2), y)`.
 std::string dump(const Graph& graph, ValueId id, int depth = 32);
 
-}  // namespace refit::graph
+}  // namespace refit

@@ -11,12 +11,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kChainBound = 8;  // normal forms are a few steps away; more would be a cycle

@@ -16,38 +16,38 @@ namespace refit {
 class Isomorphisms {
  public:
   // `pattern` makes a value graph of a one-line expression with $holes.
-  using PatternMaker = std::function<Expected<graph::Graph>(std::string_view)>;
+  using PatternMaker = std::function<Expected<Graph>(std::string_view)>;
   static Expected<Isomorphisms> load(const std::string& file, const Catalogue& catalogue,
                                      const PatternMaker& pattern);
 
   // The normal form of a value just made: `id` itself, changed in place, keeping its range and
   // statement. New inner values may be added to the graph.
-  void normalise(graph::Graph& graph, graph::ValueId id) const;
+  void normalise(Graph& graph, ValueId id) const;
 
   // Calls visit(from, its root, to) for every spelling.
-  using Visit = std::function<void(const graph::Graph&, graph::ValueId, const graph::Graph&)>;
+  using Visit = std::function<void(const Graph&, ValueId, const Graph&)>;
   void each(const Visit& visit) const;
 
  private:
   struct Entry {
-    graph::Graph from, to;
-    graph::ValueId from_root = graph::kNone, to_root = graph::kNone;
+    Graph from, to;
+    ValueId from_root = kNone, to_root = kNone;
     std::vector<std::string> element_type;  // holes that must denote an element type
     std::vector<std::string> number;        // holes that must be numbers
     std::vector<std::string> tensor;        // holes that are no literal
     std::string at;
     int axes = 0;  // that `from` names one by one
   };
-  static int axes_named(const graph::Graph& graph, graph::ValueId root);
+  static int axes_named(const Graph& graph, ValueId root);
   // Whether the operands' kinds let the spelling match: most do not.
-  static bool possible(const Entry& entry, const graph::Graph& graph, graph::ValueId id);
-  bool apply(const Entry& entry, graph::Graph& graph, graph::ValueId id) const;
+  static bool possible(const Entry& entry, const Graph& graph, ValueId id);
+  bool apply(const Entry& entry, Graph& graph, ValueId id) const;
   std::unordered_map<const Operation*, std::vector<Entry>> by_operation_;
   std::vector<Entry> indices_, attributes_;  // whose root is a read: `x.max(d)[0]`, `x.mT`
 };
 
 // Whether a value is an element type: a dtype attribute, or a symbol that the catalogue of the
 // source's libraries lists as one ("torch.float32").
-bool denotes_element_type(const graph::Graph& graph, graph::ValueId id);
+bool denotes_element_type(const Graph& graph, ValueId id);
 
 }  // namespace refit

@@ -11,12 +11,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kStepBound = 20000;
@@ -141,7 +135,7 @@ class Unifier {
   }
 
   ValueId before_stores(ValueId id) const {
-    while (subject_[id].kind == Kind::opaque && subject_[id].text == graph::kStoredElsewhere) {
+    while (subject_[id].kind == Kind::opaque && subject_[id].text == kStoredElsewhere) {
       id = subject_[id].operands[0];
     }
     return id;
@@ -151,7 +145,7 @@ class Unifier {
   bool with_defaults(ValueId p, ValueId s, Bindings& b) {
     const Value& pv = pattern_[p];
     const Value& sv = subject_[s];
-    const auto& parameters = graph::parameters_of(pv);
+    const auto& parameters = parameters_of(pv);
     for (size_t i = 0; i < parameters.size(); ++i) {
       ValueId po = i < pv.operands.size() ? pv.operands[i] : kNone;
       ValueId so = i < sv.operands.size() ? sv.operands[i] : kNone;

@@ -23,25 +23,18 @@ namespace refit {
 struct Function {
   std::string name;                     // "forward"; "" for the module's own statements
   std::string qualified;                // "pkg.module.Class.forward"
-  uint32_t parent = graph::kNone;       // enclosing function in the unit
+  uint32_t parent = kNone;              // enclosing function in the unit
   std::vector<std::string> decorators;  // qualified names
   ByteRange range;
-  graph::Graph graph;
+  Graph graph;
 };
 
 // A call to something that is defined in the project, for "rewritten through".
 struct ProjectCall {
   uint32_t function = 0;  // where the call stands
-  graph::ValueId value = graph::kNone;
-  std::string callee;             // qualified name of the definition
-  uint32_t local = graph::kNone;  // the function of this unit that it names, if one
-};
-
-// A value named like something in the catalogue whose meaning could not be found.
-struct UnresolvedCall {
-  ByteRange range;
-  std::string name;
-  std::string why;
+  ValueId value = kNone;
+  std::string callee;      // qualified name of the definition
+  uint32_t local = kNone;  // the function of this unit that it names, if one
 };
 
 // A function that a focus did not want.
@@ -61,7 +54,6 @@ class Unit {
   }
   std::deque<Function> functions;  // never moved, however many come
   std::vector<ProjectCall> project_calls;
-  std::vector<UnresolvedCall> unresolved;
   std::vector<ByteRange> syntax_errors;
   std::vector<LeftOut> left_out;    // functions that the focus did not want: their graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
@@ -93,7 +85,7 @@ struct NewArgument {
 // axis (the number becomes the other one), a permutation or a pattern, an index or a slice store
 // (their subscripts change places), a read of one size.
 struct AxisSwap {
-  graph::ValueId value = graph::kNone;
+  ValueId value = kNone;
   int first = 0, second = 0;  // axes, counted from the front
   int rank = 0;               // of the tensor that they are axes of
   bool of_result = false;     // a permutation, a pattern: axes of what it gives, not of its operand
@@ -103,20 +95,20 @@ struct AxisSwap {
 struct Change {
   std::string rule;  // id of the rule that asks for it
   uint32_t function = 0;
-  graph::ValueId root = graph::kNone;  // a call to edit or an expression (or join) to replace
-  std::string callee;                  // qualified name of the new callee
+  ValueId root = kNone;  // a call to edit or an expression (or join) to replace
+  std::string callee;    // qualified name of the new callee
   std::vector<NewArgument> arguments;
-  bool edit_call = false;                // keep the call's shape, edit its arguments
-  std::vector<graph::StatementId> dead;  // statements that go
-  std::vector<std::pair<graph::StatementId, std::string>> restated;  // statements -> new text
-  std::vector<graph::ValueId> forwarded;  // expressions that become their first operand
+  bool edit_call = false;         // keep the call's shape, edit its arguments
+  std::vector<StatementId> dead;  // statements that go
+  std::vector<std::pair<StatementId, std::string>> restated;  // statements -> new text
+  std::vector<ValueId> forwarded;  // expressions that become their first operand
   // Roots of the changes, this one's among them, that are right only together: calls that share
   // what is forwarded or swapped, which one of them asks for. Empty for a change of its own.
-  std::vector<graph::ValueId> together;
+  std::vector<ValueId> together;
   // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
-  std::vector<graph::ValueId> parts;
-  std::vector<AxisSwap> swapped;  // operations whose axes change places
-  std::vector<std::pair<graph::ValueId, std::string>> replaced;  // expressions -> new text
+  std::vector<ValueId> parts;
+  std::vector<AxisSwap> swapped;                          // operations whose axes change places
+  std::vector<std::pair<ValueId, std::string>> replaced;  // expressions -> new text
 };
 
 // What the file shows of an attribute of an object whose class it defines.
@@ -148,7 +140,7 @@ class RuleLanguage {
   virtual ~RuleLanguage() = default;
   // A pattern: statements with $holes that end in a `return`. The result is its value graph; the
   // root is graph.results.front().
-  virtual Expected<graph::Graph> pattern(std::string_view code) = 0;
+  virtual Expected<Graph> pattern(std::string_view code) = 0;
   virtual Expected<Template> rewrite_template(std::string_view code) = 0;
 };
 
@@ -196,20 +188,17 @@ class Frontend {
   // How a value can be written just before a statement runs, once `dead` statements are gone;
   // nullopt where nothing that is in scope there denotes it. With `within` the text of a value
   // that is computed inside that expression may be reused.
-  virtual std::optional<std::string> spell(const Unit& unit, uint32_t function,
-                                           graph::ValueId value, graph::ValueId root,
-                                           const std::set<graph::StatementId>& dead) const = 0;
+  virtual std::optional<std::string> spell(const Unit& unit, uint32_t function, ValueId value,
+                                           ValueId root,
+                                           const std::set<StatementId>& dead) const = 0;
   // Whether a class of another file inherits from this one of the unit.
   virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
   // Whether a file of the project asks if an object is one of a class of that name.
   virtual bool compared(const Unit&, const std::string& /*class_name*/) const { return false; }
-  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, graph::ValueId) const {
-    return {};
-  }
+  virtual AttributeFacts attribute(const Unit&, uint32_t /*function*/, ValueId) const { return {}; }
   // Where in `root` the text that `spell` gives was copied from, if it was.
   virtual std::optional<ByteRange> copied_from(const Unit&, uint32_t /*function*/,
-                                               graph::ValueId /*value*/,
-                                               graph::ValueId /*root*/) const {
+                                               ValueId /*value*/, ValueId /*root*/) const {
     return std::nullopt;
   }
   // Whether a change has edits at all; what stands between (comments, text that no expression owns)

@@ -21,9 +21,9 @@ bool among(const Literal& literal, const std::vector<Literal>& values) {
 
 // Every value that the argument may have is a literal among the clause's.
 bool is(const Where& clause, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return a.default_value && among(*a.default_value, clause.values);
-  const graph::Value& v = (*site.graph)[a.value];
-  if (v.kind == graph::Kind::phi) {
+  if (a.value == kNone) return a.default_value && among(*a.default_value, clause.values);
+  const Value& v = (*site.graph)[a.value];
+  if (v.kind == Kind::phi) {
     Argument then_side = a, else_side = a;
     then_side.value = v.operands[1];
     else_side.value = v.operands[2];
@@ -34,9 +34,9 @@ bool is(const Where& clause, const SiteView& site, const Argument& a) {
 }
 
 bool is_not(const Where& clause, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return !a.default_value || !among(*a.default_value, clause.values);
+  if (a.value == kNone) return !a.default_value || !among(*a.default_value, clause.values);
   auto literal = literal_of(*site.graph, a.value);
-  if (!literal && (*site.graph)[a.value].kind == graph::Kind::attribute) {
+  if (!literal && (*site.graph)[a.value].kind == Kind::attribute) {
     if (auto text = site.attribute(a.value).text) {
       literal.emplace();
       literal->kind = Literal::Kind::string;
@@ -59,33 +59,31 @@ bool dtype(const Where& clause, const SiteView& site, const Argument& a) {
 }
 
 bool inference_zero(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) {
-    Literal zero;
-    zero.kind = Literal::Kind::integer;
-    return a.default_value && same_value(*a.default_value, zero);
+  if (a.value == kNone) {
+    return a.default_value && same_value(*a.default_value, Literal::whole(0));
   }
   return zero_at_inference(*site.graph, a.value);
 }
 
-bool absent(const Where&, const SiteView&, const Argument& a) { return a.value == graph::kNone; }
-bool passed(const Where&, const SiteView&, const Argument& a) { return a.value != graph::kNone; }
+bool absent(const Where&, const SiteView&, const Argument& a) { return a.value == kNone; }
+bool passed(const Where&, const SiteView&, const Argument& a) { return a.value != kNone; }
 
 bool simple(const Where&, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && site.simple(a.value);
+  return a.value != kNone && site.simple(a.value);
 }
 
 bool literal(const Where&, const SiteView& site, const Argument& a) {
-  return a.value == graph::kNone || literal_of(*site.graph, a.value).has_value();
+  return a.value == kNone || literal_of(*site.graph, a.value).has_value();
 }
 
 bool last_dim(const Where&, const SiteView& site, const Argument& a) {
-  auto l = a.value == graph::kNone ? a.default_value : literal_of(*site.graph, a.value);
+  auto l = a.value == kNone ? a.default_value : literal_of(*site.graph, a.value);
   return l && l->kind == Literal::Kind::integer && l->integer == -1;
 }
 
 // A weight, or what is left of it once it is known not to be None.
 bool attribute(const Where&, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && (*site.graph)[a.value].kind == graph::Kind::attribute;
+  return a.value != kNone && (*site.graph)[a.value].kind == Kind::attribute;
 }
 
 bool numeric(const Literal& literal) {
@@ -93,35 +91,34 @@ bool numeric(const Literal& literal) {
 }
 
 bool number(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return false;
-  const graph::Value& v = (*site.graph)[a.value];
-  if (v.kind == graph::Kind::literal || v.kind == graph::Kind::parameter) return numeric(v.literal);
-  return v.kind == graph::Kind::attribute || v.kind == graph::Kind::symbol;
+  if (a.value == kNone) return false;
+  const Value& v = (*site.graph)[a.value];
+  if (v.kind == Kind::literal || v.kind == Kind::parameter) return numeric(v.literal);
+  return v.kind == Kind::attribute || v.kind == Kind::symbol;
 }
 
 // As `number`, but an attribute only where its class shows one.
 bool scalar(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return a.default_value && numeric(*a.default_value);
-  return is_scalar(*site.graph, a.value,
-                   [&](graph::ValueId id) { return site.attribute(id).number; });
+  if (a.value == kNone) return a.default_value && numeric(*a.default_value);
+  return is_scalar(*site.graph, a.value, [&](ValueId id) { return site.attribute(id).number; });
 }
 
 bool one_size(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return false;
+  if (a.value == kNone) return false;
   if (has_one_size(*site.graph, a.value)) return true;
-  const graph::Value& v = (*site.graph)[a.value];
+  const Value& v = (*site.graph)[a.value];
   if (!is_shape(*site.graph, a.value)) return false;
   return rank_of(*site.graph, v.operands[0]) == 1;  // all the sizes of what has one axis
 }
 
 bool not_sequence(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return true;
-  graph::Kind kind = (*site.graph)[a.value].kind;
-  return kind != graph::Kind::tuple && kind != graph::Kind::list;
+  if (a.value == kNone) return true;
+  Kind kind = (*site.graph)[a.value].kind;
+  return kind != Kind::tuple && kind != Kind::list;
 }
 
 bool tensor_or_none(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) {
+  if (a.value == kNone) {
     return a.default_value && a.default_value->kind == Literal::Kind::none;
   }
   return is_tensor_or_none(*site.graph, a.value);
@@ -129,21 +126,21 @@ bool tensor_or_none(const Where&, const SiteView& site, const Argument& a) {
 
 // Nothing shows that it is an object which some class or its factory made.
 bool no_object(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return true;
-  std::vector<graph::ValueId> work{a.value};
-  std::vector<graph::ValueId> seen;
+  if (a.value == kNone) return true;
+  std::vector<ValueId> work{a.value};
+  std::vector<ValueId> seen;
   while (!work.empty()) {
-    graph::ValueId id = work.back();
+    ValueId id = work.back();
     work.pop_back();
     if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
     seen.push_back(id);
-    const graph::Value& v = (*site.graph)[id];
-    if (v.kind == graph::Kind::phi) {
+    const Value& v = (*site.graph)[id];
+    if (v.kind == Kind::phi) {
       work.push_back(v.operands[1]);
       work.push_back(v.operands[2]);
     }
-    if (v.kind == graph::Kind::op && v.op->is_class) return false;
-    if (v.kind == graph::Kind::call && (*site.graph)[v.operands[0]].kind == graph::Kind::symbol) {
+    if (v.kind == Kind::op && v.op->is_class) return false;
+    if (v.kind == Kind::call && (*site.graph)[v.operands[0]].kind == Kind::symbol) {
       return false;
     }
   }
@@ -152,44 +149,44 @@ bool no_object(const Where&, const SiteView& site, const Argument& a) {
 
 // It is not made of another element type than the tensor it comes from.
 bool not_cast(const Where&, const SiteView& site, const Argument& a) {
-  return a.value == graph::kNone || !is_cast(*site.graph, a.value);
+  return a.value == kNone || !is_cast(*site.graph, a.value);
 }
 
 bool computed_from(const Where& clause, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && uses_operation(*site.graph, a.value, [&](const Operation& op) {
+  return a.value != kNone && uses_operation(*site.graph, a.value, [&](const Operation& op) {
            return std::any_of(clause.values.begin(), clause.values.end(),
                               [&](const Literal& name) { return name.text == op.id; });
          });
 }
 
 bool training_flag(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return false;
-  const graph::Value& v = (*site.graph)[a.value];
-  if (v.kind == graph::Kind::literal) {
+  if (a.value == kNone) return false;
+  const Value& v = (*site.graph)[a.value];
+  if (v.kind == Kind::literal) {
     return v.literal.kind == Literal::Kind::boolean && !v.literal.boolean;
   }
-  return v.kind == graph::Kind::attribute && v.text == "training";
+  return v.kind == Kind::attribute && v.text == "training";
 }
 
 // A number is none: `if mask is None: mask = 0`.
 bool may_be_floating(const Where&, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone || is_boolean(*site.graph, a.value)) return false;
-  std::vector<graph::ValueId> work{a.value};
-  std::set<graph::ValueId> seen;
+  if (a.value == kNone || is_boolean(*site.graph, a.value)) return false;
+  std::vector<ValueId> work{a.value};
+  std::set<ValueId> seen;
   while (!work.empty()) {
-    const graph::ValueId id = work.back();
+    const ValueId id = work.back();
     work.pop_back();
-    if (id == graph::kNone || !seen.insert(id).second) continue;
-    const graph::Value& v = (*site.graph)[id];
+    if (id == kNone || !seen.insert(id).second) continue;
+    const Value& v = (*site.graph)[id];
     if (site.graph->numbers.contains(id)) return false;
-    if (v.kind == graph::Kind::literal && v.literal.kind != Literal::Kind::none) return false;
-    if (v.kind == graph::Kind::phi) work.insert(work.end(), {v.operands[1], v.operands[2]});
+    if (v.kind == Kind::literal && v.literal.kind != Literal::Kind::none) return false;
+    if (v.kind == Kind::phi) work.insert(work.end(), {v.operands[1], v.operands[2]});
   }
   return true;
 }
 
 bool instance(const Where& clause, const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) return false;
+  if (a.value == kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
     if ((*site.graph)[call].operands[0] != a.value || site.graph->elsewhere.contains(call))
       continue;
@@ -203,7 +200,7 @@ bool instance(const Where& clause, const SiteView& site, const Argument& a) {
 }
 
 bool over_last_axis(const Where&, const SiteView& site, const Argument& a) {
-  return a.value != graph::kNone && (*site.graph)[a.value].kind == graph::Kind::attribute &&
+  return a.value != kNone && (*site.graph)[a.value].kind == Kind::attribute &&
          site.attribute(a.value).over_last_axis;
 }
 
@@ -268,7 +265,7 @@ bool contradicted(const Where& clause, const SiteView& site) {
   if (clause.kind != "rank" && clause.kind != "inference_zero") return false;
   return std::any_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
     Argument a = site.argument(name);
-    if (!a.known || a.value == graph::kNone) return false;
+    if (!a.known || a.value == kNone) return false;
     if (clause.kind == "inference_zero") return nonzero_at_inference(*site.graph, a.value);
     auto shown = rank_of(*site.graph, a.value);
     return shown && *shown != clause.number;

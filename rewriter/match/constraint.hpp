@@ -14,21 +14,21 @@ namespace refit {
 // What a clause may ask about one argument or hole of a site.
 struct Argument {
   bool known = false;                    // the site has an argument or hole of that name
-  graph::ValueId value = graph::kNone;   // kNone: not passed
+  ValueId value = kNone;                 // kNone: not passed
   std::optional<Literal> default_value;  // what the callee takes when it is not passed
 };
 
 struct SiteView {
-  const graph::Graph* graph = nullptr;
+  const Graph* graph = nullptr;
   std::function<Argument(const std::string&)> argument;
-  std::function<bool(graph::ValueId)> simple;       // reading it twice costs and changes nothing
+  std::function<bool(ValueId)> simple;              // reading it twice costs and changes nothing
   std::string module;                               // of the file that the site stands in
   std::function<bool(const std::string&)> within;   // inside a `with` on a call of that name
-  std::function<std::string(graph::ValueId)> text;  // how the source writes a value
+  std::function<std::string(ValueId)> text;         // how the source writes a value
   std::function<bool(const std::string&)> in_tree;  // some file of the run contains that text
   // The file hands the class that the site constructs to the function of that name.
   std::function<bool(const std::string&)> passed_to;
-  std::function<AttributeFacts(graph::ValueId)> attribute;  // what its class says of an attribute
+  std::function<AttributeFacts(ValueId)> attribute;  // what its class says of an attribute
   std::function<bool(int)> unread;  // of several results only that one is read, or there is one
 };
 

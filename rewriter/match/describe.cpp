@@ -77,7 +77,7 @@ std::string wanted(const Where& clause, const std::string& names) {
 }
 
 std::string found(const SiteView& site, const Argument& a) {
-  if (a.value == graph::kNone) {
+  if (a.value == kNone) {
     return a.default_value ? "it is not passed, and " + spelt(*a.default_value) + " is the default"
                            : "it is not passed";
   }

@@ -9,12 +9,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr int kSizeParts = 256;  // parts that the sizes of one view are put together from
@@ -26,18 +20,18 @@ class Ranks {
   // Operands before what is made of them, by an explicit stack: chains are as long as functions.
   std::optional<int> of(ValueId start) {
     if (start == kNone) return std::nullopt;
-    std::vector<graph::Rank>& ranks = g_.ranks();
+    std::vector<Rank>& ranks = g_.ranks();
     std::vector<ValueId> work{start};
     while (!work.empty()) {
       ValueId id = work.back();
-      if (ranks[id].state == graph::Rank::State::known) {
+      if (ranks[id].state == Rank::State::known) {
         work.pop_back();
         continue;
       }
-      if (ranks[id].state == graph::Rank::State::unknown) {
-        ranks[id].state = graph::Rank::State::asked;
+      if (ranks[id].state == Rank::State::unknown) {
+        ranks[id].state = Rank::State::asked;
         for (ValueId operand : g_[id].operands) {
-          if (operand != kNone && ranks[operand].state == graph::Rank::State::unknown) {
+          if (operand != kNone && ranks[operand].state == Rank::State::unknown) {
             work.push_back(operand);
           }
         }
@@ -46,7 +40,7 @@ class Ranks {
       work.pop_back();
       auto result = compute(id);
       if (!result) result = rank_read(g_, id);
-      ranks[id] = {graph::Rank::State::known, result};
+      ranks[id] = {Rank::State::known, result};
     }
     return ranks[start].axes;
   }
@@ -66,7 +60,7 @@ class Ranks {
       if (a && b && *a != *b) return std::nullopt;
       return a ? a : b;
     }
-    bool later = v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
+    bool later = v.kind == Kind::opaque && v.text == kStoredElsewhere;
     if (v.kind == Kind::update || (later && v.operands.size() == 1)) {
       return operand(v.operands[0]);
     }
@@ -102,6 +96,12 @@ class Ranks {
       return keeps ? operand(v.operands[1]) : std::nullopt;
     }
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
+    return of_operation(id);
+  }
+
+  // The rank that an operation gives, by how it treats the axes of its first operand.
+  std::optional<int> of_operation(ValueId id) {
+    const Value& v = g_[id];
     ValueId first = v.operands[0];
     switch (v.op->axes) {
       case AxisKind::view:
@@ -140,7 +140,7 @@ class Ranks {
         ValueId axis = g_.argument(id, v.op->axis);
         bool named = axis == kNone || g_[axis].literal.kind != Literal::Kind::none ||
                      g_[axis].kind != Kind::literal;
-        for (const Parameter& p : graph::parameters_of(v)) {
+        for (const Parameter& p : parameters_of(v)) {
           if (axis == kNone && p.name == v.op->axis && p.default_value) {
             named = p.default_value->kind == Literal::Kind::integer;
           }
@@ -165,7 +165,7 @@ class Ranks {
         return *r == 0 ? 1 : *r - (*end - *start);
       }
       default: {  // `torch.zeros(b, n, s)`: made from its sizes
-        const auto& parameters = graph::parameters_of(v);
+        const auto& parameters = parameters_of(v);
         bool made = !parameters.empty() && parameters[0].name == "size";
         return made ? sizes(first) : std::nullopt;
       }
@@ -241,7 +241,7 @@ class Ranks {
   std::optional<int> axis(ValueId id, std::string_view parameter, std::optional<int> rank) const {
     if (!rank) return std::nullopt;
     std::optional<Literal> given = literal_of(g_, g_.argument(id, parameter));
-    for (const Parameter& p : graph::parameters_of(g_[id])) {
+    for (const Parameter& p : parameters_of(g_[id])) {
       if (!given && g_.argument(id, parameter) == kNone && p.name == parameter) {
         given = p.default_value;
       }
@@ -263,10 +263,7 @@ std::optional<Literal> literal_of(const Graph& graph, ValueId id) {
   const Value& v = graph[id];
   if (v.kind == Kind::literal) return v.literal;
   if (v.kind == Kind::symbol) {
-    Literal name;
-    name.kind = Literal::Kind::symbol;
-    name.text = v.text;
-    return name;
+    return Literal::symbol(v.text);
   }
   if (v.kind == Kind::tuple || v.kind == Kind::list) {
     Literal out;
@@ -302,11 +299,7 @@ bool at_inference(const Graph& graph, ValueId id, bool (*test)(const Literal&)) 
   return at_inference(graph, v.operands[1], test) && at_inference(graph, v.operands[2], test);
 }
 
-bool is_zero(const Literal& literal) {
-  Literal zero;
-  zero.kind = Literal::Kind::integer;
-  return same_value(literal, zero);
-}
+bool is_zero(const Literal& literal) { return same_value(literal, Literal::whole(0)); }
 
 bool is_nonzero(const Literal& literal) {
   if (literal.kind == Literal::Kind::boolean) return literal.boolean;

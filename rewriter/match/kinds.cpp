@@ -9,12 +9,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kValueBound = 1024;

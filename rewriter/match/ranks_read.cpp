@@ -9,12 +9,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 bool is_shape(const Graph& g, ValueId id) {
   const Value& v = g[id];
   return (v.kind == Kind::attribute && v.text == "shape") ||
@@ -98,8 +92,8 @@ ValueId looked_up_in(const Graph& g, const Value& v) {
 std::set<ValueId> asked_by_conditions(const Graph& g) {
   std::set<ValueId> out, seen;
   std::vector<ValueId> work;
-  for (const graph::Statement& s : g.statements) {
-    if (s.kind != graph::StatementKind::branch) continue;
+  for (const Statement& s : g.statements) {
+    if (s.kind != StatementKind::branch) continue;
     work.insert(work.end(), s.uses.begin(), s.uses.end());
   }
   for (const Value& v : g.values) {
@@ -168,18 +162,18 @@ class RanksRead {
     std::vector<ValueId> work{start};
     while (!work.empty()) {
       const ValueId id = work.back();
-      graph::Rank& rank = ranks_[id];
-      if (rank.state == graph::Rank::State::known) {
+      Rank& rank = ranks_[id];
+      if (rank.state == Rank::State::known) {
         work.pop_back();
-      } else if (rank.state == graph::Rank::State::unknown) {
-        rank.state = graph::Rank::State::asked;
+      } else if (rank.state == Rank::State::unknown) {
+        rank.state = Rank::State::asked;
         for (ValueId user : g_.users(id)) {
           auto next = through(user, id);
-          if (next && ranks_[user].state == graph::Rank::State::unknown) work.push_back(user);
+          if (next && ranks_[user].state == Rank::State::unknown) work.push_back(user);
         }
       } else {
         work.pop_back();
-        rank = {graph::Rank::State::known, agreed(id)};
+        rank = {Rank::State::known, agreed(id)};
       }
     }
     return ranks_[start].axes;
@@ -241,8 +235,8 @@ class RanksRead {
       case Kind::update:
         return first ? std::optional(0) : std::nullopt;
       case Kind::opaque:
-        return u.text == graph::kStoredElsewhere && u.operands.size() == 1 ? std::optional(0)
-                                                                           : std::nullopt;
+        return u.text == kStoredElsewhere && u.operands.size() == 1 ? std::optional(0)
+                                                                    : std::nullopt;
       case Kind::list:
       case Kind::tuple:
         return 0;  // for the concatenation of its items
@@ -296,7 +290,7 @@ class RanksRead {
   }
 
   const Graph& g_;
-  std::vector<graph::Rank>& ranks_;
+  std::vector<Rank>& ranks_;
 };
 
 }  // namespace

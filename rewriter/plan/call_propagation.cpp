@@ -65,7 +65,7 @@ class CallerWords {
 
 void Run::note_migrated(const Unit& unit, FileState& state) {
   for (const Function& function : unit.functions) {
-    for (const graph::Value& v : function.graph.values) {
+    for (const Value& v : function.graph.values) {
       if (v.op != nullptr && !v.op->targets.empty()) {
         state.migrated.push_back(function.qualified);
         break;
@@ -79,7 +79,7 @@ void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32
   for (const ProjectCall& call : unit.project_calls) {
     if (call.function == 0 && state.noted) continue;
     const Function& home = unit.functions[call.function];
-    const graph::Value& v = home.graph[call.value];
+    const Value& v = home.graph[call.value];
     CallSites& calls = state.calls;
     CallSites::Site site{calls.add(call.callee), {}, 0, 0, 0, nullptr, nullptr, nullptr};
     if (is_result(home.graph, call.value)) {

@@ -32,16 +32,14 @@ constexpr size_t kCrossed = 3;  // commutative operations of a pattern that are 
 // order of the operands.
 std::vector<CompiledPattern> orders(const CompiledPattern& pattern, const Rule& rule) {
   std::vector<CompiledPattern> out;
-  std::vector<graph::ValueId> commutative;
+  std::vector<ValueId> commutative;
   bool chosen = false;
-  const graph::Graph& g = pattern.graph;
-  auto hole = [&](graph::ValueId id) {
-    return id != graph::kNone && g[id].kind == graph::Kind::hole;
-  };
-  for (graph::ValueId id = 0; id < g.values.size(); ++id) {
-    const graph::Value& v = g[id];
-    chosen = chosen || (v.kind == graph::Kind::hole && rule.match.choices.contains(v.text));
-    if (v.kind != graph::Kind::op || !v.op->commutative || v.operands.size() != 2) continue;
+  const Graph& g = pattern.graph;
+  auto hole = [&](ValueId id) { return id != kNone && g[id].kind == Kind::hole; };
+  for (ValueId id = 0; id < g.values.size(); ++id) {
+    const Value& v = g[id];
+    chosen = chosen || (v.kind == Kind::hole && rule.match.choices.contains(v.text));
+    if (v.kind != Kind::op || !v.op->commutative || v.operands.size() != 2) continue;
     bool alike = hole(v.operands[0]) == hole(v.operands[1]);
     if (alike && v.operands[0] != v.operands[1]) commutative.push_back(id);
   }
@@ -58,8 +56,8 @@ std::vector<CompiledPattern> orders(const CompiledPattern& pattern, const Rule& 
 }
 
 void bound_by(const CompiledPattern& p, std::set<std::string>& names) {
-  for (const graph::Value& v : p.graph.values) {
-    if (v.kind == graph::Kind::hole) names.insert(v.text);
+  for (const Value& v : p.graph.values) {
+    if (v.kind == Kind::hole) names.insert(v.text);
   }
 }
 
@@ -78,11 +76,11 @@ std::vector<std::string> holes_in(std::string_view text) {
   return out;
 }
 
-const std::vector<size_t>& CompiledRules::rooted_at(const graph::Value& value) const {
-  static const std::vector<size_t> kNone;
+const std::vector<size_t>& CompiledRules::rooted_at(const Value& value) const {
+  static const std::vector<size_t> kNoRules;
   if (value.op == nullptr) return by_root_kind.at(static_cast<size_t>(value.kind));
   auto found = by_root_operation.find(value.op);
-  return found == by_root_operation.end() ? kNone : found->second;
+  return found == by_root_operation.end() ? kNoRules : found->second;
 }
 
 Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
@@ -156,7 +154,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
     for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
     if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);
     for (const CompiledPattern& pattern : compiled.patterns) {
-      const graph::Value& root = pattern.graph[pattern.root];
+      const Value& root = pattern.graph[pattern.root];
       auto& rules_there = root.op != nullptr ? out.by_root_operation[root.op]
                                              : out.by_root_kind.at(static_cast<size_t>(root.kind));
       if (rules_there.empty() || rules_there.back() != index) rules_there.push_back(index);

@@ -14,8 +14,8 @@
 namespace refit {
 
 struct CompiledPattern {
-  graph::Graph graph;
-  graph::ValueId root = graph::kNone;
+  Graph graph;
+  ValueId root = kNone;
   const Pattern* source = nullptr;
 };
 
@@ -39,7 +39,7 @@ struct CompiledRule {
   std::vector<CompiledRewrite> rewrites;
 };
 
-inline constexpr size_t kValueKinds = static_cast<size_t>(graph::Kind::opaque) + 1;
+inline constexpr size_t kValueKinds = static_cast<size_t>(Kind::opaque) + 1;
 
 struct CompiledRules {
   std::vector<CompiledRule> rules;
@@ -47,7 +47,7 @@ struct CompiledRules {
   std::unordered_map<const Operation*, std::vector<size_t>> by_callee;
   std::vector<size_t> pattern_rules;
   // Those of them that have a pattern whose root is such a value, perhaps.
-  const std::vector<size_t>& rooted_at(const graph::Value& value) const;
+  const std::vector<size_t>& rooted_at(const Value& value) const;
   std::unordered_map<const Operation*, std::vector<size_t>> by_root_operation;
   std::array<std::vector<size_t>, kValueKinds> by_root_kind;  // of roots that are no operation's
 };

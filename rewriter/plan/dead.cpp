@@ -8,15 +8,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Statement;
-using graph::StatementId;
-using graph::StatementKind;
-using graph::Value;
-using graph::ValueId;
-
 bool has_effect(const Graph& g, ValueId id) {
   const Value& v = g[id];
   if (v.kind == Kind::op) return !v.op->pure;
@@ -25,10 +16,10 @@ bool has_effect(const Graph& g, ValueId id) {
 }
 
 // A statement that stays runs, also where nobody reads what it defines.
-bool Reads::kept_by_statement(graph::DefinitionId id) const {
-  const graph::Definition& d = g_.definitions[id];
+bool Reads::kept_by_statement(DefinitionId id) const {
+  const Definition& d = g_.definitions[id];
   const Value& v = g_[d.value];
-  bool only_known = v.kind == Kind::opaque && v.text.starts_with(graph::kAfterLoop);
+  bool only_known = v.kind == Kind::opaque && v.text.starts_with(kAfterLoop);
   return !d.join && !g_.live()[d.value] && !only_known;
 }
 
@@ -51,7 +42,7 @@ Reads::Reads(const Graph& graph)
       if (id != kNone) ++statement_reads_[id];
       read(id);
     }
-    for (graph::DefinitionId d : statement.definitions) {
+    for (DefinitionId d : statement.definitions) {
       if (kept_by_statement(d)) read(g_.definitions[d].value);
     }
   }
@@ -170,7 +161,7 @@ void Reads::Rest::take_statement(StatementId id) {
   for (ValueId use : statement.uses) {
     if (use != kNone && !change_->accounted.contains(use)) take_read(use);
   }
-  for (graph::DefinitionId d : statement.definitions) {
+  for (DefinitionId d : statement.definitions) {
     if (reads_.kept_by_statement(d)) take_read(reads_.g_.definitions[d].value);
   }
   settle();
@@ -202,7 +193,7 @@ std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
     const Statement& statement = g_.statements[s];
     if ((!statement.pure && !free(s)) || dead.contains(s)) return false;
     bool was_live = false, is_live = false;
-    for (graph::DefinitionId d : statement.definitions) {
+    for (DefinitionId d : statement.definitions) {
       ValueId v = g_.definitions[d].value;
       was_live = was_live || g_.live()[v];
       is_live = is_live || rest.needs(v);
@@ -222,7 +213,7 @@ std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
   std::vector<StatementId> asked;
   auto ask_after = [&] {  // about the statements that define what just ended
     for (ValueId id : rest.just_ended_) {
-      for (graph::DefinitionId d : g_.definitions_of(id)) {
+      for (DefinitionId d : g_.definitions_of(id)) {
         if (g_.definitions[d].statement != kNone) asked.push_back(g_.definitions[d].statement);
       }
     }

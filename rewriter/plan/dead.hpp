@@ -20,15 +20,15 @@ namespace refit {
 // What is rewritten: `root` is replaced and reads only `kept`; `gone` values are replaced by text
 // and read nothing; the effects of `accounted` values are part of what is replaced.
 struct Replaced {
-  graph::ValueId root = graph::kNone;
-  std::vector<graph::ValueId> kept;
-  std::set<graph::ValueId> gone;
-  std::set<graph::ValueId> accounted;
+  ValueId root = kNone;
+  std::vector<ValueId> kept;
+  std::set<ValueId> gone;
+  std::set<ValueId> accounted;
   // Other values that are replaced with it, and what the new text of each reads.
-  std::map<graph::ValueId, std::vector<graph::ValueId>> along;
+  std::map<ValueId, std::vector<ValueId>> along;
 
   // What the new text in a value's place reads; null where the value stays.
-  const std::vector<graph::ValueId>* new_reads(graph::ValueId id) const {
+  const std::vector<ValueId>* new_reads(ValueId id) const {
     if (id == root) return &kept;
     auto found = along.find(id);
     return found == along.end() ? nullptr : &found->second;
@@ -37,44 +37,44 @@ struct Replaced {
 
 class Reads {
  public:
-  explicit Reads(const graph::Graph& graph);
+  explicit Reads(const Graph& graph);
 
   // The statements that only serve values which a change no longer needs, ascending.
-  std::vector<graph::StatementId> dead_statements(const Replaced& change) const;
+  std::vector<StatementId> dead_statements(const Replaced& change) const;
 
   // The values of a statement that have an effect, in the order in which they are evaluated.
-  using Effect = std::pair<graph::StatementId, graph::ValueId>;
-  std::span<const Effect> effects_of(graph::StatementId statement) const;
+  using Effect = std::pair<StatementId, ValueId>;
+  std::span<const Effect> effects_of(StatementId statement) const;
 
   // Whether one of some values is made of `id`, or is it.
-  bool reach(const std::vector<graph::ValueId>& values, graph::ValueId id) const;
+  bool reach(const std::vector<ValueId>& values, ValueId id) const;
 
   // What is still needed once a change is made and statements are gone.
   class Rest {
    public:
-    bool needs(graph::ValueId id) const;
+    bool needs(ValueId id) const;
 
    private:
     friend class Reads;
     explicit Rest(const Reads& reads) : reads_(reads) {}
     void make(const Replaced& change);
-    void add_read(graph::ValueId id);
-    void take_read(graph::ValueId id);
-    void take_statement(graph::StatementId id);
+    void add_read(ValueId id);
+    void take_read(ValueId id);
+    void take_statement(StatementId id);
     void settle();
 
     const Reads& reads_;
     const Replaced* change_ = nullptr;
-    std::unordered_map<graph::ValueId, uint32_t> added_, taken_;
-    std::unordered_set<graph::ValueId> ended_;  // needed before, and no more
-    std::vector<graph::ValueId> ending_, just_ended_;
+    std::unordered_map<ValueId, uint32_t> added_, taken_;
+    std::unordered_set<ValueId> ended_;  // needed before, and no more
+    std::vector<ValueId> ending_, just_ended_;
   };
-  Rest without(const Replaced& change, const std::set<graph::StatementId>& dead) const;
+  Rest without(const Replaced& change, const std::set<StatementId>& dead) const;
 
  private:
-  bool kept_by_statement(graph::DefinitionId id) const;
+  bool kept_by_statement(DefinitionId id) const;
 
-  const graph::Graph& g_;
+  const Graph& g_;
   std::vector<bool> needed_;
   std::vector<uint32_t> reads_;            // of a value, by what is needed
   std::vector<uint32_t> statement_reads_;  // by statements

@@ -13,9 +13,6 @@
 
 namespace refit {
 
-using graph::Kind;
-using graph::kNone;
-
 namespace {
 
 // What gives a tensor other axes where it stands.
@@ -45,7 +42,7 @@ bool plain(const Unit& unit, const Function& f) {
 int result_rank(const Unit& unit, const Function& f) {
   if (!plain(unit, f) || !f.decorators.empty() || f.graph.results.empty()) return 0;
   std::optional<int> out;
-  for (graph::ValueId result : f.graph.results) {
+  for (ValueId result : f.graph.results) {
     auto rank = rank_of(f.graph, result);
     if (!rank || (out && *rank != *out)) return 0;
     out = rank;
@@ -104,7 +101,7 @@ class HelperRanks {
   }
 
   Unit& unit_;
-  std::map<uint32_t, std::vector<std::pair<graph::ValueId, uint32_t>>> calls_;
+  std::map<uint32_t, std::vector<std::pair<ValueId, uint32_t>>> calls_;
   std::vector<State> done_;
 };
 

@@ -17,15 +17,15 @@ struct PlannedSite {
   Finding finding;
   ByteRange range;
   bool rewritten = false;
-  Change change;                                   // when rewritten
-  std::set<graph::ValueId> interior;               // values that the site accounts for
-  std::map<std::string, graph::ValueId> operands;  // of a computation: what its pattern's holes are
-  bool definition = false;                         // the site is what its function computes
-  graph::ValueId root = graph::kNone;
-  bool shares = false;               // refused because a part of it is read elsewhere
-  std::vector<graph::ValueId> kept;  // of a recognised computation: what the new text reads
-  std::string function;              // qualified name of that function
-  uint32_t site_function = 0;        // its number in the unit
+  Change change;                            // when rewritten
+  std::set<ValueId> interior;               // values that the site accounts for
+  std::map<std::string, ValueId> operands;  // of a computation: what its pattern's holes are
+  bool definition = false;                  // the site is what its function computes
+  ValueId root = kNone;
+  bool shares = false;         // refused because a part of it is read elsewhere
+  std::vector<ValueId> kept;   // of a recognised computation: what the new text reads
+  std::string function;        // qualified name of that function
+  uint32_t site_function = 0;  // its number in the unit
 };
 
 struct UnitPlan {
@@ -60,9 +60,9 @@ class Planner {
 };
 
 // Whether evaluating the value itself does more than give it.
-bool has_effect(const graph::Graph& graph, graph::ValueId id);
+bool has_effect(const Graph& graph, ValueId id);
 
 // Whether the function gives this value, possibly through joins, casts and concatenations.
-bool is_result(const graph::Graph& graph, graph::ValueId id);
+bool is_result(const Graph& graph, ValueId id);
 
 }  // namespace refit

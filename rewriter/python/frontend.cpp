@@ -13,10 +13,6 @@
 
 namespace refit::python {
 
-using graph::kNone;
-using graph::StatementId;
-using graph::ValueId;
-
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                                const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
@@ -184,7 +180,7 @@ bool PythonFrontend::result_viewed(const Unit& unit, const Function& function) c
   return name != "forward" && own.result_reads->viewed(name);
 }
 
-Expected<graph::Graph> PythonFrontend::pattern(std::string_view code) {
+Expected<Graph> PythonFrontend::pattern(std::string_view code) {
   std::string text;
   for (const auto& [name, statement] : kPatternImports) {
     if (code.find(name) != std::string_view::npos) text += statement;
@@ -260,19 +256,18 @@ bool PythonFrontend::compared(const Unit&, const std::string& class_name) const 
   return project_.compared(class_name);
 }
 
-AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function,
-                                         graph::ValueId value) const {
+AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function, ValueId value) const {
   const auto& unit = static_cast<const PythonUnit&>(base);
   AttributeFacts out;
-  const graph::Graph& g = unit.functions[function].graph;
-  const graph::Value& v = g[value];
+  const Graph& g = unit.functions[function].graph;
+  const Value& v = g[value];
   // A function inside a method reads its `self`.
   auto method = unit.methods.find(function);
   if (method == unit.methods.end()) method = unit.method_around(function);
-  if (v.kind != graph::Kind::attribute) return out;
-  const graph::Value& object = g[v.operands[0]];
-  bool self = object.text == "self" &&
-              (object.kind == graph::Kind::parameter || object.kind == graph::Kind::unknown);
+  if (v.kind != Kind::attribute) return out;
+  const Value& object = g[v.operands[0]];
+  bool self =
+      object.text == "self" && (object.kind == Kind::parameter || object.kind == Kind::unknown);
   auto annotated = unit.annotated.find({function, v.operands[0]});
   if (self ? method == unit.methods.end() : annotated == unit.annotated.end()) return out;
   const std::string& owner = self ? method->second : annotated->second;
@@ -343,7 +338,7 @@ std::optional<std::string> PythonFrontend::spell(const Unit& unit, uint32_t func
 
 std::optional<ByteRange> PythonFrontend::copied_from(const Unit& unit, uint32_t function,
                                                      ValueId value, ValueId root) const {
-  const graph::Graph& g = unit.functions[function].graph;
+  const Graph& g = unit.functions[function].graph;
   if (value == kNone || g[value].range.size() == 0) return std::nullopt;
   ByteRange whole = g[root].range, part = g[value].range;
   bool inside = whole.contains(part) && part.size() < whole.size();

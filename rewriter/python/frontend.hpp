@@ -2,8 +2,8 @@
 #pragma once
 
 #include "rewriter/language/frontend.hpp"
+#include "rewriter/python/lower/classes/other_classes.hpp"
 #include "rewriter/python/lower/lower.hpp"
-#include "rewriter/python/lower/other_classes.hpp"
 #include "rewriter/python/lower/other_functions.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 
@@ -36,19 +36,17 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,
                                         const std::string& value) const override;
-  Expected<graph::Graph> pattern(std::string_view code) override;
+  Expected<Graph> pattern(std::string_view code) override;
   Expected<Template> rewrite_template(std::string_view code) override;
-  std::optional<std::string> spell(const Unit& unit, uint32_t function, graph::ValueId value,
-                                   graph::ValueId root,
-                                   const std::set<graph::StatementId>& dead) const override;
+  std::optional<std::string> spell(const Unit& unit, uint32_t function, ValueId value, ValueId root,
+                                   const std::set<StatementId>& dead) const override;
   bool compared(const Unit& unit, const std::string& class_name) const override;
   bool subclassed(const Unit& unit, const std::string& qualified) const override;
-  AttributeFacts attribute(const Unit& unit, uint32_t function,
-                           graph::ValueId value) const override;
+  AttributeFacts attribute(const Unit& unit, uint32_t function, ValueId value) const override;
   bool keeps_together() const override { return true; }
   bool editable(const Unit& unit, const Change& change) const override;
-  std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, graph::ValueId value,
-                                       graph::ValueId root) const override;
+  std::optional<ByteRange> copied_from(const Unit& unit, uint32_t function, ValueId value,
+                                       ValueId root) const override;
   Expected<Realised> realise(const Unit& unit, const std::vector<Change>& changes) const override;
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
   Project& project() { return project_; }

@@ -24,9 +24,17 @@ struct Literal {
   bool boolean = false;
   int64_t integer = 0;
   double real = 0;
-  std::string text;            // string, symbol
-  std::vector<Literal> items;  // tuple
+  std::string text{};            // string, symbol
+  std::vector<Literal> items{};  // tuple
   friend bool operator==(const Literal&, const Literal&) = default;
+  static Literal truth(bool value) { return {.kind = Kind::boolean, .boolean = value}; }
+  static Literal whole(int64_t value) { return {.kind = Kind::integer, .integer = value}; }
+  static Literal string(std::string text) {
+    return {.kind = Kind::string, .text = std::move(text)};
+  }
+  static Literal symbol(std::string text) {
+    return {.kind = Kind::symbol, .text = std::move(text)};
+  }
 };
 // Parses the notation above ([...] is read as a tuple); fails with what was expected.
 Expected<Literal> parse_literal(std::string_view text);

@@ -34,6 +34,8 @@ class RuleReader {
   std::vector<Where> read_where(const YamlNode& node, bool refuses);
   std::optional<Where> read_clause(const YamlNode& node, bool refuses);
   void read_where_kind(const WhereKind& kind, const YamlNode& node, Where& where);
+  // `{of: …, value: …}` or `{of: …, values: […]}`.
+  void read_where_values(const std::string& name, const YamlNode& node, Where& where);
   std::vector<std::string> read_names(const YamlNode& node, std::string_view what);
   void read_layout(const YamlNode& node, Rule& rule);
   void read_rewrites(const YamlFile::Mapping& keys, Rule& rule);

@@ -1,25 +1,16 @@
 // parse_signature: splits a parameter list at its top-level commas, then reads each part.
 #include "rewriter/rule/signature.hpp"
 
-#include <algorithm>
+#include <llvm/ADT/StringRef.h>
+
 #include <string>
+
+#include "rewriter/rule/template_text.hpp"
 
 namespace refit {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-bool is_identifier(std::string_view text) {
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !text.empty() && letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); });
-}
+std::string_view trim(std::string_view text) { return llvm::StringRef(text).trim(" \t\r\n"); }
 
 // The parts between commas that stand outside brackets and quotes.
 Expected<std::vector<std::string_view>> split(std::string_view text) {

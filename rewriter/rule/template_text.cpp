@@ -1,13 +1,15 @@
 // holes and calls: one left-to-right scan each, with strings skipped.
 #include "rewriter/rule/template_text.hpp"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 
 namespace refit {
 namespace {
 
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
+bool is_name_start(char c) { return llvm::isAlpha(c) || c == '_'; }
+bool is_name(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 // The offset after the string literal that starts at `at`.
 size_t skip_string(std::string_view text, size_t at) {
@@ -63,6 +65,10 @@ std::vector<std::string> keywords_of(std::string_view text, size_t open) {
 }
 
 }  // namespace
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && is_name_start(text[0]) && std::ranges::all_of(text, is_name);
+}
 
 std::vector<std::string> holes(std::string_view text) {
   std::vector<std::string> names;

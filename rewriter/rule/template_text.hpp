@@ -8,6 +8,9 @@
 
 namespace refit {
 
+// A name as Python and C++ have it, in ASCII.
+bool is_identifier(std::string_view text);
+
 // The names after `$`, each once, in order. A `$` before anything but a name gives an empty name.
 std::vector<std::string> holes(std::string_view text);
 

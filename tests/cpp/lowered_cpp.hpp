@@ -26,8 +26,8 @@ class LoweredCpp {
   // What the last function returns, its `return`s in source order.
   std::string returned() const {
     std::string out;
-    const graph::Graph& graph = unit->functions.back().graph;
-    for (graph::ValueId id : graph.results) {
+    const Graph& graph = unit->functions.back().graph;
+    for (ValueId id : graph.results) {
       if (!out.empty()) out += " | ";
       out += dump(graph, id);
     }

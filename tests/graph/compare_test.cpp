@@ -28,15 +28,15 @@ TEST_P(Compare, NamesThePartThatDiffers) {
                         GetParam().body);
   python::PythonFrontend patterns(".", {}, {}, Shipped::get().catalogue,
                                   &Shipped::get().isomorphisms);
-  const graph::Graph pattern = must(patterns.pattern(kPattern));
-  const graph::Graph& g = lowered.graph();
+  const Graph pattern = must(patterns.pattern(kPattern));
+  const Graph& g = lowered.graph();
   const Comparison c = compare(pattern, pattern.results.front(), g, g.results.back());
   if (*GetParam().wanted == '\0') {
-    EXPECT_EQ(c.wanted, graph::kNone);
+    EXPECT_EQ(c.wanted, kNone);
     EXPECT_EQ(c.agreeing, c.parts);
     return;
   }
-  ASSERT_NE(c.wanted, graph::kNone);
+  ASSERT_NE(c.wanted, kNone);
   EXPECT_EQ(spelt_out(pattern, c.wanted), GetParam().wanted);
   EXPECT_EQ(spelt_out(g, c.instead), GetParam().instead);
   EXPECT_LT(c.agreeing, c.parts);

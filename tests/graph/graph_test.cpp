@@ -10,8 +10,6 @@
 namespace refit {
 namespace {
 
-using graph::ValueId;
-
 // Spellings of one form: every source of a row gives the same dump.
 struct Spellings {
   const char* name;
@@ -133,9 +131,9 @@ class Same : public testing::TestWithParam<Equality> {};
 TEST_P(Same, AsAsked) {
   const Lowered lowered(std::string("import torch\ndef f(self, x, y, g):\n  ") + GetParam().body +
                         "\n");
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   ASSERT_EQ(g.results.size(), 1U);
-  const graph::Value& both = g[g.results.front()];
+  const Value& both = g[g.results.front()];
   ASSERT_EQ(both.operands.size(), 2U);
   EXPECT_EQ(g.same(both.operands[0], both.operands[1]), GetParam().same);
 }
@@ -174,7 +172,7 @@ TEST_P(Unify, BindsTheHoles) {
   Lowered lowered(std::string("import torch\ndef f(x, y, w, c):\n  ") + GetParam().body + "\n");
   auto pattern = lowered.frontend.pattern(GetParam().pattern);
   ASSERT_TRUE(pattern) << pattern.error().message;
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   Bindings bindings;
   std::string found;
   if (match_value(*pattern, pattern->results.front(), g, g.results.front(), bindings)) {
@@ -217,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Graph, Unify, testing::ValuesIn(kMatches), RowName());
 
 TEST(GraphUsers, HoldReadersThatNobodyReads) {
   const Lowered lowered("def f(x):\n  a = x + 1\n  unread = a * 2\n  return a\n");
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   const ValueId a = g.results.front();
   EXPECT_EQ(g.users(a).size(), 1u);  // `a * 2` runs
   EXPECT_TRUE(g.used_by_statement(a));
@@ -231,14 +229,14 @@ TEST(GraphUsers, HoldReadersThatNobodyReads) {
 
 TEST(GraphReaching, FollowsTheOrderOfStatements) {
   const Lowered lowered("def f(x):\n  a = x + 1\n  b = a\n  a = x + 2\n  return a\n");
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   const auto name = g.name_index("a");
   ASSERT_TRUE(name);
   ASSERT_FALSE(g.name_index("nowhere"));
   std::vector<std::string> seen;
-  for (const graph::Statement& statement : g.statements) {
-    const graph::DefinitionId d = g.reaching(*name, statement.time);
-    if (statement.parent == graph::kNone && d != graph::kNone) {
+  for (const Statement& statement : g.statements) {
+    const DefinitionId d = g.reaching(*name, statement.time);
+    if (statement.parent == kNone && d != kNone) {
       seen.push_back(dump(g, g.definitions[d].value));
     }
   }
@@ -255,28 +253,28 @@ TEST(GraphDump, StopsAtTheDepthAsked) {
 
 // Both sides of each join lead back to the one before it: no walk may follow both to their ends.
 TEST(Graph, EffectiveThroughManyJoins) {
-  graph::Graph g;
-  std::set<graph::StatementId> dead;
+  Graph g;
+  std::set<StatementId> dead;
   constexpr uint32_t kJoins = 20000;
   g.statements.resize(1 + 2 * kJoins);
   for (uint32_t i = 0; i <= 2 * kJoins; ++i) {
-    graph::Value v;
-    v.kind = graph::Kind::unknown;
+    Value v;
+    v.kind = Kind::unknown;
     g.add(v);
   }
-  graph::Definition first;
+  Definition first;
   first.value = 0;
   first.statement = 0;
   g.definitions.push_back(first);
   for (uint32_t i = 0; i < kJoins; ++i) {
-    const auto before = static_cast<graph::DefinitionId>(g.definitions.size() - 1);
-    graph::Definition side;
+    const auto before = static_cast<DefinitionId>(g.definitions.size() - 1);
+    Definition side;
     side.value = 2 * i + 1;
     side.statement = 2 * i + 1;
     side.previous = before;
     dead.insert(side.statement);
     g.definitions.push_back(side);
-    graph::Definition join;
+    Definition join;
     join.value = 2 * i + 2;
     join.statement = 2 * i + 2;
     join.previous = before;
@@ -285,7 +283,7 @@ TEST(Graph, EffectiveThroughManyJoins) {
     join.else_side = before;
     g.definitions.push_back(join);
   }
-  const auto last = static_cast<graph::DefinitionId>(g.definitions.size() - 1);
+  const auto last = static_cast<DefinitionId>(g.definitions.size() - 1);
   EXPECT_EQ(effective(g, last, dead), 0U) << "what no branch changes any more";
   EXPECT_EQ(effective(g, last, {}), last);
 }

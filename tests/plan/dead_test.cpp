@@ -9,9 +9,6 @@
 namespace refit {
 namespace {
 
-using graph::kNone;
-using graph::ValueId;
-
 struct Row {
   const char* name;
   const char* body;               // of f(x, w, c, g); the returned value is replaced
@@ -25,16 +22,16 @@ class Dead : public testing::TestWithParam<Row> {};
 
 TEST_P(Dead, Statements) {
   const Lowered lowered(std::string("import torch\ndef f(x, w, c, g):\n") + GetParam().body);
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   std::vector<ValueId> kept;
   for (const char* name : GetParam().kept) {
     for (ValueId id = 0; id < g.values.size(); ++id) {
-      if (g[id].kind == graph::Kind::parameter && g[id].text == name) kept.push_back(id);
+      if (g[id].kind == Kind::parameter && g[id].text == name) kept.push_back(id);
     }
   }
   ASSERT_EQ(kept.size(), GetParam().kept.size());
   std::vector<std::string> dead;
-  for (graph::StatementId s : Reads(g).dead_statements({g.results.back(), kept, {}, {}, {}})) {
+  for (StatementId s : Reads(g).dead_statements({g.results.back(), kept, {}, {}, {}})) {
     dead.emplace_back(lowered.unit->source().slice(g.statements[s].range));
   }
   const std::vector<std::string> want(GetParam().dead.begin(), GetParam().dead.end());

@@ -12,9 +12,6 @@
 namespace refit {
 namespace {
 
-using graph::kNone;
-using graph::ValueId;
-
 constexpr const char* kHead =
     "import torch\nimport torch.nn.functional as F\n"
     "from torch.nn.functional import scaled_dot_product_attention as sdpa\n"
@@ -24,7 +21,7 @@ constexpr const char* kHead =
     "    self.over_last = torch.nn.RMSNorm(dim)\n"
     "    self.over_two = torch.nn.RMSNorm((4, dim))\n";
 
-ValueId attention_call(const graph::Graph& g) {
+ValueId attention_call(const Graph& g) {
   for (ValueId id = 0; id < g.values.size(); ++id) {
     if (g[id].op != nullptr && g[id].op->id.ends_with(".scaled_dot_product_attention")) return id;
   }
@@ -43,7 +40,7 @@ class Absorb : public testing::TestWithParam<Row> {};
 
 TEST_P(Absorb, AsExpected) {
   const Lowered lowered(std::string(kHead) + "def f(q, k, v, m: Layers, c):\n" + GetParam().body);
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   const ValueId call = attention_call(g);
   ASSERT_NE(call, kNone);
   Layout layout;
@@ -247,7 +244,7 @@ class Rank : public testing::TestWithParam<Row> {};
 
 TEST_P(Rank, AsTheCodeShows) {
   const Lowered lowered(std::string(kHead) + "def f(q, k, v, m, c):\n" + GetParam().body);
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   const auto rank = rank_of(g, g.results.front());
   EXPECT_EQ(rank ? std::to_string(*rank) : "-", GetParam().expected);
 }
@@ -302,7 +299,7 @@ class ZeroAtInference : public testing::TestWithParam<Row> {};
 
 TEST_P(ZeroAtInference, AsTheCodeShows) {
   const Lowered lowered(std::string("def f(self, p):\n") + GetParam().body);
-  const graph::Graph& g = lowered.graph();
+  const Graph& g = lowered.graph();
   EXPECT_EQ(zero_at_inference(g, g.results.front()) ? "yes" : "no", GetParam().expected);
 }
 

@@ -21,18 +21,17 @@ std::string realised(const std::string& text) {
   const Lowered lowered(text);
   std::vector<Change> changes;
   for (uint32_t f = 0; f < lowered.unit->functions.size(); ++f) {
-    const graph::Graph& g = lowered.unit->functions[f].graph;
-    for (graph::ValueId id = 0; id < g.values.size(); ++id) {
-      const graph::Value& v = g[id];
-      if (v.kind != graph::Kind::op || !v.op->id.ends_with("scaled_dot_product_attention"))
-        continue;
+    const Graph& g = lowered.unit->functions[f].graph;
+    for (ValueId id = 0; id < g.values.size(); ++id) {
+      const Value& v = g[id];
+      if (v.kind != Kind::op || !v.op->id.ends_with("scaled_dot_product_attention")) continue;
       Change change;
       change.function = f;
       change.root = id;
       change.callee = "mindiesd.attention_forward";
       change.edit_call = true;
       for (const char* name : {"query", "key", "value"}) change.arguments.push_back({"", "", name});
-      if (g.argument(id, "attn_mask") != graph::kNone) {
+      if (g.argument(id, "attn_mask") != kNone) {
         change.arguments.push_back({"attn_mask", "", "attn_mask"});
       }
       change.arguments.push_back({"head_first", "True", ""});

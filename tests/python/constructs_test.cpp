@@ -23,10 +23,10 @@ TEST_P(Construct, IsReadPast) {
                            "    return F.scaled_dot_product_attention(q, k, v)\n";
   const Lowered lowered(text);
   EXPECT_TRUE(lowered.unit->syntax_errors.empty());
-  const graph::Graph& g = lowered.graph("site");
+  const Graph& g = lowered.graph("site");
   ASSERT_FALSE(g.results.empty());
-  const graph::Value& result = g[g.results.back()];
-  ASSERT_EQ(result.kind, graph::Kind::op) << lowered.returned("site");
+  const Value& result = g[g.results.back()];
+  ASSERT_EQ(result.kind, Kind::op) << lowered.returned("site");
   EXPECT_EQ(result.op->id, "torch.nn.functional.scaled_dot_product_attention");
 }
 

@@ -62,12 +62,12 @@ class Lowered {
     if (found == nullptr) throw std::runtime_error("no function " + std::string(name));
     return *found;
   }
-  const graph::Graph& graph(std::string_view name = "f") const { return function(name).graph; }
+  const Graph& graph(std::string_view name = "f") const { return function(name).graph; }
 
   // What a function returns, its `return`s in source order: "add(a, b) | c".
   std::string returned(std::string_view name = "f") const {
     std::string out;
-    for (graph::ValueId id : graph(name).results) {
+    for (ValueId id : graph(name).results) {
       if (!out.empty()) out += " | ";
       out += dump(graph(name), id);
     }

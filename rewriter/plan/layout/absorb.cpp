@@ -137,7 +137,7 @@ bool Absorber::enter(ValueId id, const Flip& flip, const std::string& name) {
 
 bool Absorber::stored_elsewhere(ValueId id) const {
   const Value& v = g_[id];
-  return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere && v.operands.size() == 1;
+  return v.kind == Kind::opaque && v.text == kStoredElsewhere && v.operands.size() == 1;
 }
 
 bool Absorber::is_swap(ValueId id, const Flip& flip) const {

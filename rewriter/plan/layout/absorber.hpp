@@ -15,13 +15,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 class Absorber {
  public:
   Absorber(const Graph& g, ValueId call, const Layout& layout, const LayoutContext& context)

@@ -9,12 +9,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 std::optional<std::pair<int, int>> swap_of(const std::string& from, const std::string& to) {
   if (from.size() != to.size()) return std::nullopt;
   std::vector<int> moved;
@@ -37,7 +31,7 @@ namespace {
 std::optional<Literal> literal_argument(const Graph& g, ValueId id, std::string_view parameter) {
   ValueId given = g.argument(id, parameter);
   if (given != kNone) return literal_of(g, given);
-  for (const Parameter& p : graph::parameters_of(g[id])) {
+  for (const Parameter& p : parameters_of(g[id])) {
     if (p.name == parameter) return p.default_value;
   }
   return std::nullopt;

@@ -3,12 +3,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 bool unwritten(const Graph& g, ValueId id) {
   std::vector<ValueId> work{id};
   std::set<ValueId> seen;

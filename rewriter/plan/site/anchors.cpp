@@ -28,7 +28,7 @@ std::vector<ValueId> sources(const Graph& g, ValueId id) {
     case Kind::update:
       return {v.operands[0]};
     case Kind::opaque:
-      return v.text == graph::kStoredElsewhere ? v.operands : std::vector<ValueId>{};
+      return v.text == kStoredElsewhere ? v.operands : std::vector<ValueId>{};
     case Kind::call:  // a method
       if (g[v.operands[0]].kind == Kind::attribute) return {g[v.operands[0]].operands[0]};
       return {};
@@ -156,7 +156,7 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
         g_[at].operands.size() == 2) {
       beside.push_back(g_[at].operands[1]);
     }
-    if (g_[at].kind == Kind::opaque && g_[at].text == graph::kStoredElsewhere) {
+    if (g_[at].kind == Kind::opaque && g_[at].text == kStoredElsewhere) {
       for (ValueId user : g_.users(g_[at].operands[0])) {
         const Value& u = g_[user];
         if (u.kind == Kind::op && u.op->in_place && anchor.fed_by.contains(u.op)) return true;

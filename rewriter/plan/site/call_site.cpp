@@ -139,7 +139,7 @@ SiteView SitePlanner::call_view(ValueId id) const {
   SiteView view = view_of(id, v.op->is_class ? v.op : nullptr);
   view.argument = [this, id](const std::string& name) {
     Argument a;
-    const auto& parameters = graph::parameters_of(g_[id]);
+    const auto& parameters = parameters_of(g_[id]);
     const size_t i = parameter_place(id, name);
     if (i == SIZE_MAX) return a;
     a.known = true;
@@ -151,7 +151,7 @@ SiteView SitePlanner::call_view(ValueId id) const {
 }
 
 size_t SitePlanner::parameter_place(ValueId id, const std::string& name) const {
-  const auto& parameters = graph::parameters_of(g_[id]);
+  const auto& parameters = parameters_of(g_[id]);
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].name == name) return i;
   }
@@ -167,7 +167,7 @@ const Parameter* SitePlanner::effect_lost(const CompiledRewrite& rewrite, ValueI
   for (const auto& [keyword, text] : rewrite.with.arguments) {
     for (const std::string& hole : holes_in(text)) used.insert(hole);
   }
-  const auto& parameters = graph::parameters_of(g_[id]);
+  const auto& parameters = parameters_of(g_[id]);
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ValueId operand = passed_at(id, i);
     if (operand == kNone || used.contains(parameters[i].name)) continue;
@@ -212,7 +212,7 @@ bool SitePlanner::passed_on(ValueId id, const std::string& parameter,
                             const std::optional<Literal>& wanted, NewArgument& argument) const {
   const size_t i = parameter_place(id, parameter);
   const ValueId value = passed_at(id, i);
-  const Parameter& old = graph::parameters_of(g_[id])[i];
+  const Parameter& old = parameters_of(g_[id])[i];
   std::optional<Literal> given = value == kNone ? old.default_value : literal_of(g_, value);
   bool same = wanted && given && same_value(*wanted, *given) &&
               (given->kind == Literal::Kind::none) == (wanted->kind == Literal::Kind::none);
@@ -384,7 +384,7 @@ bool SitePlanner::within(ValueId id, const std::string& name) const {
     if (std::find(decorators.begin(), decorators.end(), name) != decorators.end()) return true;
   }
   for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
-    if (g_.statements[s].kind != graph::StatementKind::other) continue;
+    if (g_.statements[s].kind != StatementKind::other) continue;
     for (ValueId used : g_.statements[s].uses) {
       if (used == kNone) continue;
       const Value& v = g_[used];
@@ -445,18 +445,11 @@ std::optional<Literal> SitePlanner::target_default(const Operation* target,
 }
 
 std::string SitePlanner::spell_scalar(const std::string& scalar) const {
-  Literal literal;
-  literal.kind = Literal::Kind::symbol;
-  literal.text = scalar;
   if (scalar == "true" || scalar == "false") {
-    literal.kind = Literal::Kind::boolean;
-    literal.boolean = scalar == "true";
-  } else if (scalar == "null") {
-    literal.kind = Literal::Kind::none;
-  } else if (auto parsed = parse_literal(scalar)) {
-    literal = std::move(*parsed);
+    return frontend_.literal(Literal::truth(scalar == "true"));
   }
-  return frontend_.literal(literal);
+  if (scalar == "null") return frontend_.literal(Literal{});
+  return frontend_.literal(parse_literal(scalar).value_or(Literal::symbol(scalar)));
 }
 
 }  // namespace refit

@@ -49,7 +49,7 @@ bool SitePlanner::reorders_effects(ValueId root, const std::vector<ValueId>& kep
   if (home == kNone || whole.size() == 0) return false;
   // A name that is bound inside the expression may be read by what is evaluated before it then.
   const auto& bound = g_.statements[home].definitions;
-  if (std::any_of(bound.begin(), bound.end(), [&](graph::DefinitionId d) {
+  if (std::any_of(bound.begin(), bound.end(), [&](DefinitionId d) {
         const ByteRange& range = g_[g_.definitions[d].value].range;
         return !(range == whole) && range.size() != 0 && whole.contains(range);
       })) {
@@ -94,8 +94,8 @@ bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {
   // The innermost statement around a value that sets how operations in it are cast.
   auto region = [&](ValueId id) {
     for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
-      const graph::Statement& statement = g_.statements[s];
-      if (statement.kind != graph::StatementKind::other) continue;
+      const Statement& statement = g_.statements[s];
+      if (statement.kind != StatementKind::other) continue;
       bool sets = std::any_of(statement.uses.begin(), statement.uses.end(), [&](ValueId use) {
         return use != kNone && g_[use].kind == Kind::op && g_[use].op->autocast == Autocast::sets;
       });

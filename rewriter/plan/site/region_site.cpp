@@ -277,7 +277,7 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
                                Change& change, std::set<StatementId>& dead, PlannedSite& site) {
   std::set<ValueId> gone;
   for (const auto& [statement, text] : change.restated) {
-    for (graph::DefinitionId d : g_.statements[statement].definitions) {
+    for (DefinitionId d : g_.statements[statement].definitions) {
       gone.insert(g_.definitions[d].value);
     }
   }

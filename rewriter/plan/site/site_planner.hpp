@@ -21,13 +21,6 @@
 
 namespace refit {
 
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 class SitePlanner {
  public:
   SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function)
@@ -213,7 +206,7 @@ class SitePlanner {
                                            bool* missing, std::optional<ByteRange>* copied) const;
 
   // Whether a part whose type depends on autocast stands in another region of it than `root`.
-  bool cast_elsewhere(graph::ValueId root, const PlannedSite& site) const;
+  bool cast_elsewhere(ValueId root, const PlannedSite& site) const;
   // Refuses a site between whose parts something may change what they read, or reads a part.
   bool disturbed(const CompiledRule& rule, PlannedSite& site,
                  const std::vector<ValueId>& kept) const;

@@ -17,7 +17,7 @@ std::vector<Realiser::Slot> Realiser::slots(TSNode list) const {
     slot.node = a;
     for (const auto& place : places) {
       if (!ts_node_eq(place.node, a)) continue;
-      const std::string& parameter = graph::parameters_of(root)[place.parameter].name;
+      const std::string& parameter = parameters_of(root)[place.parameter].name;
       for (size_t i = 0; i < change_.arguments.size(); ++i) {
         if (!change_.arguments[i].kept.empty() && change_.arguments[i].kept == parameter) {
           slot.target = &change_.arguments[i];

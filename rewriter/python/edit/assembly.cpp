@@ -10,8 +10,6 @@
 
 namespace refit::python {
 
-using graph::kNone;
-
 namespace {
 
 // The edits of all changes of one unit, put together from the innermost outwards.
@@ -52,7 +50,7 @@ class Assembly {
   using Order = std::vector<std::pair<uint32_t, size_t>>;
 
   ByteRange site(size_t c) const {
-    const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+    const Graph& g = unit_.functions[changes_[c].function].graph;
     return g.place(changes_[c].root);
   }
 
@@ -67,13 +65,13 @@ class Assembly {
   bool withdraw_partner(const Order& order) {
     for (const auto& [size, c] : order) {
       if (!out_.accepted[c]) continue;
-      for (graph::ValueId root : changes_[c].together) {
+      for (ValueId root : changes_[c].together) {
         auto partner = std::find_if(changes_.begin(), changes_.end(), [&](const Change& other) {
           return other.function == changes_[c].function && other.root == root;
         });
         const auto p = static_cast<size_t>(partner - changes_.begin());
         if (partner != changes_.end() && out_.accepted[p]) continue;
-        const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+        const Graph& g = unit_.functions[changes_[c].function].graph;
         refuse(
             c, partner == changes_.end() ? "overlap" : out_.codes[p],
             fmt::format("it shares what would go with the site at line {}, which stays: {}",
@@ -160,10 +158,10 @@ class Assembly {
         return refuse(c, "overlap", "its edit would change text that another rewrite changes");
       }
       out_.after[c] = made->after;
-      const graph::Graph& g = unit_.functions[changes_[c].function].graph;
+      const Graph& g = unit_.functions[changes_[c].function].graph;
       Doomed& here = doomed[changes_[c].function];
       here.rewritten.insert(made->rewritten.begin(), made->rewritten.end());
-      for (graph::StatementId s : made->dead) {
+      for (StatementId s : made->dead) {
         here.dead.insert(s);
         doomed_by.emplace(Key{g.statements[s].range.begin, g.statements[s].range.end}, c);
       }

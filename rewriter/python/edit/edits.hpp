@@ -14,9 +14,8 @@ namespace refit::python {
 // A literal as Python writes it: `None`, `0.5`.
 std::string python_literal(const Literal& literal);
 // How a value can be written just before a statement runs; see Frontend::spell.
-std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function,
-                                       graph::ValueId value, graph::ValueId root,
-                                       const std::set<graph::StatementId>& dead);
+std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function, ValueId value,
+                                       ValueId root, const std::set<StatementId>& dead);
 // The text of a template's argument; see Frontend::fill.
 std::optional<std::string> fill_holes(const std::string& text, const Frontend::SpellHole& spell);
 // How a qualified name is written inside a function: its text, and the module that must be
@@ -38,10 +37,10 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
 // One change's edits; `inner` are those of the changes inside it, which go into what it writes.
 struct ChangeEdits {
   EditSet edits;
-  std::set<graph::StatementId> dead;       // statements that go with it
-  std::set<graph::StatementId> rewritten;  // statements that it writes anew
-  ByteRange replaced;                      // a text that was written anew, and of it
-  std::vector<ByteRange> copied;           // what was carried over
+  std::set<StatementId> dead;       // statements that go with it
+  std::set<StatementId> rewritten;  // statements that it writes anew
+  ByteRange replaced;               // a text that was written anew, and of it
+  std::vector<ByteRange> copied;    // what was carried over
   std::string after;
 };
 Expected<ChangeEdits> change_edits(const PythonUnit& unit, const Change& change,

@@ -66,7 +66,7 @@ Expected<void> Realiser::replace_root() {
     const Statement& s = g_.statements[root.statement];
     range = s.range;
     out_.rewritten.insert(root.statement);
-    for (graph::DefinitionId d : s.definitions) {
+    for (DefinitionId d : s.definitions) {
       if (g_.definitions[d].value == change_.root) {
         prefix = g_.names[g_.definitions[d].name] + " = ";
       }

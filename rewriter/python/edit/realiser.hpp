@@ -13,13 +13,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Statement;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 class Realiser {
  public:
   Realiser(const PythonUnit& unit, const Change& change, const Catalogue& catalogue,
@@ -96,7 +89,7 @@ class Realiser {
   const Catalogue& catalogue_;
   std::string callee_;
   const EditSet& inner_;  // of the changes inside this one
-  const graph::Graph& g_;
+  const Graph& g_;
   std::string_view text_;
   ChangeEdits out_;
   std::vector<std::string> above_;  // comments that move above the statement

@@ -9,16 +9,6 @@
 
 namespace refit::python {
 
-using graph::Definition;
-using graph::DefinitionId;
-using graph::Graph;
-using graph::kNone;
-using graph::Statement;
-using graph::StatementId;
-using graph::StatementKind;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 TSNode node_of(const PythonUnit& unit, const Statement& statement) {
@@ -37,7 +27,7 @@ bool harmless_with(const PythonUnit& unit, const Graph& g, const Statement& stat
   if (statement.kind != StatementKind::other || !statement.definitions.empty()) return false;
   if (!is(node_of(unit, statement), "with_statement")) return false;
   return std::all_of(statement.uses.begin(), statement.uses.end(), [&](ValueId id) {
-    return id != kNone && g[id].kind == graph::Kind::op && g[id].op->pure;
+    return id != kNone && g[id].kind == Kind::op && g[id].op->pure;
   });
 }
 
@@ -178,9 +168,8 @@ class Orphans {
     for (DefinitionId id : definitions_[name]) {
       const Definition& d = g_.definitions[id];
       const Value& value = g_[d.value];
-      bool carried =
-          value.kind == graph::Kind::opaque &&
-          (value.text.starts_with(graph::kInLoop) || value.text.starts_with(graph::kAfterLoop));
+      bool carried = value.kind == Kind::opaque &&
+                     (value.text.starts_with(kInLoop) || value.text.starts_with(kAfterLoop));
       if (sinks_[d.value]) return {};
       if (d.join || carried) continue;
       if (d.statement == kNone || doomed_.rewritten.contains(d.statement)) return {};

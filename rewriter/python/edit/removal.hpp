@@ -12,10 +12,10 @@ namespace refit::python {
 
 // The statements of one function that go, and those that a change writes anew.
 struct Doomed {
-  std::set<graph::StatementId> dead;
-  std::set<graph::StatementId> rewritten;
+  std::set<StatementId> dead;
+  std::set<StatementId> rewritten;
   // Of `a, b = x, y` the places of the names that go with what they are given.
-  std::map<graph::StatementId, std::set<size_t>> parts;
+  std::map<StatementId, std::set<size_t>> parts;
 };
 
 // Adds what goes with them: an `if` or `with` that nothing is left in, a name whose last reader is

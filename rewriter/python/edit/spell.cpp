@@ -13,14 +13,6 @@
 
 namespace refit::python {
 
-using graph::DefinitionId;
-using graph::Graph;
-using graph::Kind;
-using graph::kNone;
-using graph::StatementId;
-using graph::Value;
-using graph::ValueId;
-
 std::string python_literal(const Literal& literal) {
   switch (literal.kind) {
     case Literal::Kind::none:
@@ -106,7 +98,7 @@ class Speller {
     }
     if (v.op->methods.empty()) return std::nullopt;
     std::string arguments;
-    const auto& parameters = graph::parameters_of(v);
+    const auto& parameters = parameters_of(v);
     bool skipped = false;
     for (size_t i = 1; i < v.operands.size() && i < parameters.size(); ++i) {
       if (v.operands[i] == kNone) {

@@ -10,10 +10,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-
 namespace {
 
 // An integer as it is written: digits with a sign perhaps.
@@ -56,7 +52,7 @@ class AxisSwapper {
 
  private:
   // `x.shape`, or `x.size()` without the number of an axis.
-  bool is_shape(graph::ValueId id) const {
+  bool is_shape(ValueId id) const {
     const Value& v = g_[id];
     if (v.kind == Kind::attribute) return v.text == "shape";
     return v.kind == Kind::op && v.op->axes == AxisKind::query && !v.op->axis.empty() &&
@@ -87,7 +83,7 @@ class AxisSwapper {
     NodeList out;
     auto places = unit_.arguments.find({function_, what_.value});
     if (places == unit_.arguments.end()) return out;
-    const auto& parameters = graph::parameters_of(v_);
+    const auto& parameters = parameters_of(v_);
     for (const auto& place : places->second) {
       if (place.parameter >= parameters.size() || parameters[place.parameter].name != parameter) {
         continue;
@@ -114,7 +110,7 @@ class AxisSwapper {
     auto given = arguments_of(v_.op->axis);
     if (given.size() == 1) return number(given.front());
     if (!given.empty()) return failure("expected one axis");
-    for (const Parameter& p : graph::parameters_of(v_)) {
+    for (const Parameter& p : parameters_of(v_)) {
       if (p.name != v_.op->axis || !p.default_value ||
           p.default_value->kind != Literal::Kind::integer) {
         continue;
@@ -181,8 +177,7 @@ class AxisSwapper {
     auto parts = fields_of(node, "subscript");
     // What each of them is, is asked of the graph: `x[:, n]` may stand where n is None.
     const Value& at = g_[v_.operands[1]];
-    auto values =
-        at.kind == Kind::tuple ? at.operands : std::vector<graph::ValueId>{v_.operands[1]};
+    auto values = at.kind == Kind::tuple ? at.operands : std::vector<ValueId>{v_.operands[1]};
     if (values.size() != parts.size())
       return failure("expected every subscript between the brackets");
     auto literal = [&](size_t i, Literal::Kind kind) {
@@ -237,7 +232,7 @@ class AxisSwapper {
   const PythonUnit& unit_;
   uint32_t function_;
   const AxisSwap& what_;
-  const graph::Graph& g_;
+  const Graph& g_;
   const Value& v_;
 };
 

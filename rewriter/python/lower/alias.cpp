@@ -9,18 +9,11 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kRootBound = 2048;    // a value of more roots may share storage with anything
 constexpr size_t kUpdateBound = 1024;  // stores into one tensor that are followed back
-bool forgotten(const Value& v) {
-  return v.kind == Kind::opaque && v.text == graph::kStoredElsewhere;
-}
+bool forgotten(const Value& v) { return v.kind == Kind::opaque && v.text == kStoredElsewhere; }
 
 }  // namespace
 
@@ -69,7 +62,7 @@ bool FunctionLowering::sharing(ValueId id, std::vector<ValueId>& out) const {
 // The operand that a call writes because its arguments say so: `inplace=True`, `out=y`.
 ValueId FunctionLowering::written_by(const Value& v) const {
   if (v.kind != Kind::op) return kNone;
-  const auto& parameters = graph::parameters_of(v);
+  const auto& parameters = parameters_of(v);
   for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
     if (v.operands[i] == kNone) continue;
     const Value& given = g()[v.operands[i]];
@@ -188,7 +181,7 @@ bool FunctionLowering::escaped(ValueId id) {
   return false;
 }
 
-void FunctionLowering::use_in(graph::StatementId statement, ValueId id) {
+void FunctionLowering::use_in(StatementId statement, ValueId id) {
   if (id == kNone) return;
   g().statements[statement].uses.push_back(id);
   mark_seen(id);
@@ -261,7 +254,7 @@ void FunctionLowering::forget_aliases(ValueId stored, std::string_view except) {
     if (value != stored && !may_alias(value, stored)) continue;
     Value changed;
     changed.kind = Kind::opaque;
-    changed.text = graph::kStoredElsewhere;
+    changed.text = kStoredElsewhere;
     changed.operands = {value};
     changed.statement = current_;
     std::string text = g().names[name];

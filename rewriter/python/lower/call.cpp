@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/python/lower/classes/other_classes.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/lower/only_reads.hpp"
-#include "rewriter/python/lower/other_classes.hpp"
 #include "rewriter/python/syntax/text_parts.hpp"
 
 namespace refit::python {
-
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
 
 std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
     const std::vector<Parameter>& parameters, ValueId receiver, std::vector<Argument>& arguments,
@@ -221,7 +216,7 @@ bool FunctionLowering::unpack_literal(TSNode splat, std::vector<Argument>& argum
   if (index_ == 0 || inner.size() != 1 || !is(inner[0], "identifier")) return false;
   auto name = name_ids_.find(text(inner[0]));
   if (name == name_ids_.end() || env_[name->second] == kNone) return false;
-  const graph::Definition& d = g().definitions[env_[name->second]];
+  const Definition& d = g().definitions[env_[name->second]];
   const Value& value = g()[d.value];
   if (d.previous != kNone || value.kind != Kind::opaque || value.syntax == kNone) return false;
   TSNode dictionary = unit_.nodes[value.syntax];
@@ -265,42 +260,44 @@ void FunctionLowering::one_spelling(Value& regrouping, const std::vector<Argumen
   }
 }
 
-ValueId FunctionLowering::call(TSNode node) {
+FunctionLowering::Callee FunctionLowering::callee_of(TSNode node) {
+  Callee out;
   TSNode function = without_parentheses(field(node, "function"));
-  ValueId receiver = kNone;
-  const Operation* op = nullptr;
-  ValueId callee = kNone;
   if (is(function, "attribute")) {
-    callee = attribute(function);
-    const Value& c = g()[callee];
+    out.value = attribute(function);
+    const Value& c = g()[out.value];
     if (c.kind == Kind::attribute) {
       const Value& base = g()[c.operands[0]];
       // A module's attribute is no method of a tensor, whatever it is called.
-      if (base.kind != Kind::literal && own_attribute(callee) == nullptr) {
-        op = context_.catalogue.method(c.text);
+      if (base.kind != Kind::literal && own_attribute(out.value) == nullptr) {
+        out.op = context_.catalogue.method(c.text);
       }
-      if (op != nullptr && !context_.pattern &&
+      if (out.op != nullptr && !context_.pattern &&
           !context_.project.replaced_outside("Tensor." + c.text).empty()) {
-        op = nullptr;
+        out.op = nullptr;
       }
-      if (op != nullptr) receiver = c.operands[0];
+      if (out.op != nullptr) out.receiver = c.operands[0];
     }
   } else {
-    callee = expression(function);
+    out.value = expression(function);
   }
-  if (op == nullptr && g()[callee].kind == Kind::symbol) {
-    op = context_.catalogue.find(g()[callee].text);
-    std::string other = op == nullptr ? "" : context_.project.differs(g()[callee].text, *op);
+  if (out.op == nullptr && g()[out.value].kind == Kind::symbol) {
+    out.op = context_.catalogue.find(g()[out.value].text);
+    std::string other =
+        out.op == nullptr ? "" : context_.project.differs(g()[out.value].text, *out.op);
     if (!other.empty()) {  // the tree's own function of that name
-      Value& named = g()[callee];
+      Value& named = g()[out.value];
       named.kind = Kind::unknown;
       named.text = named.text.substr(named.text.rfind('.') + 1);
       named.literal.text = std::move(other);
-      op = nullptr;
+      out.op = nullptr;
     }
   }
-  Value v;
-  v.op = op;
+  return out;
+}
+
+std::vector<FunctionLowering::Argument> FunctionLowering::arguments_of(TSNode node, bool known,
+                                                                       bool* unpacked) {
   std::vector<Argument> arguments;
   TSNode list = field(node, "arguments");
   if (is(list, "generator_expression")) {
@@ -312,8 +309,8 @@ ValueId FunctionLowering::call(TSNode node) {
             {std::string(text(field(a, "name"))), expression(field(a, "value")), 0, a});
       } else if (is(a, "dictionary_splat")) {
         auto inner = children_of(a);
-        if (op != nullptr && unpack_literal(a, arguments)) {
-          v.text = "unpacked";
+        if (known && unpack_literal(a, arguments)) {
+          *unpacked = true;
           continue;
         }
         arguments.push_back({"", inner.empty() ? kNone : expression(inner.front()), 2, a});
@@ -322,48 +319,67 @@ ValueId FunctionLowering::call(TSNode node) {
       }
     }
   }
+  return arguments;
+}
+
+std::optional<ValueId> FunctionLowering::known_call(const Callee& target,
+                                                    std::vector<Argument>& arguments, Value& v,
+                                                    TSNode node) {
+  const Operation* op = target.op;
+  std::string why;
+  auto operands = bind_arguments(op->parameters, target.receiver, arguments, &why);
+  for (size_t i = 0; i < op->overloads.size() && !operands; ++i) {
+    std::string other;
+    operands = bind_arguments(op->overloads[i], target.receiver, arguments, &other);
+    if (operands) v.index = static_cast<int>(i) + 1;
+  }
+  if (!operands) {
+    v.text = why;
+    if (target.receiver != kNone) v.op = nullptr;  // some other object's method of that name
+    return std::nullopt;
+  }
+  if (target.receiver != kNone) {
+    g()[target.value].operands.clear();  // the name of an operation, no read of an attribute
+    g()[target.value].range = {};
+  }
+  v.kind = Kind::op;
+  v.operands = std::move(*operands);
+  if (op->axes == AxisKind::pattern) one_spelling(v, arguments);
+  if (!op->pure) impure_ = true;
+  ValueId written = op->in_place && !v.operands.empty() ? v.operands[0] : written_by(v);
+  ValueId id = add(std::move(v), node);
+  auto& places = unit_.arguments[{index_, id}];
+  for (const Argument& a : arguments) {
+    if (a.parameter != SIZE_MAX) places.push_back({a.parameter, a.node});
+  }
+  if (target.receiver == kNone) note_project_call(id, target.value);
+  if (!op->pure) use(id);
+  if (written != kNone) {
+    impure_ = true;
+    use(id);
+    forget_aliases(written, "");
+  }
+  return id;
+}
+
+// The steps: who is called, the arguments, a helper that is seen through, the arguments bound by
+// the operation's signature; what is left is a call of something that the catalogue does not know.
+ValueId FunctionLowering::call(TSNode node) {
+  const Callee target = callee_of(node);
+  const Operation* op = target.op;
+  const ValueId callee = target.value;
+  bool unpacked = false;
+  std::vector<Argument> arguments = arguments_of(node, op != nullptr, &unpacked);
+  Value v;
+  v.op = op;
+  if (unpacked) v.text = "unpacked";
   // What this file defines itself is looked into, also where the catalogue knows it: the file is
   // the library's own.
-  if (op != nullptr && receiver == kNone && !op->is_class && v.text.empty()) {
+  if (op == nullptr || (target.receiver == kNone && !op->is_class && !unpacked)) {
     if (auto seen = see_through(callee, arguments, node)) return *seen;
   }
   if (op != nullptr) {
-    std::string why;
-    auto operands = bind_arguments(op->parameters, receiver, arguments, &why);
-    for (size_t i = 0; i < op->overloads.size() && !operands; ++i) {
-      std::string other;
-      operands = bind_arguments(op->overloads[i], receiver, arguments, &other);
-      if (operands) v.index = static_cast<int>(i) + 1;
-    }
-    if (operands) {
-      if (receiver != kNone) {
-        g()[callee].operands.clear();  // the name of an operation, no read of an attribute
-        g()[callee].range = {};
-      }
-      v.kind = Kind::op;
-      v.operands = std::move(*operands);
-      if (op->axes == AxisKind::pattern) one_spelling(v, arguments);
-      if (!op->pure) impure_ = true;
-      ValueId written = op->in_place && !v.operands.empty() ? v.operands[0] : written_by(v);
-      ValueId id = add(std::move(v), node);
-      auto& places = unit_.arguments[{index_, id}];
-      for (const Argument& a : arguments) {
-        if (a.parameter != SIZE_MAX) places.push_back({a.parameter, a.node});
-      }
-      if (receiver == kNone) note_project_call(id, callee);
-      if (!op->pure) use(id);
-      if (written != kNone) {
-        impure_ = true;
-        use(id);
-        forget_aliases(written, "");
-      }
-      return id;
-    }
-    v.text = why;
-    if (receiver != kNone) v.op = nullptr;  // some other object's method of that name
-  }
-  if (op == nullptr) {
-    if (auto seen = see_through(callee, arguments, node)) return *seen;
+    if (auto known = known_call(target, arguments, v, node)) return *known;
   }
   v.kind = Kind::call;
   v.operands.push_back(callee);
@@ -393,10 +409,6 @@ ValueId FunctionLowering::call(TSNode node) {
   use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);
   if (reads_only(callee) || gives_number(callee, arguments)) g().readers.insert(id);
-  const Value& c = g()[callee];
-  if (c.kind == Kind::unknown && !c.literal.text.empty()) {
-    unit_.unresolved.push_back({range_of(node), c.text, c.literal.text});
-  }
   return id;
 }
 

@@ -9,12 +9,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::StatementKind;
-using graph::Value;
-using graph::ValueId;
-
 void FunctionLowering::opaque_names(const std::set<std::string, std::less<>>& names,
                                     const std::string& why, const std::vector<ValueId>& reads) {
   for (const std::string& name : names) {
@@ -35,8 +29,8 @@ namespace {
 
 bool joins(const Value& v) {
   if (v.range.size() != 0) return false;
-  return v.kind == Kind::phi || (v.kind == Kind::opaque && (v.text.starts_with(graph::kInLoop) ||
-                                                            v.text.starts_with(graph::kAfterLoop)));
+  return v.kind == Kind::phi || (v.kind == Kind::opaque &&
+                                 (v.text.starts_with(kInLoop) || v.text.starts_with(kAfterLoop)));
 }
 
 // Whether a text defines a context manager of that name that may end an error: a function that
@@ -130,7 +124,7 @@ void FunctionLowering::loop(TSNode node) {
     // Behind the loop it is what some round left, or what it was.
     Value after;
     after.kind = Kind::opaque;
-    after.text = std::string(graph::kAfterLoop) + name;
+    after.text = std::string(kAfterLoop) + name;
     after.operands.assign(left.begin(), left.end());
     after.operands.push_back(value);
     after.statement = current_;

@@ -8,11 +8,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 // Nesting of expressions, as far as the stack goes; deeper ones stay opaque and are said. Matching
@@ -161,37 +156,12 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
   if (type == "string") return string(node);
   if (type == "none") return literal_value({}, node);
   if (type == "true" || type == "false") {
-    Literal l;
-    l.kind = Literal::Kind::boolean;
-    l.boolean = type == "true";
-    return literal_value(std::move(l), node);
+    return literal_value(Literal::truth(type == "true"), node);
   }
-  if (type == "ellipsis") {
-    Literal l;
-    l.kind = Literal::Kind::symbol;
-    l.text = "...";
-    return literal_value(std::move(l), node);
-  }
+  if (type == "ellipsis") return literal_value(Literal::symbol("..."), node);
   if (type == "tuple" || type == "expression_list") return sequence(node, Kind::tuple);
   if (type == "list") return sequence(node, Kind::list);
-  if (type == "unary_operator") {
-    TSNode argument = field(node, "argument");
-    std::string_view token = text(field(node, "operator"));
-    ValueId inner = expression(argument);
-    const Value& v = g()[inner];
-    if (v.kind == Kind::literal && token == "-" &&
-        (v.literal.kind == Literal::Kind::integer || v.literal.kind == Literal::Kind::real)) {
-      Literal l = v.literal;
-      l.integer = -l.integer;
-      l.real = -l.real;
-      return literal_value(std::move(l), node);
-    }
-    if (token == "+" && v.kind == Kind::literal) return inner;
-    return operation(token == "-"   ? "operator.neg"
-                     : token == "~" ? "operator.invert"
-                                    : "operator.pos",
-                     {inner}, node);
-  }
+  if (type == "unary_operator") return unary(node);
   if (type == "not_operator") {
     return operation("operator.not_", {expression(field(node, "argument"))}, node);
   }
@@ -215,20 +185,7 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
     for (TSNode inner : children_of(node)) v.operands.push_back(expression(inner));
     return add(std::move(v), node);
   }
-  if (type == "slice") {
-    Value v;
-    v.kind = Kind::slice;
-    v.operands = {kNone, kNone, kNone};
-    size_t part = 0;
-    for (TSNode child : all_children_of(node)) {
-      if (text(child) == ":") {
-        ++part;
-      } else if (ts_node_is_named(child) && !is(child, "comment") && part < 3) {
-        v.operands[part] = expression(child);
-      }
-    }
-    return add(std::move(v), node);
-  }
+  if (type == "slice") return slice(node);
   if (type == "list_comprehension" || type == "set_comprehension" ||
       type == "generator_expression" || type == "dictionary_comprehension") {
     return comprehension(node);
@@ -247,6 +204,40 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
   return opaque_children(std::string(type_name(node)), node);
 }
 
+ValueId FunctionLowering::unary(TSNode node) {
+  TSNode argument = field(node, "argument");
+  std::string_view token = text(field(node, "operator"));
+  ValueId inner = expression(argument);
+  const Value& v = g()[inner];
+  if (v.kind == Kind::literal && token == "-" &&
+      (v.literal.kind == Literal::Kind::integer || v.literal.kind == Literal::Kind::real)) {
+    Literal l = v.literal;
+    l.integer = -l.integer;
+    l.real = -l.real;
+    return literal_value(std::move(l), node);
+  }
+  if (token == "+" && v.kind == Kind::literal) return inner;
+  return operation(token == "-"   ? "operator.neg"
+                   : token == "~" ? "operator.invert"
+                                  : "operator.pos",
+                   {inner}, node);
+}
+
+ValueId FunctionLowering::slice(TSNode node) {
+  Value v;
+  v.kind = Kind::slice;
+  v.operands = {kNone, kNone, kNone};
+  size_t part = 0;
+  for (TSNode child : all_children_of(node)) {
+    if (text(child) == ":") {
+      ++part;
+    } else if (ts_node_is_named(child) && !is(child, "comment") && part < 3) {
+      v.operands[part] = expression(child);
+    }
+  }
+  return add(std::move(v), node);
+}
+
 ValueId FunctionLowering::sequence(TSNode node, Kind kind) {
   Value v;
   v.kind = kind;
@@ -262,10 +253,9 @@ ValueId FunctionLowering::number(TSNode node) {
   if (!number) return opaque("number", {}, node);
   if (written.size() <= kShort &&
       std::ranges::all_of(written, [](char c) { return c >= '0' && c <= '9'; })) {
-    Literal l;
-    l.kind = Literal::Kind::integer;
-    for (char c : written) l.integer = 10 * l.integer + (c - '0');
-    return literal_value(std::move(l), node);
+    int64_t value = 0;
+    for (char c : written) value = 10 * value + (c - '0');
+    return literal_value(Literal::whole(value), node);
   }
   std::string digits;
   if (written.find('_') != std::string_view::npos) {
@@ -284,10 +274,7 @@ ValueId FunctionLowering::string(TSNode node) {
     if (is(part, "interpolation")) return opaque_children("string", node);
     if (is(part, "string_content")) content += text(part);
   }
-  Literal l;
-  l.kind = Literal::Kind::string;
-  l.text = std::move(content);
-  return literal_value(std::move(l), node);
+  return literal_value(Literal::string(std::move(content)), node);
 }
 
 void FunctionLowering::capture(std::string_view name) {
@@ -442,84 +429,6 @@ ValueId FunctionLowering::comparison(TSNode node) {
     return opaque("comparison", {a, b}, node);
   }
   return opaque_children("comparison", node);
-}
-
-// What runs later reads names as they are by then, and what it reads must stay.
-void FunctionLowering::read_later(TSNode body) {
-  std::vector<TSNode> reads{body};
-  while (!reads.empty()) {
-    TSNode at = reads.back();
-    reads.pop_back();
-    if (is(at, "identifier") && scope_->locals.contains(text(at))) {
-      scope_->captured.emplace(text(at));
-      std::string name(text(at));
-      if (overlays_.back().contains(name)) continue;
-      ValueId now = identifier(at);
-      overlays_.back()[std::move(name)] = opaque("read later", {now}, at);
-    } else if (!is(at, "lambda")) {  // one inside sees to its own reads
-      for (TSNode inner : children_of(at)) reads.push_back(inner);
-    }
-  }
-}
-
-ValueId FunctionLowering::comprehension(TSNode node) {
-  overlays_.emplace_back();
-  std::vector<ValueId> operands;
-  TSNode body = field(node, "body");
-  for (TSNode child : children_of(node)) {
-    if (is(child, "for_in_clause")) {
-      ValueId over = expression(field(child, "right"));
-      operands.push_back(over);
-      std::vector<TSNode> targets{field(child, "left")};
-      while (!targets.empty()) {
-        TSNode target = targets.back();
-        targets.pop_back();
-        if (is(target, "identifier")) {
-          overlays_.back()[std::string(text(target))] = opaque("item", {over}, target);
-        } else {
-          for (TSNode inner : children_of(target)) targets.push_back(inner);
-        }
-      }
-    } else if (is(child, "if_clause")) {
-      for (TSNode e : children_of(child)) operands.push_back(expression(e));
-    }
-  }
-  // A generator that no call consumes where it stands runs when somebody asks for its items.
-  bool later = is(node, "generator_expression") && !is(ts_node_parent(node), "call");
-  if (later) read_later(body);
-  if (is(body, "pair")) {
-    for (TSNode e : children_of(body)) operands.push_back(expression(e));
-  } else if (present(body)) {
-    operands.push_back(expression(body));
-  }
-  overlays_.pop_back();
-  return opaque("comprehension", std::move(operands), node);
-}
-
-ValueId FunctionLowering::lambda(TSNode node) {
-  overlays_.emplace_back();
-  std::vector<TSNode> work;
-  TSNode parameters = field(node, "parameters");
-  if (present(parameters)) work.push_back(parameters);
-  while (!work.empty()) {
-    TSNode at = work.back();
-    work.pop_back();
-    if (is(at, "identifier")) {
-      overlays_.back()[std::string(text(at))] = opaque("lambda parameter", {}, at);
-    } else if (is(at, "default_parameter")) {
-      use(expression(field(at, "value")));
-      work.push_back(field(at, "name"));
-    } else {
-      for (TSNode inner : children_of(at)) work.push_back(inner);
-    }
-  }
-  read_later(field(node, "body"));
-  bool outer_impure = impure_;
-  ValueId body = expression(field(node, "body"));
-  impure_ = outer_impure;
-  overlays_.pop_back();
-  use(body);
-  return opaque("lambda", {body}, node);
 }
 
 }  // namespace refit::python

@@ -36,7 +36,7 @@ std::string own_library(const std::string& qualified, const std::string& module,
 std::unique_ptr<ClassFacts> class_facts(std::string_view text, const Module& module,
                                         const LoweringContext& context);
 
-// Fills unit.functions, project_calls and unresolved.
+// Fills unit.functions and project_calls.
 void lower_unit(PythonUnit& unit, const LoweringContext& context);
 
 }  // namespace refit::python

@@ -47,10 +47,6 @@ class FunctionLowering {
   void run_module(TSNode root);
 
  private:
-  using ValueId = graph::ValueId;
-  using DefinitionId = graph::DefinitionId;
-  using StatementId = graph::StatementId;
-
   // Statements. Each returns whether control can reach what follows.
   bool block(TSNode node);
   bool statement(TSNode node);
@@ -62,7 +58,7 @@ class FunctionLowering {
   bool with_statement(TSNode node);
   bool may_end_errors(TSNode object, ValueId context);
   bool made_to_catch(ValueId context);
-  void note_tried(graph::ValueId first, graph::ValueId last);
+  void note_tried(ValueId first, ValueId last);
   void match_statement(TSNode node);
   void import(TSNode node);
   void define_function(TSNode node);
@@ -76,7 +72,7 @@ class FunctionLowering {
   void augmented(TSNode node);
   void bind(std::string_view name, ValueId value);
   void forget_aliases(ValueId stored, std::string_view except);
-  StatementId open(TSNode node, graph::StatementKind kind);
+  StatementId open(TSNode node, StatementKind kind);
   void close(StatementId id);
   void use(ValueId id);
   void opaque_names(const std::set<std::string, std::less<>>& names, const std::string& why,
@@ -99,6 +95,8 @@ class FunctionLowering {
   ValueId attribute(TSNode node);
   ValueId call(TSNode node);
   ValueId subscript(TSNode node);
+  ValueId slice(TSNode node);
+  ValueId unary(TSNode node);
   ValueId binary(TSNode node);
   ValueId comparison(TSNode node);
   void read_later(TSNode body);
@@ -112,12 +110,12 @@ class FunctionLowering {
   ValueId lambda(TSNode node);
   ValueId number(TSNode node);
   ValueId string(TSNode node);
-  ValueId sequence(TSNode node, graph::Kind kind);
+  ValueId sequence(TSNode node, Kind kind);
   ValueId operation(std::string_view id, std::vector<ValueId> operands, TSNode node);
   ValueId literal_value(Literal literal, TSNode node);
   ValueId opaque(std::string why, std::vector<ValueId> operands, TSNode node);
   ValueId opaque_children(std::string why, TSNode node);
-  ValueId add(graph::Value value, TSNode node);
+  ValueId add(Value value, TSNode node);
   ValueId phi(ValueId condition, ValueId a, ValueId b, TSNode node);
   struct Argument {
     std::string keyword;
@@ -126,12 +124,26 @@ class FunctionLowering {
     TSNode node{};
     size_t parameter = SIZE_MAX;  // set when bound
   };
+  // Who is called: the value before the parentheses, the operation that it is, and for a method of
+  // a tensor the object before the dot.
+  struct Callee {
+    ValueId value = kNone;
+    const Operation* op = nullptr;
+    ValueId receiver = kNone;
+  };
+  Callee callee_of(TSNode node);
+  // The arguments as they are written; a literal dictionary behind `**` is `unpacked` for a known
+  // callee.
+  std::vector<Argument> arguments_of(TSNode node, bool known, bool* unpacked);
+  // The value of a call that fits the operation's signature; else nullopt, and `v` says why.
+  std::optional<ValueId> known_call(const Callee& target, std::vector<Argument>& arguments,
+                                    Value& v, TSNode node);
   // Operands by parameter; `why` says what did not fit.
   std::optional<std::vector<ValueId>> bind_arguments(const std::vector<Parameter>& parameters,
                                                      ValueId receiver,
                                                      std::vector<Argument>& arguments,
                                                      std::string* why);
-  void one_spelling(graph::Value& regrouping, const std::vector<Argument>& arguments);
+  void one_spelling(Value& regrouping, const std::vector<Argument>& arguments);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   size_t reads_of(std::string_view name);  // in this function's text
   std::optional<std::string> symbol_of(std::string_view name, std::string* why);
@@ -148,7 +160,7 @@ class FunctionLowering {
     bool unbounded = false;  // more than are kept
     std::shared_ptr<const std::vector<ValueId>> ids;  // ascending
   };
-  ValueId written_by(const graph::Value& v) const;
+  ValueId written_by(const Value& v) const;
   bool sharing(ValueId id, std::vector<ValueId>& out) const;
   const Roots& roots(ValueId id);
   bool may_alias(ValueId a, ValueId b);
@@ -167,8 +179,8 @@ class FunctionLowering {
   void note_project_call(ValueId value, ValueId callee);
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;
-  TSNode definition_of(graph::ValueId callee, graph::ValueId* object) const;
-  bool reads_only(graph::ValueId callee);
+  TSNode definition_of(ValueId callee, ValueId* object) const;
+  bool reads_only(ValueId callee);
   bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
   bool in_any_order(const std::vector<Argument>& arguments) const;
   bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;
@@ -186,8 +198,8 @@ class FunctionLowering {
   void settle(ValueId id);
 
   std::string_view text(TSNode node) const { return text_of(unit_.text(), node); }
-  graph::Graph& g() { return unit_.functions[index_].graph; }
-  const graph::Graph& g() const { return unit_.functions[index_].graph; }
+  Graph& g() { return unit_.functions[index_].graph; }
+  const Graph& g() const { return unit_.functions[index_].graph; }
   uint32_t name_id(std::string_view name);
 
   UnitLowering& shared_;
@@ -203,7 +215,7 @@ class FunctionLowering {
   std::vector<Loop> loops_;  // around the statement being lowered
   int depth_ = 0;
   int catching_ = 0;  // blocks around it whose errors may be caught
-  StatementId current_ = graph::kNone;
+  StatementId current_ = kNone;
   uint32_t block_number_ = 0;
   std::vector<std::string> decorators_;  // of the definition that follows
   std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place

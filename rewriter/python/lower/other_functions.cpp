@@ -13,11 +13,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 // Whether a value is computed of what it reads alone, and by what no file can give another meaning.
@@ -36,13 +31,12 @@ bool computed(const Value& v) {
 }
 
 // Whether a function does nothing but compute what it returns, once.
-bool only_computes(const graph::Graph& g) {
-  using graph::StatementKind;
+bool only_computes(const Graph& g) {
   return g.results.size() == 1 && g.sinks.empty() && g.in_place.empty() && g.questions.empty() &&
          g.stored_attributes.empty() && g[g.results[0]].kind == Kind::op &&
          std::all_of(g.values.begin(), g.values.end(), computed) &&
          // Behind the first, which stands for the parameters.
-         std::all_of(g.statements.begin() + 1, g.statements.end(), [](const graph::Statement& s) {
+         std::all_of(g.statements.begin() + 1, g.statements.end(), [](const Statement& s) {
            return s.kind == StatementKind::assign || s.kind == StatementKind::give ||
                   s.kind == StatementKind::expression;
          });
@@ -83,7 +77,7 @@ bool only_defined(std::string_view text, std::string_view name) {
 }
 
 // The values that a result is made of, ascending; empty where it does not read every parameter.
-std::vector<ValueId> made_of(const graph::Graph& g, ValueId result,
+std::vector<ValueId> made_of(const Graph& g, ValueId result,
                              const std::vector<std::string>& parameters) {
   std::vector<bool> read(g.values.size(), false);
   std::vector<ValueId> work{result};
@@ -178,7 +172,7 @@ std::optional<ValueId> FunctionLowering::see_through_other(ValueId callee,
   if (computing == nullptr) return std::nullopt;
   const auto bound = bound_by_name(computing->parameters, arguments);
   if (!bound || !in_any_order(arguments)) return std::nullopt;
-  const graph::Graph& from = computing->graph;
+  const Graph& from = computing->graph;
   std::map<ValueId, ValueId> copies{{kNone, kNone}};
   for (ValueId id : computing->values) {
     Value v = from[id];

@@ -20,8 +20,8 @@ namespace refit::python {
 struct Computing {
   std::string text;  // the function's
   std::vector<std::string> parameters;
-  graph::Graph graph;
-  std::vector<graph::ValueId> values;  // what the result, the last of them, is made of, ascending
+  Graph graph;
+  std::vector<ValueId> values;  // what the result, the last of them, is made of, ascending
 };
 
 class OtherFunctions {

@@ -5,10 +5,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 // `Optional[T]`, `T | None` and `None | T` without the None; a quoted annotation without quotes.

@@ -9,11 +9,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
@@ -193,7 +188,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
   size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
-  size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
+  const size_t calls = unit_.project_calls.size();
   bool outer_impure = impure_;
   impure_ = false;
   auto outer_scope = scope_;
@@ -219,7 +214,6 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   ok = ok && uses_now == uses && g().sinks.size() == sinks && result != kNone && result >= values &&
        g()[result].kind == Kind::op && reads_all(result, values, arguments);
   unit_.project_calls.resize(calls);
-  unit_.unresolved.resize(unresolved);
   unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                         unit_.arguments.lower_bound({index_ + 1, 0}));
   if (!ok) {

@@ -7,12 +7,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::StatementKind;
-using graph::Value;
-using graph::ValueId;
-
 void FunctionLowering::assignment(TSNode node) {
   auto id = open(node, StatementKind::assign);
   std::vector<TSNode> targets;
@@ -48,7 +42,7 @@ void FunctionLowering::assignment(TSNode node) {
     }
     assign(target, value);
   }
-  graph::Statement& s = g().statements[id];
+  Statement& s = g().statements[id];
   s.names_only = names_only;
   s.pure = !impure && names_only;
   if (!names_only && !impure && targets.size() == 1 && is(targets[0], "subscript")) {

@@ -20,7 +20,7 @@ std::string own_library(const std::string& qualified, const std::string& module,
 PythonUnit::Methods::const_iterator PythonUnit::method_around(uint32_t function) const {
   auto method = methods.end();
   uint32_t around = functions[function].parent;
-  while (around != graph::kNone && (method = methods.find(around)) == methods.end()) {
+  while (around != kNone && (method = methods.find(around)) == methods.end()) {
     around = functions[around].parent;
   }
   if (method == methods.end()) return method;

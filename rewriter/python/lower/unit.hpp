@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rewriter/language/frontend.hpp"
-#include "rewriter/python/lower/class_facts.hpp"
+#include "rewriter/python/lower/classes/class_facts.hpp"
 #include "rewriter/python/names/project.hpp"
 #include "rewriter/python/names/result_reads.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
@@ -49,17 +49,17 @@ class PythonUnit : public Unit {
   mutable std::optional<Spellings> spellings;
   mutable size_t line_limit = 0;
   mutable std::optional<ResultReads> result_reads;  // of its text, once asked
-  std::vector<TSNode> nodes;                        // graph::Value::syntax indexes this
+  std::vector<TSNode> nodes;                        // Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node
   // (a keyword_argument, or an expression). The receiver of a method is not among them.
   struct ArgumentNode {
     size_t parameter;
     TSNode node;
   };
-  std::map<std::pair<uint32_t, graph::ValueId>, std::vector<ArgumentNode>> arguments;
+  std::map<std::pair<uint32_t, ValueId>, std::vector<ArgumentNode>> arguments;
   std::unique_ptr<ClassFacts> classes;
   // Parameters with an annotation (function, value): the class that it would name in this module.
-  std::map<std::pair<uint32_t, graph::ValueId>, std::string> annotated;
+  std::map<std::pair<uint32_t, ValueId>, std::string> annotated;
   using Methods = std::map<uint32_t, std::string>;  // functions that are methods -> their class
   Methods methods;
   // The method around a function, where `self` means the method's own wherever it is read in it;

@@ -10,11 +10,6 @@
 
 namespace refit::python {
 
-using graph::Kind;
-using graph::kNone;
-using graph::Value;
-using graph::ValueId;
-
 namespace {
 
 constexpr size_t kMostTurns = 8;
@@ -201,7 +196,7 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   // On trial: a body that does more than arrange is lowered as any comprehension is.
   const size_t values = g().values.size(), marks = seen_log_.size(), sinks = g().sinks.size();
   const size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
-  const size_t calls = unit_.project_calls.size(), unresolved = unit_.unresolved.size();
+  const size_t calls = unit_.project_calls.size();
   const bool outer_impure = impure_;
   impure_ = false;
   std::vector<ValueId> items;
@@ -241,7 +236,6 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   if (!ok) {
     impure_ = outer_impure;
     unit_.project_calls.resize(calls);
-    unit_.unresolved.resize(unresolved);
     unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                           unit_.arguments.lower_bound({index_ + 1, 0}));
     take_back(values, marks);

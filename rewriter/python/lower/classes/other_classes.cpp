@@ -1,5 +1,5 @@
 // See other_classes.hpp.
-#include "rewriter/python/lower/other_classes.hpp"
+#include "rewriter/python/lower/classes/other_classes.hpp"
 
 #include <algorithm>
 

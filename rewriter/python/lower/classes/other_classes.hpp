@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/python/lower/class_facts.hpp"
+#include "rewriter/python/lower/classes/class_facts.hpp"
 #include "rewriter/python/names/project.hpp"
 
 namespace refit::python {

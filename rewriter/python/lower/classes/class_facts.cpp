@@ -1,5 +1,5 @@
 // See class_facts.hpp. Classes are read when they are first asked about; every answer is kept.
-#include "rewriter/python/lower/class_facts.hpp"
+#include "rewriter/python/lower/classes/class_facts.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -12,14 +12,6 @@
 namespace refit::python {
 
 namespace {
-
-constexpr int kDepthBound = 64;  // of an expression that is shown to be a number
-
-bool too_deep(TSNode value, int depth) {
-  if (depth <= kDepthBound && !stack_is_low()) return false;
-  reached(Bound::attribute_text, ts_node_start_byte(value));
-  return true;
-}
 
 std::string_view last_component(std::string_view name) {
   size_t dot = name.rfind('.');
@@ -37,14 +29,6 @@ bool may_store(std::string_view statement) {
   auto says = [&](std::string_view text) { return contains_text(statement, text); };
   return says("setattr") ||
          (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
-}
-
-// An annotation of a number, or of a number that may be left out.
-bool names_number(std::string_view annotation) {
-  static constexpr std::string_view kNumbers[] = {
-      "int",           "float",           "int | None",          "float | None",
-      "Optional[int]", "Optional[float]", "typing.Optional[int]"};
-  return std::find(std::begin(kNumbers), std::end(kNumbers), annotation) != std::end(kNumbers);
 }
 
 }  // namespace
@@ -250,223 +234,6 @@ ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::strin
 
 bool ClassFacts::stores(const std::string& class_name, std::string_view attribute) {
   return answer(class_name, attribute).known;
-}
-
-const std::vector<const Operation*>& ClassFacts::instances(const std::string& class_name,
-                                                           std::string_view attribute) {
-  Answer& a = answer(class_name, attribute);
-  if (a.instances) return *a.instances;
-  std::vector<const Operation*> found;
-  bool all = a.known && std::all_of(a.values.begin(), a.values.end(),
-                                    [&](TSNode value) { return class_of(value, found); });
-  if (!all) found.clear();
-  a.instances = std::move(found);
-  return *a.instances;
-}
-
-const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
-  auto [known, fresh] = locals_.try_emplace(ts_node_start_byte(function));
-  if (!fresh) return known->second;
-  std::vector<std::pair<TSNode, bool>> work{{field(function, "parameters"), true},
-                                            {field(function, "body"), false}};
-  while (!work.empty()) {
-    auto [node, binds] = work.back();
-    work.pop_back();
-    const NodeKind type = type_of(node);
-    if (type == "import_statement" || type == "import_from_statement") {
-      known->second.imports.push_back(node);
-      continue;
-    }
-    if (type == "identifier" && binds) known->second.names.insert(text_at(node));
-    if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
-    for (TSNode child : children_of(node)) work.emplace_back(child, binds);
-    if (type == "assignment") work.emplace_back(field(node, "left"), true);
-    if (type == "for_statement") work.emplace_back(field(node, "left"), true);
-  }
-  return known->second;
-}
-
-// The qualified name that a dotted name stands for where it is written; nullopt where a function
-// around it binds its first part by anything but one import.
-std::optional<std::string> ClassFacts::meaning(TSNode at, std::string_view dotted) {
-  std::string_view first = dotted.substr(0, dotted.find('.'));
-  for (; present(at); at = ts_node_parent(at)) {
-    if (!is(at, "function_definition")) continue;
-    const Locals& locals = locals_of(at);
-    if (locals.names.contains(first)) return std::nullopt;
-    std::optional<std::string> imported;
-    for (TSNode statement : locals.imports) {
-      auto qualified = resolve_import_(statement, first);
-      if (!qualified) continue;
-      if (imported && *imported != *qualified) return std::nullopt;
-      imported = std::move(qualified);
-    }
-    if (imported) return *imported + std::string(dotted.substr(first.size()));
-  }
-  return resolve_(dotted);
-}
-
-// The catalogue's class that a call makes an object of.
-const Operation* ClassFacts::layer(TSNode call) {
-  if (!is(call, "call")) return nullptr;
-  TSNode function = field(call, "function");
-  if (!is(function, "identifier") && !is(function, "attribute")) return nullptr;
-  auto qualified = meaning(function, text_at(function));
-  const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
-  if (op == nullptr || !op->is_class) return nullptr;
-  // A layer that writes what it is given does more than compute; one that drops with a probability
-  // `p` does nothing at inference.
-  auto takes = [&](std::string_view name) {
-    return std::ranges::any_of(op->parameters, [&](const Parameter& p) { return p.name == name; });
-  };
-  bool may_write = takes("inplace") && !takes("p");
-  std::string_view given = text_at(field(call, "arguments"));
-  return may_write && given != "()" && given.find("inplace=False") == std::string_view::npos &&
-                 (given.find("True") != std::string_view::npos ||
-                  given.find("inplace") != std::string_view::npos)
-             ? nullptr
-             : op;
-}
-
-bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
-  if (ts_node_is_null(value) || too_deep(value, 0)) return false;
-  value = without_parentheses(value);
-  if (is(value, "none")) return true;  // calling it would fail
-  if (is(value, "conditional_expression")) {
-    auto parts = children_of(value);
-    return parts.size() == 3 && class_of(parts[0], out) && class_of(parts[2], out);
-  }
-  const Operation* op = layer(value);
-  if (op == nullptr) return false;
-  if (std::find(out.begin(), out.end(), op) == out.end()) out.push_back(op);
-  return true;
-}
-
-bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view attribute) {
-  Answer& a = answer(class_name, attribute);
-  if (!a.over_last_axis) {
-    a.over_last_axis = a.known && std::all_of(a.values.begin(), a.values.end(),
-                                              [&](TSNode value) { return over_last_axis(value); });
-  }
-  return *a.over_last_axis;
-}
-
-bool ClassFacts::over_last_axis(TSNode value) {
-  if (ts_node_is_null(value) || too_deep(value, 0)) return false;
-  value = without_parentheses(value);
-  if (is(value, "none")) return true;
-  if (is(value, "conditional_expression")) {
-    auto parts = children_of(value);
-    return parts.size() == 3 && over_last_axis(parts[0]) && over_last_axis(parts[2]);
-  }
-  const Operation* op = layer(value);
-  if (op == nullptr || !op->pure) return false;
-  if (op->axes == AxisKind::elementwise) return true;
-  if (op->axes != AxisKind::last_dim && op->axes != AxisKind::along) return false;
-  // What it is told of the axes: `dim`, `normalized_shape`, or the name of its axis.
-  for (size_t i = 0; i < op->parameters.size(); ++i) {
-    const Parameter& p = op->parameters[i];
-    bool axis = op->axes == AxisKind::along && p.name == op->axis;
-    if (!axis && p.name != "dim" && p.name != "normalized_shape") continue;
-    TSNode given{};
-    size_t position = 0;
-    for (TSNode argument : children_of(field(value, "arguments"))) {
-      if (is(argument, "comment")) continue;
-      if (is(argument, "list_splat") || is(argument, "dictionary_splat")) return false;
-      if (is(argument, "keyword_argument")) {
-        if (text_at(field(argument, "name")) == p.name) given = field(argument, "value");
-      } else if (position++ == i) {
-        given = argument;
-      }
-    }
-    if (!axis) {
-      if (ts_node_is_null(given) || !numeric(given, 0)) return false;
-    } else if (!ts_node_is_null(given)) {
-      if (text_at(given) != "-1") return false;
-    } else if (!p.default_value || p.default_value->kind != Literal::Kind::integer ||
-               p.default_value->integer != -1) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool ClassFacts::number(const std::string& class_name, std::string_view attribute) {
-  Answer& a = answer(class_name, attribute);
-  if (!a.number) {
-    a.number = a.known && std::all_of(a.values.begin(), a.values.end(), [&](TSNode value) {
-                 return !ts_node_is_null(value) && numeric(value, 0);
-               });
-  }
-  return *a.number;
-}
-
-// What a size is written as: `head_dim`, `self.head_dim`, `(dim // num_heads)`.
-bool ClassFacts::size(TSNode value, int depth) const {
-  if (too_deep(value, depth)) return false;
-  value = without_parentheses(value);
-  if (is(value, "identifier") || is(value, "attribute")) return true;
-  bool quotient = is(value, "binary_operator") && text_at(field(value, "operator")) == "//";
-  return quotient ? size(field(value, "left"), depth + 1) && size(field(value, "right"), depth + 1)
-                  : numeric(value, depth + 1);
-}
-
-// Arithmetic that gives a number: a root of a size (`head_dim ** -0.5`, `1 / math.sqrt(d)`), a
-// literal, products of such. A name alone shows nothing, unless its parameter is a number.
-bool ClassFacts::numeric(TSNode value, int depth) const {
-  if (too_deep(value, depth)) return false;
-  value = without_parentheses(value);
-  const NodeKind type = type_of(value);
-  if (type == "integer" || type == "float") return true;
-  if (type == "unary_operator") return numeric(field(value, "argument"), depth + 1);
-  if (type == "conditional_expression") {
-    auto parts = children_of(value);
-    return parts.size() == 3 && numeric(parts[0], depth + 1) && numeric(parts[2], depth + 1);
-  }
-  if (type == "boolean_operator") {  // `qk_scale or head_dim ** -0.5`
-    TSNode left = field(value, "left");
-    return (is(left, "identifier") || numeric(left, depth + 1)) &&
-           numeric(field(value, "right"), depth + 1);
-  }
-  if (type == "binary_operator") {
-    std::string_view sign = text_at(field(value, "operator"));
-    TSNode left = field(value, "left"), right = field(value, "right");
-    if (sign == "**") {  // a size to a power that is a number
-      return numeric(right, depth + 1) && size(left, depth + 1);
-    }
-    return numeric(left, depth + 1) && numeric(right, depth + 1);
-  }
-  if (type == "call") {
-    TSNode function = field(value, "function");
-    if (!is(function, "identifier") && !is(function, "attribute")) return false;
-    auto qualified = resolve_(text_at(function));
-    return text_at(function) == "float" || text_at(function) == "int" ||
-           (qualified && (qualified->starts_with("math.") || qualified->starts_with("numpy.sqrt")));
-  }
-  if (type == "identifier") {  // a parameter of the method that stores it
-    std::string_view name = text_at(value);
-    TSNode at = value;
-    while (present(at) && !is(at, "function_definition")) at = ts_node_parent(at);
-    if (!present(at)) return false;
-    std::vector<TSNode> work{field(at, "body")};
-    while (!work.empty()) {  // bound again, it may be anything
-      TSNode node = work.back();
-      work.pop_back();
-      if (is(node, "assignment") && text_at(field(node, "left")) == name) return false;
-      push_children(node, work);
-    }
-    for (TSNode parameter : children_of(field(at, "parameters"))) {
-      TSNode own = field(parameter, "name");
-      if (!present(own) && is(parameter, "typed_parameter") && !children_of(parameter).empty()) {
-        own = children_of(parameter).front();
-      }
-      if (!present(own) || text_at(own) != name) continue;
-      TSNode fallback = field(parameter, "value"), annotation = field(parameter, "type");
-      return (present(fallback) && (is(fallback, "float") || is(fallback, "integer"))) ||
-             (present(annotation) && names_number(text_at(annotation)));
-    }
-  }
-  return false;
 }
 
 const ClassFacts::Methods& ClassFacts::methods_of(Class& c) const {
