@@ -14,7 +14,7 @@ constexpr unsigned kSeenStatements = 8;  // a helper longer than this is no mere
 size_t parameter_of(const std::vector<Parameter>& parameters, const std::string& name) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
-    if (p.name == name || std::find(p.also.begin(), p.also.end(), name) != p.also.end()) return i;
+    if (p.name == name || std::ranges::find(p.also, name) != p.also.end()) return i;
   }
   // ATen calls the first tensor `self`, the Python API `input`.
   return name == "self" && !parameters.empty() ? 0 : SIZE_MAX;

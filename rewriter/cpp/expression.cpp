@@ -214,7 +214,7 @@ ValueId Lowering::inner(const clang::Expr* node) {
     }
     for (ValueId id : held) use(id);
     const clang::FunctionDecl* body = lambda->getCallOperator();
-    if (seeing_ == 0 && std::find(lambdas_.begin(), lambdas_.end(), body) == lambdas_.end()) {
+    if (seeing_ == 0 && std::ranges::find(lambdas_, body) == lambdas_.end()) {
       lambdas_.push_back(body);
     }
     return opaque("lambda", std::move(held), node);

@@ -51,7 +51,7 @@ class Speller {
     if (auto name = named(id)) return name;
     if (v.kind != Kind::attribute) return std::nullopt;
     const auto& stored = g_.stored_attributes;
-    if (std::find(stored.begin(), stored.end(), v.text) != stored.end()) return std::nullopt;
+    if (std::ranges::find(stored, v.text) != stored.end()) return std::nullopt;
     const Value& base = g_[v.operands[0]];
     if (base.kind == Kind::parameter && base.text == "this") {
       return g_.name_index(v.text) ? "this->" + v.text : v.text;
@@ -135,7 +135,7 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
   if (!wrong_.empty()) return failure(wrong_);
   auto unit = std::make_unique<CppUnit>(std::move(source), std::string(relative));
   unit->module = dotted(relative.substr(0, relative.rfind('.')));
-  std::replace(unit->module.begin(), unit->module.end(), '/', '.');
+  std::ranges::replace(unit->module, '/', '.');
   Reading reading = read(std::string(unit->text()), place_of(unit->relative),
                          {names_, catalogue_, isomorphisms_}, unit.get());
   if (!reading.ran) return failure("clang could not be run on it");

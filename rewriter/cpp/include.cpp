@@ -73,15 +73,14 @@ void add_includes(const CppUnit& unit, const std::set<std::string>& headers, Edi
   std::vector<Directive> lines = includes_of(unit, &body);
   std::string nl(unit.source().newline());
   for (const std::string& header : headers) {
-    bool there = std::any_of(lines.begin(), lines.end(),
-                             [&](const Directive& d) { return d.name == header; });
+    bool there = std::ranges::any_of(lines, [&](const Directive& d) { return d.name == header; });
     if (there) continue;
     std::string text = "#include <" + header + ">" + nl;
     auto libtorch = [](const Directive& d) {
       return d.angled && (d.name.starts_with("torch/") || d.name.starts_with("ATen/") ||
                           d.name.starts_with("c10/"));
     };
-    auto torch = std::find_if(lines.begin(), lines.end(), libtorch);
+    auto torch = std::ranges::find_if(lines, libtorch);
     if (torch != lines.end()) {
       // The run of lines around it that are all of system headers.
       auto first = torch, last = torch;

@@ -86,7 +86,7 @@ std::string Names::header(std::string_view qualified) const {
 }
 
 bool Names::tensor(std::string_view record) const {
-  return std::find(tensors_.begin(), tensors_.end(), record) != tensors_.end();
+  return std::ranges::find(tensors_, record) != tensors_.end();
 }
 
 std::string Names::attribute(std::string_view member) const {

@@ -112,8 +112,8 @@ class Realiser {
   }
 
   bool comment_in(ByteRange where) const {
-    return std::any_of(unit_.comments.begin(), unit_.comments.end(),
-                       [&](const ByteRange& c) { return where.contains(c); });
+    return std::ranges::any_of(unit_.comments,
+                               [&](const ByteRange& c) { return where.contains(c); });
   }
 
   // The text of a range with the edits made so far, which it takes over.
@@ -135,8 +135,7 @@ class Realiser {
     std::string out;
     for (const ByteRange& c : unit_.comments) {
       if (!where.contains(c) || names_argument(unit_.source().slice(c))) continue;
-      if (std::any_of(kept.begin(), kept.end(), [&](ByteRange k) { return k.contains(c); }))
-        continue;
+      if (std::ranges::any_of(kept, [&](ByteRange k) { return k.contains(c); })) continue;
       out += std::string(indentation(text_, where.begin));
       out += trimmed(unit_.source().slice(c));
       out += unit_.source().newline();
@@ -203,8 +202,8 @@ class Realiser {
     }
     std::string comments = orphans(root.range, kept);
     // The slots' own blanks are kept where each argument has a line, or a comment, of its own.
-    bool commented = std::any_of(leads.begin(), leads.end(),
-                                 [](const std::string& lead) { return !blank(lead); });
+    bool commented =
+        std::ranges::any_of(leads, [](const std::string& lead) { return !blank(lead); });
     auto list = own_lines || commented ? compose(arguments, leads) : fitted(arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
@@ -342,8 +341,8 @@ class Realiser {
       if (s.range.size() == 0) return failure("a statement that would go comes out of a macro");
       removed.push_back(s.range);
     }
-    std::sort(removed.begin(), removed.end(),
-              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    std::ranges::sort(removed,
+                      [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
     for (const ByteRange& statement : removed) {
       (void)take(statement);
       auto done = edits_.add(removal(statement));

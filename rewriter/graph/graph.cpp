@@ -19,7 +19,7 @@ ByteRange Graph::place(ValueId id) const {
 std::optional<uint32_t> Graph::name_index(std::string_view name) const {
   constexpr size_t kFew = 16;
   if (names.size() <= kFew) {
-    auto at = std::find(names.begin(), names.end(), name);
+    auto at = std::ranges::find(names, name);
     if (at == names.end()) return std::nullopt;
     return static_cast<uint32_t>(at - names.begin());
   }
@@ -60,7 +60,7 @@ void Graph::derive() const {
   for (DefinitionId d = 0; d < definitions.size(); ++d) {
     definers_.emplace_back(definitions[d].value, d);
   }
-  std::sort(definers_.begin(), definers_.end());
+  std::ranges::sort(definers_);
   std::vector<ValueId> work;
   auto reach = [&](ValueId id) {
     if (id != kNone && !live_[id]) {
@@ -184,8 +184,8 @@ static bool hands_over(const Graph& g, ValueId given, ValueId value, int depth =
     case Kind::list:
     case Kind::starred:
     case Kind::opaque:
-      return std::any_of(v.operands.begin(), v.operands.end(),
-                         [&](ValueId part) { return hands_over(g, part, value, depth + 1); });
+      return std::ranges::any_of(
+          v.operands, [&](ValueId part) { return hands_over(g, part, value, depth + 1); });
     case Kind::op:
       if (!v.op->view) return false;
       [[fallthrough]];
@@ -254,8 +254,8 @@ bool Graph::same(ValueId a, ValueId b) const {
         if (v.text != w.text) return false;
         break;
       case Kind::attribute:
-        if (v.text != w.text || std::find(stored_attributes.begin(), stored_attributes.end(),
-                                          v.text) != stored_attributes.end()) {
+        if (v.text != w.text ||
+            std::ranges::find(stored_attributes, v.text) != stored_attributes.end()) {
           return false;
         }
         for (ValueId between = std::min(x, y); between < std::max(x, y); ++between) {

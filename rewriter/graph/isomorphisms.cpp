@@ -126,9 +126,9 @@ int Isomorphisms::axes_named(const Graph& graph, ValueId root) {
     return 0;
   at = &graph[at->operands[1]];
   if (at->kind == Kind::tuple && at->operands.size() == 1) at = &graph[at->operands[0]];
-  bool numbers = at->kind == Kind::tuple &&
-                 std::all_of(at->operands.begin(), at->operands.end(),
-                             [&](ValueId part) { return graph[part].kind == Kind::literal; });
+  bool numbers = at->kind == Kind::tuple && std::ranges::all_of(at->operands, [&](ValueId part) {
+                   return graph[part].kind == Kind::literal;
+                 });
   return numbers ? static_cast<int>(at->operands.size()) : 0;
 }
 

@@ -15,8 +15,7 @@ namespace {
 using Test = bool (*)(const Where&, const SiteView&, const Argument&);
 
 bool among(const Literal& literal, const std::vector<Literal>& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const Literal& v) { return same_value(v, literal); });
+  return std::ranges::any_of(values, [&](const Literal& v) { return same_value(v, literal); });
 }
 
 // Every value that the argument may have is a literal among the clause's.
@@ -132,7 +131,7 @@ bool no_object(const Where&, const SiteView& site, const Argument& a) {
   while (!work.empty()) {
     ValueId id = work.back();
     work.pop_back();
-    if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
+    if (std::ranges::find(seen, id) != seen.end()) continue;
     seen.push_back(id);
     const Value& v = (*site.graph)[id];
     if (v.kind == Kind::phi) {
@@ -154,8 +153,8 @@ bool not_cast(const Where&, const SiteView& site, const Argument& a) {
 
 bool computed_from(const Where& clause, const SiteView& site, const Argument& a) {
   return a.value != kNone && uses_operation(*site.graph, a.value, [&](const Operation& op) {
-           return std::any_of(clause.values.begin(), clause.values.end(),
-                              [&](const Literal& name) { return name.text == op.id; });
+           return std::ranges::any_of(clause.values,
+                                      [&](const Literal& name) { return name.text == op.id; });
          });
 }
 
@@ -191,9 +190,9 @@ bool instance(const Where& clause, const SiteView& site, const Argument& a) {
     if ((*site.graph)[call].operands[0] != a.value || site.graph->elsewhere.contains(call))
       continue;
     if (site.attribute(a.value).elsewhere) return false;
-    return std::all_of(classes.begin(), classes.end(), [&](const Operation* op) {
-      return std::any_of(clause.values.begin(), clause.values.end(),
-                         [&](const Literal& name) { return name.text == op->id; });
+    return std::ranges::all_of(classes, [&](const Operation* op) {
+      return std::ranges::any_of(clause.values,
+                                 [&](const Literal& name) { return name.text == op->id; });
     });
   }
   return false;
@@ -239,21 +238,21 @@ bool holds(const Where& clause, const SiteView& site) {
     return site.module != package && !site.module.starts_with(package + ".");
   }
   if (clause.kind == "not_within") {
-    return std::none_of(clause.values.begin(), clause.values.end(),
-                        [&](const Literal& name) { return site.within(name.text); });
+    return std::ranges::none_of(clause.values,
+                                [&](const Literal& name) { return site.within(name.text); });
   }
   if (clause.kind == "not_passed_to") {
-    return std::none_of(clause.values.begin(), clause.values.end(),
-                        [&](const Literal& name) { return site.passed_to(name.text); });
+    return std::ranges::none_of(clause.values,
+                                [&](const Literal& name) { return site.passed_to(name.text); });
   }
   if (clause.kind == "unread") return site.unread(clause.number);
   if (clause.kind == "not_in_tree") {
-    return std::none_of(clause.values.begin(), clause.values.end(),
-                        [&](const Literal& text) { return site.in_tree(text.text); });
+    return std::ranges::none_of(clause.values,
+                                [&](const Literal& text) { return site.in_tree(text.text); });
   }
   auto test = tests().find(clause.kind);
   if (test == tests().end()) return false;
-  return std::all_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
+  return std::ranges::all_of(clause.of, [&](const std::string& name) {
     Argument a = site.argument(name);
     // What this alternative of a pattern lacks cannot stand in the way.
     if (!a.known) return clause.kind != "present";
@@ -263,7 +262,7 @@ bool holds(const Where& clause, const SiteView& site) {
 
 bool contradicted(const Where& clause, const SiteView& site) {
   if (clause.kind != "rank" && clause.kind != "inference_zero") return false;
-  return std::any_of(clause.of.begin(), clause.of.end(), [&](const std::string& name) {
+  return std::ranges::any_of(clause.of, [&](const std::string& name) {
     Argument a = site.argument(name);
     if (!a.known || a.value == kNone) return false;
     if (clause.kind == "inference_zero") return nonzero_at_inference(*site.graph, a.value);

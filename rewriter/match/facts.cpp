@@ -90,7 +90,7 @@ class Ranks {
     if (v.kind == Kind::call && v.operands.size() == 2) {
       auto layer = g_.instances.find(id);
       bool keeps = layer != g_.instances.end() &&
-                   std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
+                   std::ranges::all_of(layer->second, [](const Operation* op) {
                      return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
                    });
       return keeps ? operand(v.operands[1]) : std::nullopt;

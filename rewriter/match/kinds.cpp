@@ -251,7 +251,7 @@ bool read_as_rank(const Graph& g, ValueId id, int rank) {
     }
     if (u.kind == Kind::index && u.operands[0] == id && g[u.operands[1]].kind == Kind::tuple) {
       const auto& parts = g[u.operands[1]].operands;
-      bool plain = std::all_of(parts.begin(), parts.end(), [&](ValueId part) {
+      bool plain = std::ranges::all_of(parts, [&](ValueId part) {
         return g[part].kind == Kind::slice || integer(g, part).has_value();
       });
       if (plain && static_cast<int>(parts.size()) == rank) return true;

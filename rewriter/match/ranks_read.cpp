@@ -37,7 +37,7 @@ std::optional<int> axes_dropped(const Graph& g, ValueId subscripts) {
 }
 
 bool drops_axis(const Operation& op) {
-  return std::none_of(op.parameters.begin(), op.parameters.end(), [](const Parameter& p) {
+  return std::ranges::none_of(op.parameters, [](const Parameter& p) {
     return p.name == "chunks" || p.name.starts_with("split_size") || p.name.ends_with("sections") ||
            p.name.starts_with("indices");
   });
@@ -51,8 +51,8 @@ std::optional<int> written_sizes(const Graph& g, ValueId id) {
   if (v.operands.size() == 1 && g[v.operands[0]].kind != Kind::literal) {
     return written_sizes(g, v.operands[0]);
   }
-  bool starred = std::any_of(v.operands.begin(), v.operands.end(),
-                             [&](ValueId item) { return g[item].kind == Kind::starred; });
+  bool starred =
+      std::ranges::any_of(v.operands, [&](ValueId item) { return g[item].kind == Kind::starred; });
   return starred ? std::nullopt : std::optional(static_cast<int>(v.operands.size()));
 }
 
@@ -247,11 +247,10 @@ class RanksRead {
         return split ? std::optional(0) : axes_dropped(g_, u.operands[1]);
       case Kind::call: {
         auto layer = g_.instances.find(user);
-        bool keeps =
-            u.operands.size() == 2 && u.operands[1] == id && layer != g_.instances.end() &&
-            std::all_of(layer->second.begin(), layer->second.end(), [](const Operation* op) {
-              return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
-            });
+        bool keeps = u.operands.size() == 2 && u.operands[1] == id && layer != g_.instances.end() &&
+                     std::ranges::all_of(layer->second, [](const Operation* op) {
+                       return op->axes == AxisKind::last_dim || op->axes == AxisKind::elementwise;
+                     });
         return keeps ? std::optional(0) : std::nullopt;
       }
       case Kind::op:
@@ -278,7 +277,7 @@ class RanksRead {
         return n ? std::optional(1 - *n) : std::nullopt;
       }
       case AxisKind::elementwise: {  // with numbers alone: what broadcasts may have more axes
-        bool numbers = std::all_of(u.operands.begin(), u.operands.end(), [&](ValueId part) {
+        bool numbers = std::ranges::all_of(u.operands, [&](ValueId part) {
           return part == id || part == kNone || g_[part].kind == Kind::literal ||
                  g_.numbers.contains(part);
         });

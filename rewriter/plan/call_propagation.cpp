@@ -33,17 +33,16 @@ class CallerWords {
       }
       names_.push_back(std::move(all));
     }
-    std::sort(names_.begin(), names_.end());
+    std::ranges::sort(names_);
     names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
   }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
   bool named(const EntrySet& seen) const {
-    return std::any_of(names_.begin(), names_.end(), [&](const auto& words) {
-      return std::all_of(words.begin(), words.end(), [&](const auto& entries) {
-        return std::any_of(entries.begin(), entries.end(),
-                           [&](uint32_t id) { return seen.test(id); });
+    return std::ranges::any_of(names_, [&](const auto& words) {
+      return std::ranges::all_of(words, [&](const auto& entries) {
+        return std::ranges::any_of(entries, [&](uint32_t id) { return seen.test(id); });
       });
     });
   }
@@ -154,9 +153,8 @@ void Run::look_for_callers(const Callers& callers) {
         FileState& state = states_[number->second];
         if (!state.scanned || state.language == nullptr || !state.problems.empty()) return;
         const auto one_of = [&](const auto& holds) {
-          return std::any_of(callers.words.begin(), callers.words.end(), [&](const auto& words) {
-            return std::all_of(words.begin(), words.end(), holds);
-          });
+          return std::ranges::any_of(
+              callers.words, [&](const auto& words) { return std::ranges::all_of(words, holds); });
         };
         if (!one_of([&](const std::string& word) { return state.holds.may_hold(word); })) return;
         ReadRoom room;
@@ -169,13 +167,13 @@ void Run::look_for_callers(const Callers& callers) {
             return std::binary_search(left.words.begin(), left.words.end(), hash_of(word));
           });
         };
-        if (!first && std::none_of(state.left_out.begin(), state.left_out.end(), may_call)) return;
+        if (!first && std::ranges::none_of(state.left_out, may_call)) return;
         const std::string bytes(*read_bytes);
         Focus focus;
         focus.vocabulary = &wanted.vocabulary();
         const auto was_left_out = [&](ByteRange where) {
-          return std::any_of(state.left_out.begin(), state.left_out.end(),
-                             [&](const LeftOut& left) { return left.range == where; });
+          return std::ranges::any_of(state.left_out,
+                                     [&](const LeftOut& left) { return left.range == where; });
         };
         focus.wanted = [&](ByteRange where, const EntrySet& seen) {
           return (first || was_left_out(where)) && wanted.named(seen);
@@ -223,8 +221,8 @@ void Run::propagate_calls() {
     }
   }
   auto subject = [&](const std::string& rule) {
-    auto found = std::find_if(compiled_.rules.begin(), compiled_.rules.end(),
-                              [&](const CompiledRule& r) { return r.rule->id == rule; });
+    auto found = std::ranges::find_if(compiled_.rules,
+                                      [&](const CompiledRule& r) { return r.rule->id == rule; });
     return found == compiled_.rules.end() ? std::string() : found->rule->subject;
   };
   Definitions inside;  // functions that compute what they are asked for by the runtime, and more

@@ -56,7 +56,7 @@ Reads::Reads(const Graph& graph)
     if (g_[id].statement != kNone && has_effect(g_, id))
       effects_.emplace_back(g_[id].statement, id);
   }
-  std::sort(effects_.begin(), effects_.end());
+  std::ranges::sort(effects_);
   std::vector<bool> asked(g_.values.size(), false);
   for (ValueId id = 0; id < g_.values.size(); ++id) {
     work.push_back(id);
@@ -206,8 +206,8 @@ std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
     // An `if` goes when nothing in it is left and nothing that it joins is read.
     bool replaced = s == home && g_[root].range.size() == 0;
     return (replaced || !is_live) &&
-           std::all_of(statement.children.begin(), statement.children.end(),
-                       [&](StatementId child) { return dead.contains(child); });
+           std::ranges::all_of(statement.children,
+                               [&](StatementId child) { return dead.contains(child); });
   };
   rest.make(change);
   std::vector<StatementId> asked;

@@ -59,9 +59,8 @@ RunResult Run::go(const Progress& progress) {
   std::set<std::string, std::less<>> words;
   std::vector<std::string> asked = prefilter_.tree_words();
   for (size_t w = 0; w < asked.size(); ++w) {
-    bool met = std::any_of(states_.begin(), states_.end(), [&](const FileState& state) {
-      return w < state.words.size() && state.words[w];
-    });
+    bool met = std::ranges::any_of(
+        states_, [&](const FileState& state) { return w < state.words.size() && state.words[w]; });
     if (met) words.insert(asked[w]);
   }
   planner_.set_words(std::move(words));
@@ -114,15 +113,14 @@ void Run::follow_aliases() {
       FileState& state = states_[i];
       if (!state.scanned || state.aliased || !state.problems.empty()) return;
       auto held = [&](const std::string& word) { return state.holds.may_hold(word); };
-      if (!std::any_of(alternatives.begin(), alternatives.end(), held) ||
-          !std::any_of(modules.begin(), modules.end(), held)) {
+      if (!std::ranges::any_of(alternatives, held) || !std::ranges::any_of(modules, held)) {
         return;
       }
       ReadRoom room;
       auto bytes = read(i, room);
       auto stands = [&](const std::string& text) { return contains_text(*bytes, text); };
-      if (!bytes || std::none_of(alternatives.begin(), alternatives.end(), stands) ||
-          std::none_of(mentions.begin(), mentions.end(), stands)) {
+      if (!bytes || std::ranges::none_of(alternatives, stands) ||
+          std::ranges::none_of(mentions, stands)) {
         return;
       }
       state.aliased = state.relevant = true;
@@ -176,8 +174,8 @@ void Run::scan(size_t i) {
   } else {
     state.enabled.assign(compiled_.rules.size(), true);
   }
-  bool named = prefilter_.named(held) ||
-               std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+  bool named =
+      prefilter_.named(held) || std::ranges::find(state.enabled, true) != state.enabled.end();
   state.relevant = state.language != nullptr && named;
   note_other_meanings(i, *bytes, held);
   if (state.relevant) {
@@ -299,9 +297,10 @@ std::unique_ptr<Unit> Run::load(size_t i, const std::string& bytes, const Focus&
 }
 
 void Run::count(FileState& state, const Unit& unit) {
-  state.lowered += static_cast<uint64_t>(
-      std::count_if(unit.functions.begin(), unit.functions.end(),
-                    [](const Function& f) { return !f.name.empty() && !f.graph.values.empty(); }));
+  state.lowered +=
+      static_cast<uint64_t>(std::ranges::count_if(unit.functions, [](const Function& f) {
+        return !f.name.empty() && !f.graph.values.empty();
+      }));
 }
 
 // What a rule looks for may stand in the functions of other files that calls were replaced by.
@@ -334,7 +333,7 @@ void Run::plan(size_t i, const std::string& bytes) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
   }
   state.left_out = std::move(unit->left_out);
-  bool any = std::find(state.enabled.begin(), state.enabled.end(), true) != state.enabled.end();
+  bool any = std::ranges::find(state.enabled, true) != state.enabled.end();
   if (!unit->syntax_errors.empty() && any) {
     leave_broken(i, *unit, plan);
     return;
@@ -417,10 +416,9 @@ RunResult Run::collect() {
     out.files_scanned += state.scanned;
     out.files_parsed += state.parsed;
     out.functions_lowered += state.lowered;
-    std::stable_sort(state.findings.begin(), state.findings.end(),
-                     [](const Finding& a, const Finding& b) {
-                       return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-                     });
+    std::ranges::stable_sort(state.findings, [](const Finding& a, const Finding& b) {
+      return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+    });
     for (Finding& f : state.findings) out.findings.push_back(std::move(f));
     if (state.changed) out.changed.push_back(std::move(*state.changed));
     for (Problem& p : state.problems) out.problems.push_back(std::move(p));

@@ -34,8 +34,8 @@ bool plain(const Unit& unit, const Function& f) {
   if (text.starts_with('@') || before.substr(line + 1).starts_with('@')) return false;
   // A decorator over several lines ends in a bracket at a line's beginning.
   if (before.substr(line + 1).starts_with(')')) return false;
-  return std::none_of(std::begin(kInPlace), std::end(kInPlace),
-                      [&](std::string_view word) { return contains_text(text, word); });
+  return std::ranges::none_of(kInPlace,
+                              [&](std::string_view word) { return contains_text(text, word); });
 }
 
 // The rank of all that a function gives; 0 where it is not shown.

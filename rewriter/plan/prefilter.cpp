@@ -123,8 +123,8 @@ EntrySet Prefilter::scan(std::string_view text, bool comments, WordSet* words) c
 }
 
 bool Prefilter::met(const Clauses& clauses, const EntrySet& held) {
-  return std::all_of(clauses.begin(), clauses.end(),
-                     [&](const EntrySet& any_of) { return held.intersects(any_of); });
+  return std::ranges::all_of(clauses,
+                             [&](const EntrySet& any_of) { return held.intersects(any_of); });
 }
 
 std::vector<bool> Prefilter::file(const EntrySet& held) const {
@@ -160,8 +160,8 @@ std::vector<bool> Prefilter::words(const EntrySet& held) const {
 std::set<std::string> Prefilter::mentioned(const EntrySet& held,
                                            const std::set<std::string>& names) const {
   std::set<std::string> out;
-  const bool any = std::any_of(callees_.begin(), callees_.end(),
-                               [&](const auto& callee) { return held.test(callee.second); });
+  const bool any =
+      std::ranges::any_of(callees_, [&](const auto& callee) { return held.test(callee.second); });
   if (!any) return out;
   for (const std::string& name : names) {
     auto known = callees_.find(name);  // of a function with several names one may tell of all

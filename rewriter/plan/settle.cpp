@@ -73,7 +73,7 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
   for (Finding& f : further.findings) {
     f.file = name;
     // What overlapped with another rewrite is said as what it became.
-    auto same = std::find_if(sites.begin(), sites.end(), [&](const PlannedSite* site) {
+    auto same = std::ranges::find_if(sites, [&](const PlannedSite* site) {
       const Finding& first = site->finding;
       return !site->rewritten && first.code == "overlap" && first.rule == f.rule &&
              first.line == f.line && first.column == f.column;
@@ -231,8 +231,7 @@ bool Run::settled(size_t i, const Unit& unit) {
   }
   if (changes.empty()) return true;
   auto realised = frontend(i)->realise(unit, changes);
-  return realised && std::find(realised->accepted.begin(), realised->accepted.end(), true) ==
-                         realised->accepted.end();
+  return realised && std::ranges::find(realised->accepted, true) == realised->accepted.end();
 }
 
 }  // namespace refit

@@ -114,7 +114,7 @@ class Search {
     Discovery found;
     found.input.root = root_.string();
     module_roots_.insert("");
-    std::sort(files_.begin(), files_.end());
+    std::ranges::sort(files_);
     files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
     found.input.files.reserve(files_.size());
     const std::string root = (root_ / "").string();

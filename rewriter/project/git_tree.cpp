@@ -114,7 +114,7 @@ Expected<GitTree::Listing> GitTree::list(const std::string& prefix) const {
     return tl::unexpected<Error>(git_failure("reading the git index"));
   }
   const std::unique_ptr<git_index, FreeIndex> index(raw_index);
-  std::sort(listing.files.begin(), listing.files.end());
+  std::ranges::sort(listing.files);
   const std::size_t seen = listing.files.size();
   for (std::size_t i = 0; i < git_index_entrycount(index.get()); ++i) {
     const git_index_entry* entry = git_index_get_byindex(index.get(), i);
@@ -130,7 +130,7 @@ Expected<GitTree::Listing> GitTree::list(const std::string& prefix) const {
       listing.files.push_back(path);
     }
   }
-  std::sort(listing.files.begin(), listing.files.end());
+  std::ranges::sort(listing.files);
   listing.files.erase(std::unique(listing.files.begin(), listing.files.end()), listing.files.end());
   return listing;
 }

@@ -68,13 +68,11 @@ bool Glob::matches_folder(std::string_view path) const {
 }
 
 bool any_matches(const std::vector<Glob>& globs, std::string_view path) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const Glob& glob) { return glob.matches(path); });
+  return std::ranges::any_of(globs, [&](const Glob& glob) { return glob.matches(path); });
 }
 
 bool any_matches_folder(const std::vector<Glob>& globs, std::string_view path) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const Glob& glob) { return glob.matches_folder(path); });
+  return std::ranges::any_of(globs, [&](const Glob& glob) { return glob.matches_folder(path); });
 }
 
 }  // namespace refit

@@ -80,7 +80,7 @@ bool has_token(std::string_view text, std::string_view token) {
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != kNowhere; }
 
 bool all_words(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), in_word);
+  return !text.empty() && std::ranges::all_of(text, in_word);
 }
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -131,7 +131,7 @@ Expected<Vocabulary::Entry> Vocabulary::read(std::string_view text) {
     const std::string_view left = trimmed(rest.substr(0, at)),
                            right = trimmed(rest.substr(at + sign.size()));
     const auto token = [](std::string_view part) {
-      return std::all_of(part.begin(), part.end(), [](char c) { return in_word(c) || c == '.'; });
+      return std::ranges::all_of(part, [](char c) { return in_word(c) || c == '.'; });
     };
     if (!token(left) || !token(right)) continue;
     if (sign.size() == 1 && sign != "@" && left.empty() && right.empty()) continue;
@@ -312,8 +312,8 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
   }
   if (entry.inside.empty()) return true;
   const std::string_view arguments = text.substr(open + 1, brackets_end(text, open) - open - 1);
-  return std::all_of(entry.inside.begin(), entry.inside.end(),
-                     [&](const std::string& token) { return has_token(arguments, token); });
+  return std::ranges::all_of(entry.inside,
+                             [&](const std::string& token) { return has_token(arguments, token); });
 }
 
 }  // namespace refit

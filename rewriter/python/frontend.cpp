@@ -38,8 +38,7 @@ void find_errors(TSNode root, std::vector<ByteRange>& out) {
       if (ts_node_has_error(child)) work.push_back(child);
     }
   }
-  std::sort(out.begin(), out.end(),
-            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  std::ranges::sort(out, [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
 }
 
 std::string with_holes(std::string_view code) {

@@ -69,7 +69,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 std::string by_code(const RuleSummary& rule) {
   std::vector<std::pair<std::string, uint64_t>> codes(rule.refused_by_code.begin(),
                                                       rule.refused_by_code.end());
-  std::sort(codes.begin(), codes.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(codes, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   std::vector<std::string> words;

@@ -40,9 +40,9 @@ struct FileDefaults {
 };
 
 bool has_parameter(const std::vector<Parameter>& parameters, std::string_view name) {
-  return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+  return std::ranges::any_of(parameters, [&](const Parameter& parameter) {
     return parameter.name == name ||
-           std::find(parameter.also.begin(), parameter.also.end(), name) != parameter.also.end();
+           std::ranges::find(parameter.also, name) != parameter.also.end();
   });
 }
 
@@ -149,10 +149,10 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
   auto also = defaults.also;
   if (const YamlNode* node_also = keys->find("also")) {
     for (auto& entry : read_also(file, *node_also)) {
-      const bool known =
-          has_parameter(operation->parameters, entry.second) ||
-          std::any_of(operation->overloads.begin(), operation->overloads.end(),
-                      [&](const auto& list) { return has_parameter(list, entry.second); });
+      const bool known = has_parameter(operation->parameters, entry.second) ||
+                         std::ranges::any_of(operation->overloads, [&](const auto& list) {
+                           return has_parameter(list, entry.second);
+                         });
       if (!known) {
         file.report(*node_also, "`also` names the parameter `" + entry.second +
                                     "`, which the signature does not have");
@@ -319,7 +319,7 @@ std::vector<std::string> name_words(const Operation& operation) {
     }
     if (!told[i]) out.emplace_back(last(names[i]));
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
@@ -335,8 +335,8 @@ const Operation* Catalogue::method(std::string_view name) const {
 }
 
 const Operation* Catalogue::casting(std::string_view base) const {
-  auto found = std::find_if(operations_.begin(), operations_.end(),
-                            [&](const auto& op) { return op->casts.base == base; });
+  auto found =
+      std::ranges::find_if(operations_, [&](const auto& op) { return op->casts.base == base; });
   return found == operations_.end() || base.empty() ? nullptr : found->get();
 }
 
@@ -354,7 +354,7 @@ std::optional<std::string> Catalogue::nearest(std::string_view qualified_name) c
   for (const std::string& name : names) tails.push_back(name.substr(name.rfind('.') + 1));
   auto tail = refit::nearest(last, tails);
   if (!tail) return std::nullopt;
-  return names[static_cast<size_t>(std::find(tails.begin(), tails.end(), *tail) - tails.begin())];
+  return names[static_cast<size_t>(std::ranges::find(tails, *tail) - tails.begin())];
 }
 
 }  // namespace refit

@@ -10,16 +10,15 @@ namespace {
 
 bool has_parameter(const Operation& operation, const std::string& name) {
   auto in = [&](const std::vector<Parameter>& parameters) {
-    return std::any_of(parameters.begin(), parameters.end(),
-                       [&](const Parameter& parameter) { return parameter.name == name; });
+    return std::ranges::any_of(parameters,
+                               [&](const Parameter& parameter) { return parameter.name == name; });
   };
-  return in(operation.parameters) ||
-         std::any_of(operation.overloads.begin(), operation.overloads.end(), in);
+  return in(operation.parameters) || std::ranges::any_of(operation.overloads, in);
 }
 
 bool takes_any_keyword(const Operation& operation) {
-  return std::any_of(operation.parameters.begin(), operation.parameters.end(),
-                     [](const Parameter& parameter) { return parameter.variadic_keyword; });
+  return std::ranges::any_of(operation.parameters,
+                             [](const Parameter& parameter) { return parameter.variadic_keyword; });
 }
 
 std::vector<std::string> parameter_names(const Operation& operation) {
@@ -101,9 +100,9 @@ void RuleReader::check_rewrite(const YamlNode& node, const Rewrite& rewrite) {
     if (operation == nullptr) {
       // Only of libraries that the catalogue describes can it be said that a name is wrong.
       const std::string root = first_component(call.name);
-      const bool described =
-          std::any_of(catalogue_.operations().begin(), catalogue_.operations().end(),
-                      [&](const auto& known) { return first_component(known->id) == root; });
+      const bool described = std::ranges::any_of(catalogue_.operations(), [&](const auto& known) {
+        return first_component(known->id) == root;
+      });
       if (described) {
         file_.report(node, "the rewrite calls `" + call.name +
                                "`, which the catalogue does not have" +
@@ -119,11 +118,10 @@ void RuleReader::check_rewrite(const YamlNode& node, const Rewrite& rewrite) {
     if (operation->targets.empty()) continue;
     for (const std::string_view target : kTargetNames) {
       const Target value = target == "cuda" ? Target::cuda : Target::ascend;
-      const bool rewritten =
-          rewrite.targets.empty() ||
-          std::find(rewrite.targets.begin(), rewrite.targets.end(), value) != rewrite.targets.end();
-      const bool offered = std::find(operation->targets.begin(), operation->targets.end(),
-                                     target) != operation->targets.end();
+      const bool rewritten = rewrite.targets.empty() ||
+                             std::ranges::find(rewrite.targets, value) != rewrite.targets.end();
+      const bool offered =
+          std::ranges::find(operation->targets, target) != operation->targets.end();
       if (rewritten && !offered) {
         file_.report(node, "`" + call.name + "` is not offered on the target " +
                                std::string(target) + "; give this rewrite another `target`");
@@ -135,7 +133,7 @@ void RuleReader::check_rewrite(const YamlNode& node, const Rewrite& rewrite) {
 void RuleReader::derive_triggers(Rule& rule) const {
   std::vector<std::string> words;
   auto add = [&](const std::string& word) {
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   };
   for (const Operation* callee : callees_) {
     add(last_component(callee->id));

@@ -104,8 +104,8 @@ void RuleReader::read_match(const YamlNode& node, Rule& rule) {
   const YamlNode* call = keys->find("call");
   const YamlNode* construct = keys->find("construct");
   const bool by_pattern = keys->find("pattern") || keys->find("patterns");
-  const bool misspelt = std::any_of(kMatchKeys.begin(), kMatchKeys.end(),
-                                    [&](std::string_view key) { return keys->misspelt(key); });
+  const bool misspelt =
+      std::ranges::any_of(kMatchKeys, [&](std::string_view key) { return keys->misspelt(key); });
   const int given = (call != nullptr) + (construct != nullptr) + by_pattern;
   if (given > 1 || (given == 0 && !misspelt)) {
     file_.report(node,
@@ -222,12 +222,12 @@ void RuleReader::read_layout(const YamlNode& node, Rule& rule) {
   const YamlNode* target = keys->require("target");
   if (target) layout.target = file_.text(*target, "target").value_or("");
   std::string sorted_target = layout.target;
-  std::sort(sorted_target.begin(), sorted_target.end());
+  std::ranges::sort(sorted_target);
   auto axes = [&](const YamlNode& value, std::string_view what) {
     auto text = file_.text(value, what);
     if (!text) return std::string();
     std::string sorted = *text;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     if (!is_axes(*text)) {
       file_.report(value, "expected axes as distinct capital letters, such as BNSD, for `" +
                               std::string(what) + "`, found `" + *text + "`");
@@ -323,11 +323,9 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
     for (const Rewrite& earlier : rule.rewrites) {
       const bool covers =
           earlier.targets.empty() ||
-          (!rewrite.targets.empty() &&
-           std::all_of(rewrite.targets.begin(), rewrite.targets.end(), [&](Target target) {
-             return std::find(earlier.targets.begin(), earlier.targets.end(), target) !=
-                    earlier.targets.end();
-           }));
+          (!rewrite.targets.empty() && std::ranges::all_of(rewrite.targets, [&](Target target) {
+            return std::ranges::find(earlier.targets, target) != earlier.targets.end();
+          }));
       if (covers && earlier.where.empty()) {
         file_.report(item, "this rewrite is never taken: the one at line " +
                                std::to_string(earlier.at.line) +

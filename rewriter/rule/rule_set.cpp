@@ -52,7 +52,7 @@ std::vector<std::string> rule_files(const std::vector<std::string>& paths,
     }
     for (std::string& file : found) {
       fs::path canonical = fs::weakly_canonical(file, error);
-      if (std::find(seen.begin(), seen.end(), canonical) != seen.end()) continue;
+      if (std::ranges::find(seen, canonical) != seen.end()) continue;
       seen.push_back(std::move(canonical));
       files.push_back(std::move(file));
     }
@@ -69,10 +69,9 @@ std::vector<const YamlNode*> rule_nodes(YamlFile& file) {
                                      : "expected a rule, or several under `rules:`");
     return nodes;
   }
-  const bool several =
-      std::any_of(root.entries.begin(), root.entries.end(), [](const YamlNode::Entry& entry) {
-        return entry.key.is_scalar() && entry.key.text == "rules";
-      });
+  const bool several = std::ranges::any_of(root.entries, [](const YamlNode::Entry& entry) {
+    return entry.key.is_scalar() && entry.key.text == "rules";
+  });
   if (!several) {
     nodes.push_back(&root);
     return nodes;
@@ -110,8 +109,8 @@ Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
     for (const YamlNode* node : rule_nodes(*file)) {
       auto rule = reader.read(*node);
       if (!rule) continue;
-      const auto twin = std::find_if(set.rules_.begin(), set.rules_.end(),
-                                     [&](const Rule& other) { return other.id == rule->id; });
+      const auto twin =
+          std::ranges::find_if(set.rules_, [&](const Rule& other) { return other.id == rule->id; });
       if (twin != set.rules_.end()) {
         file->report(YamlPlace{rule->at.line, rule->at.column},
                      "the rule `" + rule->id + "` exists already, at " + place(twin->at) +
@@ -134,8 +133,7 @@ Expected<void> RuleSet::select(const std::vector<std::string>& select,
   std::vector<std::string> mistakes;
   for (const auto* globs : {&select, &ignore}) {
     for (const std::string& glob : *globs) {
-      if (std::none_of(ids.begin(), ids.end(),
-                       [&](const std::string& id) { return matches(glob, id); })) {
+      if (std::ranges::none_of(ids, [&](const std::string& id) { return matches(glob, id); })) {
         mistakes.push_back("no rule matches `" + glob + "`" + did_you_mean(nearest(glob, ids)));
       }
     }
@@ -143,8 +141,8 @@ Expected<void> RuleSet::select(const std::vector<std::string>& select,
   if (!mistakes.empty()) return failure(joined(mistakes));
   std::erase_if(rules_, [&](const Rule& rule) {
     auto any = [&](const std::vector<std::string>& globs) {
-      return std::any_of(globs.begin(), globs.end(),
-                         [&](const std::string& glob) { return matches(glob, rule.id); });
+      return std::ranges::any_of(globs,
+                                 [&](const std::string& glob) { return matches(glob, rule.id); });
     };
     return (!select.empty() && !any(select)) || any(ignore);
   });

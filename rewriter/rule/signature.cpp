@@ -99,8 +99,8 @@ Expected<std::vector<Parameter>> parse_signature(std::string_view text) {
     }
     star_needs_name = false;
     parameter.name = name;
-    if (std::any_of(parameters.begin(), parameters.end(),
-                    [&](const Parameter& other) { return other.name == parameter.name; })) {
+    if (std::ranges::any_of(parameters,
+                            [&](const Parameter& other) { return other.name == parameter.name; })) {
       return failure("expected distinct parameters, found `" + parameter.name + "` twice");
     }
     if (has_default) {

@@ -78,7 +78,7 @@ std::vector<std::string> holes(std::string_view text) {
     } else if (text[i] == '$') {
       std::string_view name = name_at(text, i + 1, false);
       if (!name.empty() && !is_name_start(name[0])) name = {};
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+      if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
       i += 1 + name.size();
     } else {
       ++i;

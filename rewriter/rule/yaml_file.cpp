@@ -87,7 +87,7 @@ Expected<std::vector<std::string>> yaml_files(const std::string& directory, bool
     std::error_code error;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
-      if (std::find(skip.begin(), skip.end(), name) != skip.end()) continue;
+      if (std::ranges::find(skip, name) != skip.end()) continue;
       std::error_code ignored;
       if (it->is_directory(ignored)) {
         // A linked folder is left out: it may lead back here.
@@ -98,7 +98,7 @@ Expected<std::vector<std::string>> yaml_files(const std::string& directory, bool
     }
     if (error) return failure(folder.string() + ": cannot list the folder: " + error.message());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -150,7 +150,7 @@ void YamlFile::report(YamlPlace place, const std::string& message) {
 
 std::vector<std::string> YamlFile::mistakes() const {
   auto sorted = mistakes_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
     return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
   });
   std::vector<std::string> messages;
@@ -174,7 +174,7 @@ std::optional<YamlFile::Mapping> YamlFile::mapping(const YamlNode& node, std::st
       continue;
     }
     const std::string& key = key_node.text;
-    if (!keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    if (!keys.empty() && std::ranges::find(keys, key) == keys.end()) {
       const auto suggestion = nearest(key, std::vector<std::string>(keys.begin(), keys.end()));
       if (suggestion) result.misspelt_.push_back(*suggestion);
       report(key_node,
@@ -303,7 +303,7 @@ const YamlNode* YamlFile::Mapping::require(std::string_view key) const {
 }
 
 bool YamlFile::Mapping::misspelt(std::string_view key) const {
-  return std::find(misspelt_.begin(), misspelt_.end(), key) != misspelt_.end();
+  return std::ranges::find(misspelt_, key) != misspelt_.end();
 }
 
 const YamlNode& YamlFile::Mapping::key_node(std::string_view key) const {

@@ -19,8 +19,7 @@ YamlPlace place_at(std::string_view text, size_t at) {
   const auto characters =
       std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line), before.end(),
                     [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-  return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
-          static_cast<int>(characters) + 1};
+  return {static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(characters) + 1};
 }
 
 }  // namespace

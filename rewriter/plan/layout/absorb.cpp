@@ -23,7 +23,7 @@ Absorption Absorber::run() {
     out.why_not = why_;
     return out;
   }
-  bool stored_to = std::any_of(region_.begin(), region_.end(), [&](const auto& entry) {
+  bool stored_to = std::ranges::any_of(region_, [&](const auto& entry) {
     return g_[entry.first].kind == Kind::update || stored_elsewhere(entry.first);
   });
   for (ValueId copy : copies_) {

@@ -67,7 +67,7 @@ bool is_literal(const Graph& g, ValueId id, Literal::Kind kind) {
 
 // How many axes the subscripts name: slices and numbers do, an ellipsis and None do not.
 int named_axes(const Graph& g, const std::vector<ValueId>& parts) {
-  return static_cast<int>(std::count_if(parts.begin(), parts.end(), [&](ValueId p) {
+  return static_cast<int>(std::ranges::count_if(parts, [&](ValueId p) {
     return !is_literal(g, p, Literal::Kind::none) && !is_literal(g, p, Literal::Kind::symbol);
   }));
 }
@@ -111,15 +111,15 @@ bool whole_axis(const Graph& g, ValueId subscripts, int axis, int rank) {
     }
     if (here++ != axis) continue;
     const Value& v = g[p];
-    return v.kind == Kind::slice && std::all_of(v.operands.begin(), v.operands.end(),
-                                                [](ValueId part) { return part == kNone; });
+    return v.kind == Kind::slice &&
+           std::ranges::all_of(v.operands, [](ValueId part) { return part == kNone; });
   }
   return true;
 }
 
 std::optional<Flip> through(const std::vector<int>& axes, const Flip& whole) {
   auto place = [&](int axis) {
-    auto at = std::find(axes.begin(), axes.end(), axis);
+    auto at = std::ranges::find(axes, axis);
     return at == axes.end() ? -1 : static_cast<int>(at - axes.begin());
   };
   int a = place(whole.first), b = place(whole.second);
@@ -132,8 +132,7 @@ ValueId uneven_turn(const Graph& g, const std::set<ValueId>& gone,
   std::map<ValueId, std::vector<ValueId>> turns;
   for (const auto& [turn, first] : g.repeats) turns[first].push_back(turn);
   auto swap_of = [&](ValueId id) {
-    return std::find_if(swapped.begin(), swapped.end(),
-                        [&](const AxisSwap& e) { return e.value == id; });
+    return std::ranges::find_if(swapped, [&](const AxisSwap& e) { return e.value == id; });
   };
   auto alike = [&](ValueId a, ValueId b) {
     if (gone.contains(a) != gone.contains(b)) return false;

@@ -91,7 +91,7 @@ class Nearby {
     if (order.empty()) return true;
     auto place = [&](int axis) {
       if (backwards) return order[static_cast<size_t>(axis)];
-      return static_cast<int>(std::find(order.begin(), order.end(), axis) - order.begin());
+      return static_cast<int>(std::ranges::find(order, axis) - order.begin());
     };
     int a = place(flip->first), b = place(flip->second);
     *beyond = Flip{std::min(a, b), std::max(a, b), flip->rank};

@@ -34,8 +34,8 @@ bool Absorber::readers(ValueId id) {
 
 bool Absorber::as_operand(ValueId id, ValueId call) const {
   if (const LayoutRegion* region = region_of(call)) {
-    return std::any_of(region->operands.begin(), region->operands.end(),
-                       [&](const auto& operand) { return operand.second == id; });
+    return std::ranges::any_of(region->operands,
+                               [&](const auto& operand) { return operand.second == id; });
   }
   size_t times = 0, places = 0;
   for (ValueId operand : g_[call].operands) times += operand == id ? 1 : 0;
@@ -145,7 +145,7 @@ bool Absorber::neutral(ValueId user, ValueId of, const Flip& flip) {
 
 bool Absorber::store_target(ValueId user, const std::vector<ValueId>& readers) const {
   if (g_[user].kind != Kind::index) return false;
-  return std::any_of(readers.begin(), readers.end(), [&](ValueId other) {
+  return std::ranges::any_of(readers, [&](ValueId other) {
     return g_[other].kind == Kind::update && g_[other].range == g_[user].range;
   });
 }
@@ -154,11 +154,11 @@ bool Absorber::only_stored(ValueId id) const {
   if (g_[id].kind != Kind::update) return false;
   for (StatementId s = 0; s < g_.statements.size(); ++s) {
     const auto& uses = g_.statements[s].uses;
-    if (s != g_[id].statement && std::find(uses.begin(), uses.end(), id) != uses.end()) {
+    if (s != g_[id].statement && std::ranges::find(uses, id) != uses.end()) {
       return false;
     }
   }
-  return std::find(g_.sinks.begin(), g_.sinks.end(), id) == g_.sinks.end();
+  return std::ranges::find(g_.sinks, id) == g_.sinks.end();
 }
 
 void Absorber::drop_copy(ValueId transpose) {

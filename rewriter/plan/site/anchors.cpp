@@ -63,10 +63,10 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
   // Whether the function has any value that an anchor could begin at.
   auto has = [&](const CompiledAnchor& anchor) {
     if (!anchor.operation.empty()) {
-      return std::any_of(anchor.operation.begin(), anchor.operation.end(),
-                         [&](const Operation* op) { return operations.contains(op); });
+      return std::ranges::any_of(anchor.operation,
+                                 [&](const Operation* op) { return operations.contains(op); });
     }
-    return std::any_of(anchor.patterns.begin(), anchor.patterns.end(), [&](const auto& pattern) {
+    return std::ranges::any_of(anchor.patterns, [&](const auto& pattern) {
       const Value& root = pattern.graph[pattern.root];
       return root.op != nullptr ? operations.contains(root.op)
                                 : kinds.at(static_cast<size_t>(root.kind));
@@ -78,7 +78,7 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
   }
   for (size_t index : planner_.rules_.pattern_rules) {
     const CompiledRule& rule = planner_.rules_.rules[index];
-    if (!enabled[index] || std::none_of(rule.anchors.begin(), rule.anchors.end(), has)) continue;
+    if (!enabled[index] || std::ranges::none_of(rule.anchors, has)) continue;
     std::set<ValueId> explained = taken;
     for (const CompiledAnchor& anchor : rule.anchors) {
       if (!has(anchor)) continue;
@@ -97,7 +97,7 @@ void SitePlanner::anchors(const std::vector<bool>& enabled, const std::set<Value
         site.interior = {id};
         refuse(site, anchor.source->code, anchor.source->says);
         if (auto near = near_miss(rule, readers(id))) site.finding.clause = difference(*near);
-        bool known = std::any_of(out.begin(), out.end(), [&](const PlannedSite& other) {
+        bool known = std::ranges::any_of(out, [&](const PlannedSite& other) {
           return !other.rewritten && other.range == site.range &&
                  (other.finding.code == site.finding.code ||
                   other.finding.rule == site.finding.rule);
@@ -115,13 +115,13 @@ bool SitePlanner::meets(const CompiledAnchor& anchor, ValueId id, const std::set
     if (want.kind != g_[id].kind || want.op != g_[id].op) continue;
     Bindings bindings;
     if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
-    bool explained = std::any_of(bindings.interior.begin(), bindings.interior.end(),
-                                 [&](ValueId part) { return taken.contains(part); });
+    bool explained =
+        std::ranges::any_of(bindings.interior, [&](ValueId part) { return taken.contains(part); });
     if (explained) continue;
     SiteView view = region_view(id, bindings);
     std::vector<std::string> assumes;
-    bool all = std::all_of(pattern.source->where.begin(), pattern.source->where.end(),
-                           [&](const Where& clause) { return allowed(clause, view, assumes); });
+    bool all = std::ranges::all_of(
+        pattern.source->where, [&](const Where& clause) { return allowed(clause, view, assumes); });
     if (!all) continue;
     interior = std::move(bindings.interior);
     return true;
@@ -173,7 +173,7 @@ bool SitePlanner::fed(const CompiledAnchor& anchor, ValueId id,
     if (g_[at].kind == Kind::op && anchor.fed_by.contains(g_[at].op)) {
       std::vector<ValueId> of = sources(g_, at);
       if (!g_[at].operands.empty()) of.push_back(g_[at].operands[0]);
-      if (std::any_of(of.begin(), of.end(), [&](ValueId s) { return seen.contains(s); })) {
+      if (std::ranges::any_of(of, [&](ValueId s) { return seen.contains(s); })) {
         return true;
       }
     } else {

@@ -23,7 +23,7 @@ void SitePlanner::other_rank(const Where& clause, const SiteView& view, std::str
 bool SitePlanner::simple_value(ValueId id) const {
   const Value& display = g_[id];
   if (display.kind == Kind::tuple && display.range.size() != 0) {
-    return std::all_of(display.operands.begin(), display.operands.end(), [&](ValueId part) {
+    return std::ranges::all_of(display.operands, [&](ValueId part) {
       return g_[part].kind != Kind::tuple && simple_value(part);
     });
   }
@@ -322,7 +322,7 @@ bool SitePlanner::passed_to(const Operation* type, const std::string& function) 
     return unit_.source().text().find(last) != std::string_view::npos &&
            frontend_.compared(unit_, last);
   };
-  return asked(type->id) || std::any_of(type->names.begin(), type->names.end(), asked);
+  return asked(type->id) || std::ranges::any_of(type->names, asked);
 }
 
 bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts) const {
@@ -381,7 +381,7 @@ std::string SitePlanner::place_of(ValueId id) const {
 bool SitePlanner::within(ValueId id, const std::string& name) const {
   for (uint32_t f = function_; f != kNone; f = unit_.functions[f].parent) {
     const auto& decorators = unit_.functions[f].decorators;
-    if (std::find(decorators.begin(), decorators.end(), name) != decorators.end()) return true;
+    if (std::ranges::find(decorators, name) != decorators.end()) return true;
   }
   for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
     if (g_.statements[s].kind != StatementKind::other) continue;

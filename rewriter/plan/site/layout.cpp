@@ -56,8 +56,8 @@ void SitePlanner::note_regions(const std::vector<PlannedSite>& regions) {
     }
     if (layout == nullptr || !site.rewritten) continue;
     bool placed = !g_[root].inlined && !g_.made_by_statement(root) && g_[root].kind == Kind::op;
-    bool known = std::all_of(layout->operands.begin(), layout->operands.end(),
-                             [&](const auto& o) { return site.operands.contains(o.first); });
+    bool known = std::ranges::all_of(
+        layout->operands, [&](const auto& o) { return site.operands.contains(o.first); });
     if (!placed || !known || !frontend_.keeps_together()) continue;
     LayoutRegion region{root, layout, {}, site.interior};
     region.interior.insert(root);
@@ -112,8 +112,8 @@ LayoutContext SitePlanner::layout_context() const {
   context.taken = [this](const Operation* op) {
     auto rules = planner_.rules_.by_callee.find(op);
     return rules != planner_.rules_.by_callee.end() &&
-           std::any_of(rules->second.begin(), rules->second.end(),
-                       [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
+           std::ranges::any_of(rules->second,
+                               [&](size_t r) { return !defined_here(planner_.rules_.rules[r]); });
   };
   context.over_last_axis = [this](ValueId call) {
     return g_.instances.contains(call) &&
@@ -140,7 +140,7 @@ LayoutContext SitePlanner::layout_context() const {
 // their layout.
 void SitePlanner::keep_together(std::vector<PlannedSite>& out) {
   auto made = [&](ValueId root, const std::vector<ValueId>& together) {
-    return std::any_of(out.begin(), out.end(), [&](const PlannedSite& site) {
+    return std::ranges::any_of(out, [&](const PlannedSite& site) {
       return site.rewritten && site.site_function == function_ && site.change.root == root &&
              site.change.together == together;
     });
@@ -150,8 +150,8 @@ void SitePlanner::keep_together(std::vector<PlannedSite>& out) {
     for (PlannedSite& site : out) {
       if (!site.rewritten || site.site_function != function_) continue;
       const std::vector<ValueId> together = site.change.together;
-      auto missing = std::find_if(together.begin(), together.end(),
-                                  [&](ValueId root) { return !made(root, together); });
+      auto missing =
+          std::ranges::find_if(together, [&](ValueId root) { return !made(root, together); });
       if (missing == together.end()) continue;
       const ValueId root = site.change.root;
       const std::string why =

@@ -116,9 +116,8 @@ SitePlanner::Unmet SitePlanner::unmet(const CompiledRule& rule,
     if (!match_value(pattern.graph, pattern.root, g_, value, bindings)) continue;
     SiteView view = region_view(value, bindings);
     const auto& where = pattern.source->where;
-    auto failing = std::find_if_not(where.begin(), where.end(), [&](const Where& clause) {
-      return !clause.code.empty() || holds(clause, view);
-    });
+    auto failing = std::ranges::find_if_not(
+        where, [&](const Where& clause) { return !clause.code.empty() || holds(clause, view); });
     if (failing != where.end()) {
       // A pattern that is a hole alone fits everything.
       if (pattern.graph[pattern.root].kind == Kind::hole) continue;
@@ -222,8 +221,7 @@ std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& fro
     return std::tuple(miss.parts - miss.agreeing, -miss.agreeing, miss.line,
                       std::string_view(miss.rule));
   };
-  std::sort(out.begin(), out.end(),
-            [&](const NearMiss& a, const NearMiss& b) { return order(a) < order(b); });
+  std::ranges::sort(out, [&](const NearMiss& a, const NearMiss& b) { return order(a) < order(b); });
   if (out.size() > 3) out.resize(3);
   return out;
 }

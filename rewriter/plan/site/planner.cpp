@@ -62,7 +62,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 // The largest explanation of a value wins; `taken` gets what the winners explain.
 std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
                                               std::set<ValueId>& taken) {
-  std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(regions, [](const auto& a, const auto& b) {
     if (a.rewritten != b.rewritten) return a.rewritten;
     return a.interior.size() > b.interior.size();
   });
@@ -74,7 +74,7 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
   std::map<ValueId, Owner> owner;
   std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
-    bool free = std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+    bool free = std::ranges::none_of(site.interior, [&](ValueId v) {
       if (!taken.contains(v)) return false;
       const std::vector<ValueId>& together = owner.at(v).together;
       return together.empty() || together != site.change.together;
@@ -82,7 +82,7 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
     if (!free) {
       // What another site took a part of is refused all the same, and said, unless one of the two
       // is a part of the other by the same rule.
-      bool own = std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+      bool own = std::ranges::any_of(site.interior, [&](ValueId v) {
         auto by = owner.find(v);
         return by != owner.end() && by->second.rule == site.finding.rule &&
                (v == site.root || site.interior.contains(by->second.root));
@@ -152,8 +152,7 @@ void SitePlanner::join(const std::vector<PlannedSite*>& group) {
 
 const CompiledRule& SitePlanner::rule_named(const std::string& id) const {
   const auto& rules = planner_.rules_.rules;
-  return *std::find_if(rules.begin(), rules.end(),
-                       [&](const CompiledRule& r) { return r.rule->id == id; });
+  return *std::ranges::find_if(rules, [&](const CompiledRule& r) { return r.rule->id == id; });
 }
 
 PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
@@ -221,8 +220,7 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
   std::string clause_text;
   for (const CompiledRewrite& rewrite : rule.rewrites) {
     const auto& targets = rewrite.source->targets;
-    if (!targets.empty() &&
-        std::find(targets.begin(), targets.end(), planner_.options_.target) == targets.end()) {
+    if (!targets.empty() && std::ranges::find(targets, planner_.options_.target) == targets.end()) {
       continue;
     }
     std::vector<std::string> stated = assumes;
@@ -258,7 +256,7 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
 }
 
 bool SitePlanner::defined_here(const CompiledRule& rule) const {
-  return std::any_of(rule.rule->where.begin(), rule.rule->where.end(), [&](const Where& clause) {
+  return std::ranges::any_of(rule.rule->where, [&](const Where& clause) {
     if (clause.kind != "outside") return false;
     const std::string& package = clause.values.front().text;
     return unit_.module == package || unit_.module.starts_with(package + ".");
@@ -274,8 +272,8 @@ UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
     planner.run(enabled, sites);
     std::move(sites.begin(), sites.end(), std::back_inserter(out.sites));
   }
-  std::stable_sort(out.sites.begin(), out.sites.end(),
-                   [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  std::ranges::stable_sort(
+      out.sites, [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
   return out;
 }
 

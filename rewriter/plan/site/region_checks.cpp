@@ -9,7 +9,7 @@
 namespace refit {
 
 bool SitePlanner::overridden(const PlannedSite& site) const {
-  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+  return std::ranges::any_of(site.interior, [&](ValueId id) {
     auto seen = g_.methods_seen.find(id);
     return seen != g_.methods_seen.end() && frontend_.subclassed(unit_, seen->second);
   });
@@ -35,9 +35,8 @@ bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,
         g_[id].range.size() == 0 || site.interior.contains(id)) {
       continue;
     }
-    bool written = std::any_of(kept.begin(), kept.end(), [&](ValueId k) {
-      return k != kNone && g_[k].range.contains(g_[id].range);
-    });
+    bool written = std::ranges::any_of(
+        kept, [&](ValueId k) { return k != kNone && g_[k].range.contains(g_[id].range); });
     if (!written) return true;
   }
   return false;
@@ -49,7 +48,7 @@ bool SitePlanner::reorders_effects(ValueId root, const std::vector<ValueId>& kep
   if (home == kNone || whole.size() == 0) return false;
   // A name that is bound inside the expression may be read by what is evaluated before it then.
   const auto& bound = g_.statements[home].definitions;
-  if (std::any_of(bound.begin(), bound.end(), [&](DefinitionId d) {
+  if (std::ranges::any_of(bound, [&](DefinitionId d) {
         const ByteRange& range = g_[g_.definitions[d].value].range;
         return !(range == whole) && range.size() != 0 && whole.contains(range);
       })) {
@@ -59,7 +58,7 @@ bool SitePlanner::reorders_effects(ValueId root, const std::vector<ValueId>& kep
   for (const auto& [statement, id] : reads().effects_of(home)) {
     const ByteRange& range = g_[id].range;
     if (range.size() == 0 || !whole.contains(range)) continue;
-    auto written = std::find_if(kept.begin(), kept.end(), [&](ValueId k) {
+    auto written = std::ranges::find_if(kept, [&](ValueId k) {
       return k != kNone && k != root && g_[k].statement == home && g_[k].range.contains(range);
     });
     if (written == kept.end()) continue;
@@ -79,11 +78,11 @@ bool SitePlanner::still_read(const PlannedSite& site, const Replaced& replaced,
                              const std::set<StatementId>& dead) const {
   const Reads::Rest rest = reads().without(replaced, dead);
   const std::vector<ValueId>& kept = replaced.kept;
-  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+  return std::ranges::any_of(site.interior, [&](ValueId id) {
     if (id == replaced.root || !rest.needs(id)) return false;
     if (g_[id].kind == Kind::call) return true;
     if (g_[id].kind != Kind::op) return false;
-    if (std::find(kept.begin(), kept.end(), id) != kept.end()) return false;
+    if (std::ranges::find(kept, id) != kept.end()) return false;
     AxisKind axes = g_[id].op->axes;
     return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
            !reads().reach(kept, id);  // else it is part of the text of a kept value
@@ -96,14 +95,14 @@ bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {
     for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
       const Statement& statement = g_.statements[s];
       if (statement.kind != StatementKind::other) continue;
-      bool sets = std::any_of(statement.uses.begin(), statement.uses.end(), [&](ValueId use) {
+      bool sets = std::ranges::any_of(statement.uses, [&](ValueId use) {
         return use != kNone && g_[use].kind == Kind::op && g_[use].op->autocast == Autocast::sets;
       });
       if (sets) return s;
     }
     return kNone;
   };
-  return std::any_of(site.interior.begin(), site.interior.end(), [&](ValueId id) {
+  return std::ranges::any_of(site.interior, [&](ValueId id) {
     if (id == kNone || id == root) return false;
     const Value& v = g_[id];
     bool follows =
@@ -117,9 +116,7 @@ bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {
 bool SitePlanner::disturbed(const CompiledRule& rule, PlannedSite& site,
                             const std::vector<ValueId>& kept) const {
   if (site.interior.empty()) return false;
-  auto among_kept = [&](ValueId id) {
-    return std::find(kept.begin(), kept.end(), id) != kept.end();
-  };
+  auto among_kept = [&](ValueId id) { return std::ranges::find(kept, id) != kept.end(); };
   ValueId first = *site.interior.begin(), last = *site.interior.rbegin();
   for (ValueId id = first; id < last; ++id) {
     const Value& v = g_[id];

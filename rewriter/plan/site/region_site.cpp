@@ -43,7 +43,7 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     PlannedSite site = new_site(rule, id);
     site.interior = bindings.interior;
     if (!choices(rule, bindings, set, change, site)) continue;
-    if (g_[id].inlined && std::none_of(site.interior.begin(), site.interior.end(), [&](ValueId v) {
+    if (g_[id].inlined && std::ranges::none_of(site.interior, [&](ValueId v) {
           return !g_[v].inlined && g_[v].range.size() != 0;
         })) {
       continue;  // all of it stands in the helper, which is rewritten itself
@@ -61,7 +61,7 @@ bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Binding
   const std::vector<Where>& where = alternative.source->where;
   if (where.empty()) return true;
   const SiteView view = region_view(root, bindings);
-  return std::all_of(where.begin(), where.end(), [&](const Where& clause) {
+  return std::ranges::all_of(where, [&](const Where& clause) {
     return (!with_code && !clause.code.empty()) || holds(clause, view);
   });
 }
@@ -112,7 +112,7 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
     std::vector<ValueId> leaves, work{bound->second};
     auto whole = [&](ValueId at) {
       Bindings trial = bindings;
-      return std::any_of(alternatives.begin(), alternatives.end(), [&](const CompiledPattern& a) {
+      return std::ranges::any_of(alternatives, [&](const CompiledPattern& a) {
         return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial);
       });
     };

@@ -28,7 +28,7 @@ bool aligned(std::string_view text, TSNode list) {
   const uint32_t first = ts_node_start_byte(arguments.front());
   if (!one_line(text, ts_node_start_byte(list), first)) return false;
   const uint32_t column = column_of(text, first);
-  return std::any_of(arguments.begin(), arguments.end(), [&](TSNode argument) {
+  return std::ranges::any_of(arguments, [&](TSNode argument) {
     const uint32_t here = ts_node_start_byte(argument);
     return !one_line(text, first, here) && column_of(text, here) == column &&
            begins_line(text, here);

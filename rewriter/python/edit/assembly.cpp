@@ -27,7 +27,7 @@ class Assembly {
   std::set<std::string> run() {
     Order order;
     for (size_t c = 0; c < changes_.size(); ++c) order.emplace_back(site(c).size(), c);
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::vector<Spelling> spellings(changes_.size());
     for (size_t c = 0; c < changes_.size(); ++c) {
       auto spelling = spell_symbol(unit_, changes_[c].function, changes_[c].callee);
@@ -66,7 +66,7 @@ class Assembly {
     for (const auto& [size, c] : order) {
       if (!out_.accepted[c]) continue;
       for (ValueId root : changes_[c].together) {
-        auto partner = std::find_if(changes_.begin(), changes_.end(), [&](const Change& other) {
+        auto partner = std::ranges::find_if(changes_, [&](const Change& other) {
           return other.function == changes_[c].function && other.root == root;
         });
         const auto p = static_cast<size_t>(partner - changes_.begin());
@@ -140,8 +140,8 @@ class Assembly {
       auto made = change_edits(unit_, changes_[c], catalogue_, spellings[c].text, all);
       if (!made) return refuse(c, "not-editable", made.error().message);
       for (const Edit& e : all.inside(made->replaced)) {
-        bool carried = std::any_of(made->copied.begin(), made->copied.end(),
-                                   [&](ByteRange r) { return r.contains(e.range); });
+        bool carried =
+            std::ranges::any_of(made->copied, [&](ByteRange r) { return r.contains(e.range); });
         if (!carried) return yields(owners.at(key(e)), c);
       }
       if (made->replaced.size() != 0) all.erase_inside(made->replaced);

@@ -54,8 +54,8 @@ Expected<void> Realiser::forward(ValueId id, const std::map<const void*, ValueId
         return take_out_turns(unit_, node, out_.edits);
     }
   }
-  bool chain = std::all_of(steps.begin(), steps.end(),
-                           [](const auto& step) { return step.first.begin == step.second.begin; });
+  bool chain = std::ranges::all_of(
+      steps, [](const auto& step) { return step.first.begin == step.second.begin; });
   if (chain) return cut(range_of(kept), range_of(node));
   for (const auto& [in, outer] : steps) {
     if (!comments_in(unit_.tree, unit_.text(), {outer.begin, in.begin}).empty() ||
@@ -157,9 +157,9 @@ TSNode Realiser::inner_operand(ValueId id) const {
   if (is(function, "attribute")) {
     // A method's receiver, unless the object is a module: then it is the first argument.
     auto places = unit_.arguments.find({change_.function, id});
-    bool receiver = places == unit_.arguments.end() ||
-                    std::none_of(places->second.begin(), places->second.end(),
-                                 [](const auto& a) { return a.parameter == 0; });
+    bool receiver =
+        places == unit_.arguments.end() ||
+        std::ranges::none_of(places->second, [](const auto& a) { return a.parameter == 0; });
     if (receiver) return field(function, "object");
   }
   return list.empty() ? TSNode{} : list.front();

@@ -113,9 +113,8 @@ bool plainly_read(const PythonUnit& unit, const EditSet& edits, std::string_view
 bool guarded(TSNode node) {
   const TSNode block = ts_node_parent(node);
   const NodeList beside = is(block, "block") ? statements_of(block) : NodeList{};
-  const bool all = std::all_of(beside.begin(), beside.end(), [](TSNode s) {
-    return is(s, "import_statement") || is(s, "import_from_statement");
-  });
+  const bool all = std::ranges::all_of(
+      beside, [](TSNode s) { return is(s, "import_statement") || is(s, "import_from_statement"); });
   if (all && !beside.empty()) return true;
   bool under_if = false;
   for (TSNode p = block; present(p); p = ts_node_parent(p)) {

@@ -136,9 +136,8 @@ class NewImports {
       if (e.replacement.find(module) == std::string::npos) continue;
       std::vector<TSNode> run = imports_above(e.range);
       if (run.empty()) return std::nullopt;
-      const bool known = std::any_of(out.begin(), out.end(), [&](const auto& other) {
-        return ts_node_eq(other.front(), run.front());
-      });
+      const bool known = std::ranges::any_of(
+          out, [&](const auto& other) { return ts_node_eq(other.front(), run.front()); });
       if (!known) out.push_back(std::move(run));
     }
     if (out.empty()) return std::nullopt;
@@ -271,7 +270,7 @@ void add_imports(const PythonUnit& unit, const Catalogue& catalogue,
   // `import a.b` also binds `a`: the longest of each package is enough.
   std::set<std::string> wanted;
   for (const std::string& m : modules) {
-    bool covered = std::any_of(modules.begin(), modules.end(), [&](const std::string& other) {
+    bool covered = std::ranges::any_of(modules, [&](const std::string& other) {
       return other.size() > m.size() && other.starts_with(m + ".");
     });
     if (!covered) wanted.insert(m);

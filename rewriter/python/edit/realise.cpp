@@ -78,9 +78,9 @@ Expected<void> Realiser::replace_root() {
     if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
   }
   for (const std::string& comment : comments_in(unit_.tree, unit_.text(), range)) {
-    bool inside_argument = std::any_of(
-        change_.arguments.begin(), change_.arguments.end(),
-        [&](const NewArgument& a) { return a.text.find(comment) != std::string::npos; });
+    bool inside_argument = std::ranges::any_of(change_.arguments, [&](const NewArgument& a) {
+      return a.text.find(comment) != std::string::npos;
+    });
     if (!inside_argument) above_.push_back(comment);
   }
   std::vector<std::string> arguments;

@@ -26,7 +26,7 @@ TSNode node_of(const PythonUnit& unit, const Statement& statement) {
 bool harmless_with(const PythonUnit& unit, const Graph& g, const Statement& statement) {
   if (statement.kind != StatementKind::other || !statement.definitions.empty()) return false;
   if (!is(node_of(unit, statement), "with_statement")) return false;
-  return std::all_of(statement.uses.begin(), statement.uses.end(), [&](ValueId id) {
+  return std::ranges::all_of(statement.uses, [&](ValueId id) {
     return id != kNone && g[id].kind == Kind::op && g[id].op->pure;
   });
 }
@@ -46,11 +46,10 @@ std::optional<Pairs> pairs_of(const PythonUnit& unit, const Statement& statement
     return std::nullopt;
   }
   Pairs out{children_of(left), children_of(right)};
-  const bool pair = out.names.size() == out.values.size() &&
-                    std::all_of(out.names.begin(), out.names.end(),
-                                [](TSNode name) { return is(name, "identifier"); }) &&
-                    std::none_of(out.values.begin(), out.values.end(),
-                                 [](TSNode value) { return is(value, "list_splat"); });
+  const bool pair =
+      out.names.size() == out.values.size() &&
+      std::ranges::all_of(out.names, [](TSNode name) { return is(name, "identifier"); }) &&
+      std::ranges::none_of(out.values, [](TSNode value) { return is(value, "list_splat"); });
   if (!pair) return std::nullopt;
   return out;
 }
@@ -70,7 +69,7 @@ class Orphans {
     ByteRange whole = function_.range;
     reads_ = names_read(ts_node_descendant_for_byte_range(unit.tree.root(), whole.begin, whole.end),
                         unit.text());
-    std::reverse(reads_.begin(), reads_.end());  // as they stand
+    std::ranges::reverse(reads_);  // as they stand
     gone_.assign(reads_.size(), false);
   }
 
@@ -120,7 +119,7 @@ class Orphans {
     auto index = g_.name_index(name);
     if (!index) return;
     auto homes = assignments(*index);
-    bool edited = std::any_of(homes.begin(), homes.end(), [&](const Home& home) {
+    bool edited = std::ranges::any_of(homes, [&](const Home& home) {
       return !edits_.inside(g_.statements[home.statement].range).empty();
     });
     if (homes.empty() || edited || written().contains(name)) return;
@@ -245,8 +244,7 @@ class Remover {
       if (statement.parent != kNone && doomed_.dead.contains(statement.parent)) continue;
       if (doomed_.rewritten.contains(s)) continue;
       const auto& block = blocks_[{statement.parent, statement.block}];
-      bool empty = statement.parent != kNone &&
-                   std::all_of(block.begin(), block.end(), [&](StatementId other) {
+      bool empty = statement.parent != kNone && std::ranges::all_of(block, [&](StatementId other) {
                      return doomed_.dead.contains(other) && !doomed_.rewritten.contains(other);
                    });
       if (!empty) {
@@ -261,8 +259,8 @@ class Remover {
       auto done = remove_parts(g_.statements[statement], parts);
       if (!done) return tl::unexpected(done.error());
     }
-    std::sort(removed.begin(), removed.end(),
-              [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+    std::ranges::sort(removed,
+                      [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
     // Neighbours go as one, so that the blank lines between them go too.
     for (size_t i = 0; i < removed.size();) {
       ByteRange run = removed[i];
@@ -438,10 +436,9 @@ Edit remove_line(const PythonUnit& unit, ByteRange statement, const EditSet& ins
     kept += std::string(head) + comment + std::string(unit.source().newline());
   }
   ByteRange range{first.begin, last.end};
-  bool replaced =
-      std::any_of(insertions.edits().begin(), insertions.edits().end(), [&](const Edit& insertion) {
-        return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
-      });
+  bool replaced = std::ranges::any_of(insertions.edits(), [&](const Edit& insertion) {
+    return range.begin <= insertion.range.begin && insertion.range.begin <= range.end;
+  });
   if (!kept.empty() || replaced) return {range, kept};
   // Blank lines below that would meet those above, or stand at the start of a block or of the file,
   // or between a comment and what it is about.

@@ -57,8 +57,7 @@ class Speller {
     }
     if (auto name = named(id)) return name;
     if (v.kind == Kind::attribute) {
-      if (std::find(g_.stored_attributes.begin(), g_.stored_attributes.end(), v.text) !=
-          g_.stored_attributes.end()) {
+      if (std::ranges::find(g_.stored_attributes, v.text) != g_.stored_attributes.end()) {
         return std::nullopt;
       }
       auto base = spell(v.operands[0], depth + 1);
@@ -161,9 +160,8 @@ class Speller {
   // Whether the name stands in the text that is rewritten or that goes with it.
   bool read_here(std::string_view name) const {
     if (stands_in(root_range_, name)) return true;
-    return std::any_of(dead_.begin(), dead_.end(), [&](StatementId dead) {
-      return stands_in(g_.statements[dead].range, name);
-    });
+    return std::ranges::any_of(
+        dead_, [&](StatementId dead) { return stands_in(g_.statements[dead].range, name); });
   }
 
   bool stands_in(ByteRange range, std::string_view name) const {
@@ -206,8 +204,7 @@ class Speller {
       }
       if (type == "attribute") {
         std::string_view name = text_of(unit_.text(), field(node, "attribute"));
-        if (std::find(g_.stored_attributes.begin(), g_.stored_attributes.end(), name) !=
-            g_.stored_attributes.end()) {
+        if (std::ranges::find(g_.stored_attributes, name) != g_.stored_attributes.end()) {
           return std::nullopt;
         }
         work.push_back(field(node, "object"));
@@ -370,9 +367,8 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   for (const std::string& what : {qualified, module}) {
     auto found = known.locals.find(what);
     if (found == known.locals.end()) continue;
-    auto usable =
-        std::find_if(found->second.begin(), found->second.end(),
-                     [&](const std::string& name) { return name != package && !shadowed(name); });
+    auto usable = std::ranges::find_if(
+        found->second, [&](const std::string& name) { return name != package && !shadowed(name); });
     if (usable == found->second.end() || (local != nullptr && *local < *usable)) continue;
     local = &*usable;
     whole = what == qualified;

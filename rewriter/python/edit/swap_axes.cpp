@@ -70,7 +70,7 @@ class AxisSwapper {
     std::vector<std::string> texts;
     for (TSNode name : names) {
       std::string text(text_of(unit_.text(), name));
-      bool again = text != "_" && std::find(texts.begin(), texts.end(), text) != texts.end();
+      bool again = text != "_" && std::ranges::find(texts, text) != texts.end();
       if (!is(name, "identifier") || again) return failure("expected a name of its own a size");
       texts.push_back(std::move(text));
     }
@@ -210,8 +210,7 @@ class AxisSwapper {
     }
     while (axis <= std::max(what_.first, what_.second)) add(":");
     auto place = [&](int a) {
-      return static_cast<size_t>(std::find(axis_of_part.begin(), axis_of_part.end(), a) -
-                                 axis_of_part.begin());
+      return static_cast<size_t>(std::ranges::find(axis_of_part, a) - axis_of_part.begin());
     };
     // A number takes its axis away, and a new axis between the two then stands elsewhere.
     bool between = std::any_of(axis_of_part.begin() + static_cast<long>(place(what_.first)),

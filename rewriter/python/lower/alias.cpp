@@ -115,7 +115,7 @@ const FunctionLowering::Roots& FunctionLowering::roots(ValueId start) {
     }
     if (out.ids == nullptr) {
       if (itself) merged.push_back(id);
-      std::sort(merged.begin(), merged.end());
+      std::ranges::sort(merged);
       merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
       if (!out.unbounded && merged.size() > kRootBound) {
         reached(Bound::storage_roots, g()[id].range.begin);
@@ -150,7 +150,7 @@ bool FunctionLowering::may_alias(ValueId a, ValueId b) {
 bool FunctionLowering::fresh(ValueId id) {
   const Roots& r = roots(id);
   if (r.forgotten || r.unbounded) return false;
-  return std::all_of(r.ids->begin(), r.ids->end(), [&](ValueId root) {
+  return std::ranges::all_of(*r.ids, [&](ValueId root) {
     const Value& v = g()[root];
     return v.kind == Kind::op && v.op->pure && !v.op->view;
   });

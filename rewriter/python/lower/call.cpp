@@ -42,8 +42,7 @@ std::optional<std::vector<ValueId>> FunctionLowering::bind_arguments(
       size_t found = SIZE_MAX;
       for (size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
-        bool named = p.name == a.keyword ||
-                     std::find(p.also.begin(), p.also.end(), a.keyword) != p.also.end();
+        bool named = p.name == a.keyword || std::ranges::find(p.also, a.keyword) != p.also.end();
         if (named && !p.positional_only && !p.variadic && !p.variadic_keyword) {
           found = i;
         }

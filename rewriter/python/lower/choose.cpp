@@ -42,7 +42,7 @@ class Chooser {
       if (!part.is_function() || wanted[i]) continue;
       LeftOut left{part.definition, {}};
       for (const Word& word : words_in(part.range)) left.words.push_back(word.hash);
-      std::sort(left.words.begin(), left.words.end());
+      std::ranges::sort(left.words);
       left.words.erase(std::unique(left.words.begin(), left.words.end()), left.words.end());
       left.words.shrink_to_fit();
       out.left_out.push_back(std::move(left));
@@ -69,7 +69,7 @@ class Chooser {
         [&](uint64_t hash, size_t begin, size_t end) {
           words_.push_back({hash, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
         });
-    std::sort(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) { return a.at < b.at; });
+    std::ranges::sort(hits_, [](const Hit& a, const Hit& b) { return a.at < b.at; });
     auto remark = all_.remarks.begin();
     std::erase_if(hits_, [&](const Hit& hit) {
       while (remark != all_.remarks.end() && remark->end <= hit.at) ++remark;
@@ -95,7 +95,7 @@ class Chooser {
   }
 
   bool was_changed(ByteRange range) const {
-    return std::any_of(focus_.changed.begin(), focus_.changed.end(), [&](ByteRange changed) {
+    return std::ranges::any_of(focus_.changed, [&](ByteRange changed) {
       return changed.begin <= range.end && range.begin <= changed.end;
     });
   }
@@ -118,7 +118,7 @@ class Chooser {
         if (n != i && names(word, dotted, parts()[n])) out.push_back(n);
       }
     }
-    std::sort(out.begin(), out.end());
+    std::ranges::sort(out);
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   }

@@ -53,8 +53,8 @@ bool defines_catching(std::string_view text, std::string_view name) {
       const std::string_view whole =
           text.substr(at, line == std::string_view::npos ? line : line - at);
       constexpr std::string_view kCatching[] = {"except", "suppress", "__exit__"};
-      if (std::any_of(std::begin(kCatching), std::end(kCatching),
-                      [&](std::string_view way) { return contains_text(whole, way); })) {
+      if (std::ranges::any_of(kCatching,
+                              [&](std::string_view way) { return contains_text(whole, way); })) {
         return true;
       }
     }
@@ -65,7 +65,7 @@ bool defines_catching(std::string_view text, std::string_view name) {
 // Whether a `try` catches anything.
 bool has_handler(TSNode node) {
   const NodeList parts = children_of(node);
-  return std::any_of(parts.begin(), parts.end(), [](TSNode part) {
+  return std::ranges::any_of(parts, [](TSNode part) {
     return is(part, "except_clause") || is(part, "except_group_clause");
   });
 }
@@ -220,9 +220,9 @@ bool FunctionLowering::may_end_errors(TSNode object, ValueId context) {
   const std::string_view written = text(object);
   if (contains_text(written, kSuppress)) return true;
   constexpr std::string_view kTorchs[] = {"torch.", "autocast(", "no_grad(", "inference_mode("};
-  if (is(object, "call") &&
-      std::any_of(std::begin(kTorchs), std::end(kTorchs),
-                  [&](std::string_view own) { return written.starts_with(own); })) {
+  if (is(object, "call") && std::ranges::any_of(kTorchs, [&](std::string_view own) {
+        return written.starts_with(own);
+      })) {
     return false;
   }
   if (made_to_catch(context)) return true;

@@ -63,7 +63,7 @@ constexpr auto kHarmless = [] {
 constexpr std::array<std::string_view, 12> kBuiltins{"abs", "bool",  "enumerate", "float",
                                                      "int", "len",   "list",      "max",
                                                      "min", "range", "tuple",     "zip"};
-static_assert(std::is_sorted(kBuiltins.begin(), kBuiltins.end()));
+static_assert(std::ranges::is_sorted(kBuiltins));
 
 // Whether a name may mean something else than Python's own where a function calls it: the module
 // binds it, the function does, or one around it might.
@@ -118,8 +118,8 @@ bool harmless_call(TSNode call, std::string_view source, const Catalogue& catalo
     auto arguments = children_of(list);
     std::string_view name = text_of(source, callee);
     return std::binary_search(kBuiltins.begin(), kBuiltins.end(), name) && !shadowed.may_be(name) &&
-           std::none_of(arguments.begin(), arguments.end(),
-                        [](TSNode a) { return is(a, "keyword_argument"); });  // `key` is called
+           std::ranges::none_of(
+               arguments, [](TSNode a) { return is(a, "keyword_argument"); });  // `key` is called
   }
   if (!is(callee, "attribute")) return false;
   const Operation* op = catalogue.method(text_of(source, field(callee, "attribute")));
@@ -135,9 +135,8 @@ bool harmless_call(TSNode call, std::string_view source, const Catalogue& catalo
 bool own_names(TSNode target) {
   if (is(target, "identifier")) return true;
   auto parts = children_of(target);
-  return is(target, "pattern_list") && std::all_of(parts.begin(), parts.end(), [](TSNode part) {
-           return is(part, "identifier");
-         });
+  return is(target, "pattern_list") &&
+         std::ranges::all_of(parts, [](TSNode part) { return is(part, "identifier"); });
 }
 
 }  // namespace
@@ -158,8 +157,7 @@ bool only_reads(TSNode function, std::string_view source, const Catalogue& catal
     if (type == "assignment" && !own_names(field(node, "left"))) return false;
     if (type == "string") {
       auto parts = children_of(node);
-      if (std::any_of(parts.begin(), parts.end(),
-                      [](TSNode part) { return is(part, "interpolation"); })) {
+      if (std::ranges::any_of(parts, [](TSNode part) { return is(part, "interpolation"); })) {
         return false;
       }
       continue;

@@ -34,7 +34,7 @@ bool computed(const Value& v) {
 bool only_computes(const Graph& g) {
   return g.results.size() == 1 && g.sinks.empty() && g.in_place.empty() && g.questions.empty() &&
          g.stored_attributes.empty() && g[g.results[0]].kind == Kind::op &&
-         std::all_of(g.values.begin(), g.values.end(), computed) &&
+         std::ranges::all_of(g.values, computed) &&
          // Behind the first, which stands for the parameters.
          std::all_of(g.statements.begin() + 1, g.statements.end(), [](const Statement& s) {
            return s.kind == StatementKind::assign || s.kind == StatementKind::give ||
@@ -48,8 +48,8 @@ bool only_defined(std::string_view text, std::string_view name) {
   constexpr std::string_view kOtherwise[] = {"import *", "__code__", "__dict__", "__globals__",
                                              "sys.modules"};
   if (may_begin_statement(text, "global") ||
-      std::any_of(std::begin(kOtherwise), std::end(kOtherwise),
-                  [&](std::string_view way) { return contains_text(text, way); })) {
+      std::ranges::any_of(kOtherwise,
+                          [&](std::string_view way) { return contains_text(text, way); })) {
     return false;
   }
   constexpr std::string_view kByText[] = {"globals", "locals", "vars", "exec", "eval"};
@@ -118,9 +118,9 @@ std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) co
       bound->second[0].kind != Binding::Kind::function) {
     return nullptr;
   }
-  const auto found =
-      std::find_if(outlined->definitions.begin(), outlined->definitions.end(),
-                   [&](const OutlinedDefinition& d) { return d.name == name && !d.is_class; });
+  const auto found = std::ranges::find_if(outlined->definitions, [&](const OutlinedDefinition& d) {
+    return d.name == name && !d.is_class;
+  });
   if (found == outlined->definitions.end() || found->owner != SIZE_MAX ||
       found->begin != found->header) {
     return nullptr;
@@ -163,8 +163,8 @@ std::optional<ValueId> FunctionLowering::see_through_other(ValueId callee,
                                                            const std::vector<Argument>& arguments,
                                                            TSNode node) {
   if (context_.functions == nullptr || g()[callee].kind != Kind::symbol ||
-      std::none_of(arguments.begin(), arguments.end(),
-                   [&](const Argument& a) { return g().instances.contains(a.value); })) {
+      std::ranges::none_of(arguments,
+                           [&](const Argument& a) { return g().instances.contains(a.value); })) {
     return std::nullopt;
   }
   if (g()[callee].text.starts_with(unit_.module + ".")) return std::nullopt;

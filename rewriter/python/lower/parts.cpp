@@ -17,10 +17,9 @@ class Walk {
       work_.pop_back();
       statement(step.node, step.in);
     }
-    std::stable_sort(out_.parts.begin(), out_.parts.end(),
-                     [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
-    std::sort(out_.remarks.begin(), out_.remarks.end(),
-              [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
+    std::ranges::stable_sort(
+        out_.parts, [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
+    std::ranges::sort(out_.remarks, [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
     return std::move(out_);
   }
 

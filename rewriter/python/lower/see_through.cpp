@@ -153,10 +153,10 @@ bool FunctionLowering::reads_all(ValueId result, size_t first,
     if (id == kNone || !read.insert(id).second || id < first) continue;
     work.insert(work.end(), g()[id].operands.begin(), g()[id].operands.end());
   }
-  return std::all_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+  return std::ranges::all_of(arguments, [&](const Argument& a) {
     // A cast of a cast is one cast, which the argument is equal to.
     return read.contains(a.value) || g()[a.value].kind == Kind::literal ||
-           std::any_of(read.begin(), read.end(), [&](ValueId id) { return g().same(id, a.value); });
+           std::ranges::any_of(read, [&](ValueId id) { return g().same(id, a.value); });
   });
 }
 
@@ -175,7 +175,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   }
   // One that calls itself would be looked into again and again.
   uint32_t place = ts_node_start_byte(definition);
-  if (std::find(seeing_.begin(), seeing_.end(), place) != seeing_.end()) return std::nullopt;
+  if (std::ranges::find(seeing_, place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
   auto parameters = plain_parameters(definition, unit_.text());
   if (!parameters || (object != kNone && parameters->empty())) return std::nullopt;

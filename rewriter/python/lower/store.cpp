@@ -79,8 +79,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
   if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
       type == "tuple" || type == "list") {
     auto parts = children_of(target);
-    bool starred = std::any_of(parts.begin(), parts.end(),
-                               [](TSNode p) { return is(p, "list_splat_pattern"); });
+    bool starred = std::ranges::any_of(parts, [](TSNode p) { return is(p, "list_splat_pattern"); });
     const Value& v = g()[value];
     bool direct = !starred && (v.kind == Kind::tuple || v.kind == Kind::list) &&
                   v.operands.size() == parts.size();

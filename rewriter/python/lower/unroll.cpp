@@ -65,8 +65,7 @@ std::optional<Unrolled> unrolled_by(TSNode node, std::string_view source, size_t
   if (!known || !is(out.name, "identifier") || !present(out.over)) return std::nullopt;
   if (!is_display(out.over)) return out;
   out.items = children_of(out.over);
-  bool starred = std::any_of(out.items.begin(), out.items.end(),
-                             [](TSNode item) { return is(item, "list_splat"); });
+  bool starred = std::ranges::any_of(out.items, [](TSNode item) { return is(item, "list_splat"); });
   if (starred || out.items.size() < 2 || (count != 0 && out.items.size() != count)) {
     return std::nullopt;
   }
@@ -136,7 +135,7 @@ bool FunctionLowering::only_shapes(size_t values, size_t end) const {
         break;
       case Kind::op: {
         bool arithmetic = v.op->id.starts_with("operator.") && v.op->pure && !v.op->in_place;
-        if (!arithmetic && std::find(kShapes.begin(), kShapes.end(), v.op->axes) == kShapes.end()) {
+        if (!arithmetic && std::ranges::find(kShapes, v.op->axes) == kShapes.end()) {
           return false;
         }
         break;
@@ -188,8 +187,8 @@ std::optional<ValueId> FunctionLowering::unrolled(TSNode target, TSNode node) {
   if (!is_unpacking(target)) return std::nullopt;
   auto names = children_of(target);
   auto turns = unrolled_by(node, unit_.text(), names.size());
-  bool starred = std::any_of(names.begin(), names.end(),
-                             [](TSNode name) { return is(name, "list_splat_pattern"); });
+  bool starred =
+      std::ranges::any_of(names, [](TSNode name) { return is(name, "list_splat_pattern"); });
   if (!turns || starred || names.size() < 2 || names.size() > kMostTurns) return std::nullopt;
   if (is(node, "call") && !is_builtin("map")) return std::nullopt;
 

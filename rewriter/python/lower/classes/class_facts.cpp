@@ -220,8 +220,8 @@ ClassFacts::Answer& ClassFacts::answer(const std::string& class_name, std::strin
     if (stored != c.stores.end()) {
       out.values.insert(out.values.end(), stored->second.begin(), stored->second.end());
     }
-    bool computed = std::any_of(c.computed.begin(), c.computed.end(),
-                                [&](const std::string& s) { return attribute.starts_with(s); });
+    bool computed = std::ranges::any_of(
+        c.computed, [&](const std::string& s) { return attribute.starts_with(s); });
     if (computed) out.values.push_back(TSNode{});
     auto body = c.body.find(attribute);
     if (body != c.body.end()) out.values.push_back(body->second);
@@ -256,7 +256,7 @@ TSNode ClassFacts::own_method(const std::string& class_name, std::string_view na
   TSNode child = first->second;
   if (!is(child, "decorated_definition")) return child;
   auto parts = children_of(child);
-  bool only_static = std::all_of(parts.begin(), parts.end(), [&](TSNode part) {
+  bool only_static = std::ranges::all_of(parts, [&](TSNode part) {
     return !is(part, "decorator") || text_at(part) == "@staticmethod";
   });
   return only_static ? field(child, "definition") : TSNode{};

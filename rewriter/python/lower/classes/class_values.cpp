@@ -24,7 +24,7 @@ bool names_number(std::string_view annotation) {
   static constexpr std::string_view kNumbers[] = {
       "int",           "float",           "int | None",          "float | None",
       "Optional[int]", "Optional[float]", "typing.Optional[int]"};
-  return std::find(std::begin(kNumbers), std::end(kNumbers), annotation) != std::end(kNumbers);
+  return std::ranges::find(kNumbers, annotation) != std::end(kNumbers);
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ const std::vector<const Operation*>& ClassFacts::instances(const std::string& cl
   Answer& a = answer(class_name, attribute);
   if (a.instances) return *a.instances;
   std::vector<const Operation*> found;
-  bool all = a.known && std::all_of(a.values.begin(), a.values.end(),
-                                    [&](TSNode value) { return class_of(value, found); });
+  bool all = a.known &&
+             std::ranges::all_of(a.values, [&](TSNode value) { return class_of(value, found); });
   if (!all) found.clear();
   a.instances = std::move(found);
   return *a.instances;
@@ -51,15 +51,16 @@ bool ClassFacts::class_of(TSNode value, std::vector<const Operation*>& out) {
   }
   const Operation* op = layer(value);
   if (op == nullptr) return false;
-  if (std::find(out.begin(), out.end(), op) == out.end()) out.push_back(op);
+  if (std::ranges::find(out, op) == out.end()) out.push_back(op);
   return true;
 }
 
 bool ClassFacts::over_last_axis(const std::string& class_name, std::string_view attribute) {
   Answer& a = answer(class_name, attribute);
   if (!a.over_last_axis) {
-    a.over_last_axis = a.known && std::all_of(a.values.begin(), a.values.end(),
-                                              [&](TSNode value) { return over_last_axis(value); });
+    a.over_last_axis = a.known && std::ranges::all_of(a.values, [&](TSNode value) {
+                         return over_last_axis(value);
+                       });
   }
   return *a.over_last_axis;
 }
@@ -107,7 +108,7 @@ bool ClassFacts::over_last_axis(TSNode value) {
 bool ClassFacts::number(const std::string& class_name, std::string_view attribute) {
   Answer& a = answer(class_name, attribute);
   if (!a.number) {
-    a.number = a.known && std::all_of(a.values.begin(), a.values.end(), [&](TSNode value) {
+    a.number = a.known && std::ranges::all_of(a.values, [&](TSNode value) {
                  return !ts_node_is_null(value) && numeric(value, 0);
                });
   }

@@ -51,15 +51,15 @@ OtherClasses::OtherClasses(Project& project, const Catalogue& catalogue)
       moving_.push_back(method.substr(method.rfind('.') + 1));
     }
   }
-  std::sort(moving_.begin(), moving_.end());
+  std::ranges::sort(moving_);
   moving_.erase(std::unique(moving_.begin(), moving_.end()), moving_.end());
 }
 
 OtherClasses::~OtherClasses() = default;
 
 bool OtherClasses::moves_axes(std::string_view function) const {
-  return std::any_of(moving_.begin(), moving_.end(),
-                     [&](const std::string& word) { return contains_text(function, word); });
+  return std::ranges::any_of(
+      moving_, [&](const std::string& word) { return contains_text(function, word); });
 }
 
 OtherClasses::File* OtherClasses::file_of(const std::string& module) {
@@ -111,11 +111,11 @@ bool OtherClasses::over_last_axis(const std::string& qualified, const std::strin
   if (project_.stored_outside(attribute)) return false;
   std::lock_guard lock(mutex_);
   const Storing& all = storing(qualified, attribute);
-  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const auto& entry) {
+  return !all.empty() && std::ranges::all_of(all, [&](const auto& entry) {
     const auto& [name, classes] = entry;
     const auto& made_of = classes->instances(name, attribute);
     return classes->over_last_axis(name, attribute) &&
-           std::none_of(made_of.begin(), made_of.end(), [&](const Operation* op) {
+           std::ranges::none_of(made_of, [&](const Operation* op) {
              return project_.replaced(op->id.substr(op->id.rfind('.') + 1));
            });
   });
