@@ -47,7 +47,7 @@ struct RuleLocation {
 //   not_within   the site does not stand inside a `with` on a call of one of `values`
 //   not_passed_to  the file does not hand the constructed class to one of `values`
 //   unread       of the results, only the one numbered `number` is read
-//   not_in_tree  no file of the run contains one of the texts `values`
+//   not_in_tree  no file of the run contains one of the entries `values` (project/vocabulary.hpp)
 struct Where {
   std::string kind;
   std::vector<std::string> of;

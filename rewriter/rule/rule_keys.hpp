@@ -41,7 +41,7 @@ enum class WhereForm {
   qualified,  // a qualified name or a list of them
   package,    // a package's name
   result,     // {except}: the number of a result, from 0
-  words,      // a text or a list of texts
+  entries,    // an entry of the prefilter's vocabulary, or a list of them
 };
 
 struct WhereKind {
@@ -77,7 +77,7 @@ inline constexpr std::array<WhereKind, 28> kWhereKinds{{
     {"not_passed_to", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
-    {"not_in_tree", WhereForm::words},
+    {"not_in_tree", WhereForm::entries},
 }};
 
 inline constexpr std::array<std::string_view, 3> kWhereValuesKeys{"of", "value", "values"};

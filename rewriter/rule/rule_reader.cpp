@@ -337,6 +337,15 @@ void RuleReader::read_rewrites(const YamlFile::Mapping& keys, Rule& rule) {
   }
 }
 
+std::vector<std::string> RuleReader::read_entries(const YamlNode& node, const std::string& key) {
+  std::vector<std::string> out = file_.texts(node, key);
+  for (const std::string& entry : out) {
+    const std::string wrong = Vocabulary::wrong(entry);
+    if (!wrong.empty()) file_.report(node, "`" + key + "`: " + wrong);
+  }
+  return out;
+}
+
 std::vector<std::vector<std::string>> RuleReader::read_triggers(const YamlNode& node,
                                                                 const std::string& key) {
   std::vector<std::vector<std::string>> out;
@@ -344,13 +353,7 @@ std::vector<std::vector<std::string>> RuleReader::read_triggers(const YamlNode& 
     file_.report(node, "expected a list of lists of texts for `" + key + "`");
     return out;
   }
-  for (const YamlNode& item : node.items) {
-    out.push_back(file_.texts(item, key));
-    for (const std::string& entry : out.back()) {
-      const std::string wrong = Vocabulary::wrong(entry);
-      if (!wrong.empty()) file_.report(item, "`" + key + "`: " + wrong);
-    }
-  }
+  for (const YamlNode& item : node.items) out.push_back(read_entries(item, key));
   return out;
 }
 

@@ -40,6 +40,8 @@ class RuleReader {
   void read_layout(const YamlNode& node, Rule& rule);
   void read_rewrites(const YamlFile::Mapping& keys, Rule& rule);
   std::optional<Target> read_target(const YamlNode& node);
+  // Entries of a vocabulary (project/vocabulary.hpp), of which each is checked.
+  std::vector<std::string> read_entries(const YamlNode& node, const std::string& key);
   std::vector<std::vector<std::string>> read_triggers(const YamlNode& node, const std::string& key);
   void read_tests(const YamlNode& node, Rule& rule);
   void derive_triggers(Rule& rule) const;

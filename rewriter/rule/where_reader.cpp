@@ -1,4 +1,5 @@
-// The clauses of `where`: their kinds and what stands under each. Entry point: RuleReader::read_where.
+// The clauses of `where`: their kinds and what stands under each. Entry point:
+// RuleReader::read_where.
 #include "rewriter/rule/rule_reader.hpp"
 #include "rewriter/rule/template_text.hpp"
 
@@ -87,8 +88,8 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YamlNode& node, Wh
         where.values.push_back(Literal::symbol(text));
       }
       return;
-    case WhereForm::words:
-      for (const std::string& text : file_.texts(node, name)) {
+    case WhereForm::entries:
+      for (const std::string& text : read_entries(node, name)) {
         where.values.push_back(Literal::string(text));
       }
       return;

@@ -98,7 +98,7 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.shared, "norm-shared");
   EXPECT_TRUE(pattern.joint);
   EXPECT_EQ(pattern.where[0].kind, "not_in_tree");
-  EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast(");
+  EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast()");
   EXPECT_EQ(pattern.where[1].kind, "unread");
   EXPECT_EQ(pattern.where[1].number, 0);
   ASSERT_EQ(pattern.rewrites.size(), 1u);

@@ -188,6 +188,10 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:25: expected one kind in a clause, found `absent` and `present`"},
       {6, "where: [{absent: scale, says: s}]",
        "r.yaml:6:9: a clause of `where` needs the key `code`"},
+      {6, "where: [{not_in_tree: autocast(, code: c, says: s}]",
+       "r.yaml:6:23: `not_in_tree`: expected a word (`softmax`, `.backward`, `onnx.export`), a call "
+       "(`mean()`, `cat(-1)`), a glob (`*_emb`), a sign (`@`, `**`, `//`, `::`, `1 +`), `given "
+       "WORD`, `read WORD` or `code WORD`, found `autocast(`"},
       {6, "where: [{absent: scale, code: c}]",
        "r.yaml:6:9: a clause of `where` needs the key `says`"},
       {6, "where: [{absent: [], code: c, says: s}]",

@@ -71,7 +71,7 @@ TEST(Schema, HasTheKindsOfClause) {
         expected = "#/$defs/names";
         break;
       case WhereForm::qualified:
-      case WhereForm::words:
+      case WhereForm::entries:
         expected = "#/$defs/texts";
         break;
       case WhereForm::package:
