@@ -158,14 +158,10 @@ ValueId Lowering::dependent_call(const clang::CallExpr* node) {
   return unknown_call(node, add(std::move(callee), name));
 }
 
-std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
-                                            const clang::Expr* receiver) {
+// The arguments that a call writes out, by the names of the callee's parameters; nullopt where
+// there are more than those.
+std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::CallExpr* node) {
   const clang::FunctionDecl* callee = node->getDirectCallee();
-  struct Given {
-    std::string name;
-    const clang::Expr* expression;
-    ValueId value;
-  };
   std::vector<Given> given;
   for (unsigned i = 0; i < node->getNumArgs(); ++i) {
     const clang::Expr* argument = node->getArg(i);
@@ -176,7 +172,7 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
                                           ? nullptr
                                           : list->getType()->castAs<clang::RecordType>()->getDecl();
     if (record == nullptr) {
-      given.push_back({callee->getParamDecl(i)->getNameAsString(), argument, kNone});
+      given.push_back({callee->getParamDecl(i)->getNameAsString(), argument});
       continue;
     }
     // The fields of an aggregate are arguments by name.
@@ -188,17 +184,46 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
           llvm::isa<clang::ImplicitValueInitExpr>(init)) {
         continue;
       }
-      given.push_back({decl->getNameAsString(), init, kNone});
+      given.push_back({decl->getNameAsString(), init});
     }
   }
+  return given;
+}
+
+// Where the parts of a known call stand in the file, for edits.
+void Lowering::note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
+                         const std::vector<Given>& given, const std::vector<size_t>& places) {
+  CallText call;
+  std::string locked;
+  if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
+  if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
+  if (auto where = range(node->getSourceRange())) call.close = where->end - 1;
+  for (size_t i = call.callee.end; i < call.close; ++i) {
+    if (unit_.text()[i] != '(') continue;
+    call.open = static_cast<uint32_t>(i);
+    break;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    auto where = range(given[i].expression->getSourceRange());
+    if (!where) locked = "an argument comes out of a macro; write it out";
+    call.arguments.push_back({places[i], where.value_or(ByteRange{})});
+  }
+  if (!locked.empty()) text().locked.emplace(id, locked);
+  text().calls.emplace(id, std::move(call));
+}
+
+std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
+                                            const clang::Expr* receiver) {
+  const std::optional<std::vector<Given>> given = given_to(node);
+  if (!given) return std::nullopt;
   // Which signature: by the names alone, before anything is lowered.
   for (size_t which = 0; which <= op->overloads.size(); ++which) {
     const auto& parameters = which == 0 ? op->parameters : op->overloads[which - 1];
     std::vector<size_t> places;
     std::vector<bool> filled(parameters.size(), false);
     if (receiver != nullptr && !parameters.empty()) filled[0] = true;
-    bool fits = !parameters.empty() || given.empty();
-    for (const Given& g : given) {
+    bool fits = !parameters.empty() || given->empty();
+    for (const Given& g : *given) {
       size_t at = parameter_of(parameters, g.name);
       fits = fits && at != SIZE_MAX && !filled[at];
       if (!fits) break;
@@ -216,8 +241,8 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     v.index = static_cast<int>(which);
     v.operands.assign(parameters.size(), kNone);
     if (receiver != nullptr) v.operands[0] = expression(receiver);
-    for (size_t i = 0; i < given.size(); ++i) {
-      ValueId value = expression(given[i].expression);
+    for (size_t i = 0; i < given->size(); ++i) {
+      ValueId value = expression((*given)[i].expression);
       const Parameter& p = parameters[places[i]];
       if (g()[value].kind == Kind::list) {
         if (p.name == "dim" && g()[value].operands.size() == 1) {
@@ -240,25 +265,7 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     if (!op->pure) impure_ = true;
     bool in_place = op->in_place;
     ValueId id = add(std::move(v), node);
-    if (seeing_ == 0) {
-      CallText call;
-      std::string locked;
-      if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
-      if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
-      if (auto where = range(node->getSourceRange())) call.close = where->end - 1;
-      for (size_t i = call.callee.end; i < call.close; ++i) {
-        if (unit_.text()[i] != '(') continue;
-        call.open = static_cast<uint32_t>(i);
-        break;
-      }
-      for (size_t i = 0; i < given.size(); ++i) {
-        auto where = range(given[i].expression->getSourceRange());
-        if (!where) locked = "an argument comes out of a macro; write it out";
-        call.arguments.push_back({places[i], where.value_or(ByteRange{})});
-      }
-      if (!locked.empty()) text().locked.emplace(id, locked);
-      text().calls.emplace(id, std::move(call));
-    }
+    if (seeing_ == 0) note_text(id, node, receiver, *given, places);
     if (!op->pure) use(id);
     if (in_place) {
       use(id);

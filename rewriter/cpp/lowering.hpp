@@ -92,6 +92,13 @@ class Lowering {
   ValueId unknown_call(const clang::CallExpr* node, ValueId callee);
   ValueId dependent_call(const clang::CallExpr* node);
   ValueId unresolved(const clang::RecoveryExpr* node);
+  struct Given {  // an argument of a call
+    std::string name;
+    const clang::Expr* expression;
+  };
+  static std::optional<std::vector<Given>> given_to(const clang::CallExpr* node);
+  void note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
+                 const std::vector<Given>& given, const std::vector<size_t>& places);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
   std::optional<ValueId> see_through(const clang::CallExpr* node,

@@ -226,15 +226,6 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   return false;
 }
 
-void Isomorphisms::each(const Visit& visit) const {
-  for (const auto& [operation, entries] : by_operation_) {
-    for (const Entry& entry : entries) visit(entry.from, entry.from_root, entry.to);
-  }
-  for (const auto* entries : {&indices_, &attributes_}) {
-    for (const Entry& entry : *entries) visit(entry.from, entry.from_root, entry.to);
-  }
-}
-
 void Isomorphisms::normalise(Graph& graph, ValueId id) const {
   for (int step = 0; step < kChainBound; ++step) {
     const std::vector<Entry>* entries = nullptr;

@@ -24,10 +24,6 @@ class Isomorphisms {
   // statement. New inner values may be added to the graph.
   void normalise(Graph& graph, ValueId id) const;
 
-  // Calls visit(from, its root, to) for every spelling.
-  using Visit = std::function<void(const Graph&, ValueId, const Graph&)>;
-  void each(const Visit& visit) const;
-
  private:
   struct Entry {
     Graph from, to;

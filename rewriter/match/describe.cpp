@@ -1,7 +1,6 @@
 // See describe.hpp.
 #include "rewriter/match/describe.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "rewriter/match/facts.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "rewriter/plan/run.hpp"
-#include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
 

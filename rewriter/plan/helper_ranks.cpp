@@ -3,7 +3,6 @@
 #include "rewriter/plan/helper_ranks.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>

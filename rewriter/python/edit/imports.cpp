@@ -134,6 +134,69 @@ bool inside_function(TSNode node) {
   return false;
 }
 
+// Why an import that nothing in its file uses any more stays; "" where it can go.
+std::string why_kept(const PythonUnit& unit, Project& project, TSNode statement,
+                     const std::string& name, bool several,
+                     const std::unordered_set<std::string_view>& exported, const Words& quoted) {
+  std::string stays;
+  bool local = inside_function(statement);
+  // `import torch` beside `import torch.nn as nn` binds another name; one name, several
+  // statements: all of them are needed or none.
+  if (several && !local) stays = "it is imported more than once";
+  if (guarded(statement)) stays = "it is a probe";
+  if (!local) {
+    if (unit.reexports) stays = "a package's __init__ exports it";
+    if (exported.contains(name)) stays = "__all__ names it";
+    if (stays.empty() && quoted.contains(name)) stays = "a string names it";
+    if (stays.empty()) {
+      std::string other = project.importer_of(unit.module, name, unit.relative);
+      if (!other.empty()) stays = other + " imports it from here";
+      if (stays.empty()) {
+        other = project.attribute_reader_of(unit.module, name, unit.relative);
+        if (!other.empty()) stays = other + " reads it as an attribute of this module";
+      }
+    }
+  }
+  return stays;
+}
+
+// Takes some names out of an import that keeps others, each with the comma that it needed.
+void remove_names(const PythonUnit& unit, TSNode statement,
+                  const std::vector<const Imported*>& dead, EditSet& removals) {
+  auto parts = all_children_of(statement);
+  for (const Imported* i : dead) {
+    auto from =
+        std::lower_bound(parts.begin(), parts.end(), ts_node_start_byte(i->node),
+                         [](TSNode part, uint32_t at) { return ts_node_start_byte(part) < at; });
+    for (auto p = static_cast<size_t>(from - parts.begin());
+         p < parts.size() && ts_node_start_byte(parts[p]) == ts_node_start_byte(i->node); ++p) {
+      if (!ts_node_eq(parts[p], i->node)) continue;
+      ByteRange r = range_of(parts[p]);
+      bool comma_after = p + 1 < parts.size() && text_of(unit.text(), parts[p + 1]) == ",";
+      if (comma_after) {
+        r.end = ts_node_end_byte(parts[p + 1]);
+        std::string_view text = unit.text();
+        uint32_t line = r.begin;
+        while (line > 0 && (text[line - 1] == ' ' || text[line - 1] == '\t')) --line;
+        bool own_begin = line == 0 || text[line - 1] == '\n';
+        uint32_t end = r.end;
+        while (end < text.size() && text[end] == ' ') ++end;
+        bool own_end = end < text.size() && (text[end] == '\n' || text[end] == '\r');
+        if (own_begin && own_end) {
+          r.begin = line;
+          while (end < text.size() && text[end] != '\n') ++end;
+          r.end = end < text.size() ? end + 1 : end;
+        } else if (!own_end) {
+          r.end = end;
+        }
+      } else if (p > 0 && text_of(unit.text(), parts[p - 1]) == ",") {
+        r.begin = ts_node_start_byte(parts[p - 1]);
+      }
+      (void)removals.add({r, ""});
+    }
+  }
+}
+
 }  // namespace
 
 void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edits,
@@ -199,25 +262,8 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
     for (const Imported& i : imported) {
       // A function's import is read in that function alone.
       if (!lost(i.local, home)) continue;
-      std::string stays;
-      bool local = inside_function(statement);
-      // `import torch` beside `import torch.nn as nn` binds another name; one name, several
-      // statements: all of them are needed or none.
-      if (bound[i.local] > 1 && !local) stays = "it is imported more than once";
-      if (guarded(statement)) stays = "it is a probe";
-      if (!local) {
-        if (unit.reexports) stays = "a package's __init__ exports it";
-        if (exported.contains(i.local)) stays = "__all__ names it";
-        if (stays.empty() && quoted.contains(i.local)) stays = "a string names it";
-        if (stays.empty()) {
-          std::string other = project.importer_of(unit.module, i.local, unit.relative);
-          if (!other.empty()) stays = other + " imports it from here";
-          if (stays.empty()) {
-            other = project.attribute_reader_of(unit.module, i.local, unit.relative);
-            if (!other.empty()) stays = other + " reads it as an attribute of this module";
-          }
-        }
-      }
+      const std::string stays =
+          why_kept(unit, project, statement, i.local, bound[i.local] > 1, exported, quoted);
       if (!stays.empty()) {
         auto p = unit.source().position(ts_node_start_byte(statement));
         notes.push_back(
@@ -233,39 +279,7 @@ void remove_imports(const PythonUnit& unit, Project& project, const EditSet& edi
       (void)removals.add(remove_line(unit, range_of(statement), added));
       continue;
     }
-    // One name of several goes, with the comma that it needed.
-    auto parts = all_children_of(statement);
-    for (const Imported* i : dead) {
-      auto from =
-          std::lower_bound(parts.begin(), parts.end(), ts_node_start_byte(i->node),
-                           [](TSNode part, uint32_t at) { return ts_node_start_byte(part) < at; });
-      for (auto p = static_cast<size_t>(from - parts.begin());
-           p < parts.size() && ts_node_start_byte(parts[p]) == ts_node_start_byte(i->node); ++p) {
-        if (!ts_node_eq(parts[p], i->node)) continue;
-        ByteRange r = range_of(parts[p]);
-        bool comma_after = p + 1 < parts.size() && text_of(unit.text(), parts[p + 1]) == ",";
-        if (comma_after) {
-          r.end = ts_node_end_byte(parts[p + 1]);
-          std::string_view text = unit.text();
-          uint32_t line = r.begin;
-          while (line > 0 && (text[line - 1] == ' ' || text[line - 1] == '\t')) --line;
-          bool own_begin = line == 0 || text[line - 1] == '\n';
-          uint32_t end = r.end;
-          while (end < text.size() && text[end] == ' ') ++end;
-          bool own_end = end < text.size() && (text[end] == '\n' || text[end] == '\r');
-          if (own_begin && own_end) {
-            r.begin = line;
-            while (end < text.size() && text[end] != '\n') ++end;
-            r.end = end < text.size() ? end + 1 : end;
-          } else if (!own_end) {
-            r.end = end;
-          }
-        } else if (p > 0 && text_of(unit.text(), parts[p - 1]) == ",") {
-          r.begin = ts_node_start_byte(parts[p - 1]);
-        }
-        (void)removals.add({r, ""});
-      }
-    }
+    remove_names(unit, statement, dead, removals);
   }
 }
 

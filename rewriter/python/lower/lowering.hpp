@@ -52,13 +52,18 @@ class FunctionLowering {
   bool statement(TSNode node);
   bool simple(TSNode node);
   bool if_statement(TSNode node);
+  // A loop makes opaque the names that its rounds bind; leave_round notes what they mean where a
+  // round ends.
   void loop(TSNode node);
   void leave_round();
+  // Where a `try` has handlers, each handler and what follows takes every name that the body binds
+  // for uncertain.
   bool try_statement(TSNode node);
   bool with_statement(TSNode node);
   bool may_end_errors(TSNode object, ValueId context);
   bool made_to_catch(ValueId context);
   void note_tried(ValueId first, ValueId last);
+  // Of a `match` every case may run, and its patterns bind names to what is not followed.
   void match_statement(TSNode node);
   void import(TSNode node);
   void define_function(TSNode node);
@@ -67,14 +72,18 @@ class FunctionLowering {
   void note_scripted(Function& function, std::string_view class_name) const;
   void define_class(TSNode node);
   std::vector<TSNode> class_statements(TSNode body);
+  // Stores: a name is bound, a part of a tensor becomes an update, anything else is an effect.
   void assign(TSNode target, ValueId value);
   void assignment(TSNode node);
   void augmented(TSNode node);
   void bind(std::string_view name, ValueId value);
+  // After a store every name that may share the storage means something uncertain, but `except`.
   void forget_aliases(ValueId stored, std::string_view except);
+  // Statements nest: `open` makes one the current one, `close` goes back to the one around it.
   StatementId open(TSNode node, StatementKind kind);
   void close(StatementId id);
   void use(ValueId id);
+  // Gives each name an opaque value that reads `reads`: what it means is not followed further.
   void opaque_names(const std::set<std::string, std::less<>>& names, const std::string& why,
                     const std::vector<ValueId>& reads);
 
@@ -88,6 +97,7 @@ class FunctionLowering {
             bool else_falls, const Changes& else_values);
 
   // Expressions.
+  // Each returns the value of its node, in its normal form; kNone where the node is absent.
   ValueId expression(TSNode node);
   ValueId expression_inner(TSNode node);
   ValueId identifier(TSNode node);
@@ -143,6 +153,7 @@ class FunctionLowering {
                                                      ValueId receiver,
                                                      std::vector<Argument>& arguments,
                                                      std::string* why);
+  // Writes the pattern of a regrouping (einops) as one that names its lengths in one way.
   void one_spelling(Value& regrouping, const std::vector<Argument>& arguments);
   bool unpack_literal(TSNode splat, std::vector<Argument>& arguments);
   size_t reads_of(std::string_view name);  // in this function's text
@@ -162,6 +173,8 @@ class FunctionLowering {
   };
   ValueId written_by(const Value& v) const;
   bool sharing(ValueId id, std::vector<ValueId>& out) const;
+  // Storage: what a value may share it with, whether two may share some, whether it is new and
+  // whether something outside the function may hold it.
   const Roots& roots(ValueId id);
   bool may_alias(ValueId a, ValueId b);
   bool fresh(ValueId id);
