@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 _RANK = 8
-_TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.bool: 3}
+_TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.bool: 3, torch.float64: 6}
 ACTIVATIONS = {"gelu": 0, "gelu-tanh": 1, "gelu-fast": 2, "silu": 3, "mish": 4, "relu": 5}
 SUBTRACT = {None: 0, "row": 1, "global": 2}
 

@@ -9,7 +9,16 @@
 
 namespace mindiesd::kernels {
 
-enum class DataType : std::int32_t { kFloat32, kFloat16, kBFloat16, kBool, kInt32, kInt64 };
+// kFloat64: of the tables of rotations alone, which count as float32.
+enum class DataType : std::int32_t {
+  kFloat32,
+  kFloat16,
+  kBFloat16,
+  kBool,
+  kInt32,
+  kInt64,
+  kFloat64,
+};
 
 // kUnsupported: valid, but not by this back end; kFailed: the device refused, and says why in words
 // of its own.
@@ -94,7 +103,7 @@ struct VarlenAttention {
 // (a, b) to (-b, a) on halves (a = x[j], b = x[j + width/2]; GPT-NeoX) or on neighbours
 // (a = x[2j], b = x[2j + 1]; RoFormer, arXiv 2104.09864, eq. 34). Full-width tables hold one value
 // for each element, half-width tables one for each pair. A complex table is two half-width tables
-// of step 2. Output may be the same view as input.
+// of step 2. Tables may be of kFloat64 too. Output may be the same view as input.
 //
 // With has_matrix, pair j becomes (m00 a + m01 b, m10 a + m11 b) instead, m being the 2x2 matrix at
 // matrix.data + row offset + j * matrix.step, its rows and columns matrix_row and matrix_column

@@ -34,6 +34,7 @@ inline std::int64_t bytes_of(DataType type) {
     case DataType::kBool:
       return 1;
     case DataType::kInt64:
+    case DataType::kFloat64:
       return 8;
     default:
       return 4;

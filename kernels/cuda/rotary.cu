@@ -32,21 +32,31 @@ struct PlainParameters {
   DataType weight_type;
   std::int64_t weight_step;
   std::int64_t inner, width, matrix_row, matrix_column;
+  std::uint32_t outer;
   float eps;
   bool neighbours, full_tables, matrix, norm;
 };
 
-// One block for the rows of one outer index, which a norm takes together.
+__device__ __forceinline__ float load_table(const void* base, DataType type, std::int64_t index) {
+  if (type == DataType::kFloat64) return static_cast<float>(static_cast<const double*>(base)[index]);
+  return load_one(base, type, index);
+}
+
+// The threads of one threadIdx.y, a warp or the block, have the rows of one outer index, which a
+// norm takes together.
 __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ PlainParameters p) {
   __shared__ float memory[2][8];
   wait_for_previous_kernel();
   allow_next_kernel();
+  const std::uint32_t outer = blockIdx.x * blockDim.y + threadIdx.y;
+  if (outer >= p.outer) return;
   std::int64_t offsets[kRotaryOperands];
-  for (int o = 0; o < kRotaryOperands; ++o) offsets[o] = p.map.offset(blockIdx.x, o);
+  for (int o = 0; o < kRotaryOperands; ++o) offsets[o] = p.map.offset(outer, o);
   const auto load = [&](RotaryOperand which, std::int64_t row, std::int64_t i) {
     const PlainOperand& operand = p.operands[which];
-    return load_one(operand.data, operand.type,
-                    offsets[which] + row * operand.inner_stride + i * operand.step);
+    const std::int64_t at = offsets[which] + row * operand.inner_stride + i * operand.step;
+    return which == kRotaryInput ? load_one(operand.data, operand.type, at)
+                                 : load_table(operand.data, operand.type, at);
   };
 
   float factor[1] = {1.0F};
@@ -71,7 +81,12 @@ __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ Plai
     }
     const float width = static_cast<float>(p.width * p.inner);
     factor[0] = 1.0F / sqrtf(factor[0] / width + eps);
-    __syncthreads();  // every thread has read what some thread will now write over
+    // Every thread has read what some thread will now write over.
+    if (blockDim.x == 32) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
   }
 
   const std::int64_t half = p.width / 2;
@@ -95,7 +110,7 @@ __global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ Plai
         const PlainOperand& m = p.operands[kRotaryCos];
         const std::int64_t at = offsets[kRotaryCos] + row * m.inner_stride + j * m.step;
         const auto entry = [&](int r, int c) {
-          return load_one(m.data, m.type, at + r * p.matrix_row + c * p.matrix_column);
+          return load_table(m.data, m.type, at + r * p.matrix_row + c * p.matrix_column);
         };
         turned_a = entry(0, 0) * a + entry(0, 1) * b;
         turned_b = entry(1, 0) * a + entry(1, 1) * b;
@@ -132,7 +147,8 @@ LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device,
   p.full_tables = !rotary.half_width_tables;
   p.matrix = rotary.has_matrix;
   p.norm = problem.norm != NormSpan::kNone;
-  const unsigned threads = rotary.width <= 256 && !heads ? 32 : 256;
+  const bool warps = rotary.width <= 256 && !heads;
+  const dim3 block = warps ? dim3(32, 8) : dim3(256);
   const auto body = [&](const RotaryRows& rows, const Offsets& offsets) {
     p.map = map_of(rows);
     for (int o = 0; o < kRotaryOperands; ++o) {
@@ -140,7 +156,9 @@ LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device,
       p.operands[o] = {advance(operand.data, operand.type, offsets[o]), operand.type, operand.step,
                        split.strides[o]};
     }
-    return launch(plain_rotary, static_cast<unsigned>(rows.count()), threads, 0, device, stream, p);
+    p.outer = static_cast<std::uint32_t>(rows.count());
+    const dim3 grid(static_cast<unsigned>(ceil_div(rows.count(), block.y)));
+    return launch(plain_rotary, grid, block, 0, device, stream, p);
   };
   return for_each_piece<kRotaryOperands>(merge_rows<kRotaryOperands>(split.outer, split.pointers()),
                                          1, std::cref(body));
@@ -275,6 +293,7 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   p.units = divisor_of(static_cast<std::uint32_t>(units));
   p.table = form.table;
   p.table_type = table_type(first);
+  p.loose = form.loose;
   p.output_type = first.output.type;
   p.eps = problem.eps;
   p.per_width = 1.0F / static_cast<float>(first.width);
@@ -305,6 +324,7 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
   if (fits) {
     for (int i = 0; i < problem.count; ++i) {
       p.items[i] = item_of(splits[i], rows[i], {}, thread_rows);
+      p.items[i].sin = sines_of(problem.operands[i], form, p.items[i].sin);
       p.input_maps[i] = input_map_of(rows[i]);
       p.tables_alike[i] = tables_alike(rows[i]);
     }
@@ -319,6 +339,7 @@ LaunchStatus run_rows(const RotaryQk& problem, const Form& form, const Device& d
     const std::int64_t groups = ceil_div(splits[i].inner, thread_rows);
     const auto body = [&](const RotaryRows& piece, const Offsets& offsets) {
       p.items[0] = item_of(splits[i], piece, offsets, thread_rows);
+      p.items[0].sin = sines_of(problem.operands[i], form, p.items[0].sin);
       p.input_maps[0] = input_map_of(piece);
       p.tables_alike[0] = tables_alike(piece);
       return start(piece.count() * groups, 1);
@@ -376,6 +397,7 @@ bool run_heads(const RotaryQk& problem, const Form& form, const Device& device, 
   p.units = divisor_of(static_cast<std::uint32_t>(head_units));
   p.table = form.table;
   p.table_type = table_type(first);
+  p.loose = form.loose;
   p.output_type = first.output.type;
   p.eps = problem.eps;
   std::int64_t tokens = 0, heads = 0;
@@ -389,7 +411,7 @@ bool run_heads(const RotaryQk& problem, const Form& form, const Device& device, 
     item.input = split.operands[kRotaryInput].data;
     item.output = split.operands[kRotaryOutput].data;
     item.cos = split.operands[kRotaryCos].data;
-    item.sin = split.operands[kRotarySin].data;
+    item.sin = sines_of(problem.operands[i], form, split.operands[kRotarySin].data);
     item.weight = split.weight;
     item.weight_type = split.weight_type;
     item.tokens = static_cast<std::uint32_t>(rows.count());

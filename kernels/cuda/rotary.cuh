@@ -25,6 +25,17 @@ enum class Table {
   kMatrix,   // m00, m01, m10, m11
 };
 
+// Tables that no vector reads: of any step, type and alignment. Coefficient j of a row lies `pair[t]`
+// elements behind that of pair j - 1, and where both elements of a pair have their own, that of the
+// second `next[t]` behind the first's. Tables are small against what they turn and a thread reads
+// them once for all of its rows, so that one element at a time costs nothing from two rows on.
+struct LooseTables {
+  bool loose = false;
+  bool negative = false;  // the first element's sine, as matrices have it
+  DataType types[2] = {};  // of cosines and sines
+  std::int64_t pair[2] = {}, next[2] = {};
+};
+
 // One operand: query or key. Rows are `outer` ones, each with a table row of its own, times
 // `shared` ones that use the same.
 struct RotaryItem {
@@ -58,6 +69,7 @@ struct RotaryParameters {
   // without a norm were 1 to 2 % slower where these stood between what they read.
   RowMap<1> input_maps[2];
   bool tables_alike[2];
+  LooseTables loose;
 };
 
 // Whether each element of a pair has coefficients of its own: what the kernels are compiled for.
@@ -78,6 +90,47 @@ struct Coefficients {
     a = turned;
   }
 };
+
+// Coefficients of kPairs pairs from pair `first` on, of each pair's elements one or both.
+template <int kPairs, bool kBoth>
+__device__ __forceinline__ void load_loose(const void* base, DataType type, std::int64_t row,
+                                           std::int64_t step, std::int64_t next, int first,
+                                           float* a, float* b) {
+  const auto load = [&](auto* from) {
+    from += row + first * step;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j, from += step) {
+      a[j] = static_cast<float>(*from);
+      if constexpr (kBoth) b[j] = static_cast<float>(from[next]);
+    }
+  };
+  switch (type) {
+    case DataType::kFloat32:
+      return load(static_cast<const float*>(base));
+    case DataType::kFloat64:
+      return load(static_cast<const double*>(base));
+    case DataType::kFloat16:
+      return load(static_cast<const __half*>(base));
+    default:
+      return load(static_cast<const __nv_bfloat16*>(base));
+  }
+}
+
+template <int kPairs, bool kApart>
+__device__ __forceinline__ void load_coefficients(const void* cos, const void* sin,
+                                                  const LooseTables& loose, std::int64_t cos_row,
+                                                  std::int64_t sin_row, int pair,
+                                                  Coefficients<kPairs, kApart>& result) {
+  load_loose<kPairs, kApart>(cos, loose.types[0], cos_row, loose.pair[0], loose.next[0], pair,
+                             result.ca, result.cb);
+  load_loose<kPairs, kApart>(sin, loose.types[1], sin_row, loose.pair[1], loose.next[1], pair,
+                             result.sa, result.sb);
+  if constexpr (kApart) {
+    if (!loose.negative) return;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) result.sa[j] = -result.sa[j];
+  }
+}
 
 // Of tables of float32 or T. `pair` is the first pair of the unit, `half` the number of pairs in a
 // row.
@@ -303,8 +356,13 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
     const std::int64_t cos_row = item.map.offset(outer, kRotaryCos);
     const std::int64_t sin_row =
         kNorm && p.tables_alike[which] ? cos_row : item.map.offset(outer, kRotarySin);
-    load_coefficients<T, U::kPairs, kApart, kNeighbours>(
-        item.cos, item.sin, p.table, p.table_type, cos_row, sin_row, unit * U::kPairs, half, table);
+    if (p.loose.loose) {
+      load_coefficients(item.cos, item.sin, p.loose, cos_row, sin_row, unit * U::kPairs, table);
+    } else {
+      load_coefficients<T, U::kPairs, kApart, kNeighbours>(item.cos, item.sin, p.table,
+                                                           p.table_type, cos_row, sin_row,
+                                                           unit * U::kPairs, half, table);
+    }
   }
 
   float factor[kRows];

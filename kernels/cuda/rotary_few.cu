@@ -53,6 +53,7 @@ bool run_few(const RotaryQk& problem, const Device& device, void* stream, Launch
   if (rows_of_all > most) return false;
   Form form;
   if (!form_of(problem, halves && bytes_of(first.input.type) == 2 ? 8 : 16, &form)) return false;
+  if (form.loose.loose) return false;
   const std::int64_t units =
       first.width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
   if (units > 32) return false;

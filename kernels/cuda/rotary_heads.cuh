@@ -34,6 +34,7 @@ struct HeadsParameters {
   DataType table_type;
   DataType output_type;
   float eps;
+  LooseTables loose;
 };
 
 template <typename T, bool kNeighbours, bool kApart, int kUnits>
@@ -60,9 +61,15 @@ __global__ void __launch_bounds__(512, kNeighbours ? 2 : 1)
     if (head < item.heads) units[v].load(input + head * item.input_stride, unit, half);
   }
   Coefficients<U::kPairs, kApart> table;
-  load_coefficients<T, U::kPairs, kApart, kNeighbours>(
-      item.cos, item.sin, p.table, p.table_type, item.map.offset(token, kRotaryCos),
-      item.map.offset(token, kRotarySin), unit * U::kPairs, half, table);
+  const std::int64_t cos_row = item.map.offset(token, kRotaryCos);
+  const std::int64_t sin_row = item.map.offset(token, kRotarySin);
+  if (p.loose.loose) {
+    load_coefficients(item.cos, item.sin, p.loose, cos_row, sin_row, unit * U::kPairs, table);
+  } else {
+    load_coefficients<T, U::kPairs, kApart, kNeighbours>(item.cos, item.sin, p.table, p.table_type,
+                                                         cos_row, sin_row, unit * U::kPairs, half,
+                                                         table);
+  }
 
   float factor[1], eps = p.eps;
   const auto sum_squares = [&](float* room) {

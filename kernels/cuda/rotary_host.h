@@ -75,7 +75,8 @@ struct Form {
   DataType type;
   int bytes;  // of a vector
   bool neighbours;
-  Table table;
+  Table table = Table::kFull;
+  LooseTables loose;
   bool packed = false;  // rotary_packed_kernel: pairs in vectors of 8 bytes, results in ones of 16
 };
 
@@ -83,15 +84,65 @@ inline DataType table_type(const Rotary& rotary) {
   return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
 }
 
-// How the operands of all rotations can be read in vectors of `bytes`; false: not at all.
+// Whether vectors of float32 or `type` read the tables, `pairs` pairs at once, and then how they lie.
+inline bool vector_tables(const Rotary& rotary, DataType type, std::int64_t pairs, Table* table) {
+  const DataType of = table_type(rotary);
+  if (of != type && of != DataType::kFloat32) return false;
+  const bool neighbours = rotary.interleaved || rotary.has_matrix;
+  if (rotary.has_matrix) {
+    *table = Table::kMatrix;
+    RowOperand flat = rotary.matrix;
+    flat.step = 1;
+    return rotary.matrix.step == 4 && rotary.matrix_row == 2 && rotary.matrix_column == 1 &&
+           aligned(flat, rotary.rows, static_cast<int>(4 * pairs));
+  }
+  *table = rotary.half_width_tables ? Table::kHalf : Table::kFull;
+  if (rotary.cos.type != rotary.sin.type) return false;
+  if (rotary.cos.step == 2 && rotary.sin.step == 2) {
+    bool one_table = rotary.half_width_tables && neighbours &&
+                     rotary.sin.data == advance(rotary.cos.data, rotary.cos.type, 1);
+    for (int d = 0; d < rotary.rows.rank; ++d) {
+      one_table = one_table && rotary.cos.strides[d] == rotary.sin.strides[d];
+    }
+    RowOperand flat = rotary.cos;
+    flat.step = 1;
+    *table = Table::kComplex;
+    return one_table && aligned(flat, rotary.rows, static_cast<int>(2 * pairs));
+  }
+  if (rotary.cos.step != 1 || rotary.sin.step != 1) return false;
+  const auto values = static_cast<int>(neighbours && *table == Table::kFull ? 2 * pairs : pairs);
+  return aligned(rotary.cos, rotary.rows, values) && aligned(rotary.sin, rotary.rows, values);
+}
+
+inline LooseTables loose_tables(const Rotary& rotary) {
+  LooseTables loose;
+  loose.loose = true;
+  if (rotary.has_matrix) {  // (m00, m11) and (m01, m10); the latter begin at sines_of
+    loose.negative = true;
+    loose.types[0] = loose.types[1] = rotary.matrix.type;
+    loose.pair[0] = loose.pair[1] = rotary.matrix.step;
+    loose.next[0] = rotary.matrix_row + rotary.matrix_column;
+    loose.next[1] = rotary.matrix_row - rotary.matrix_column;
+    return loose;
+  }
+  const RowOperand* const tables[2] = {&rotary.cos, &rotary.sin};
+  for (int t = 0; t < 2; ++t) {
+    const std::int64_t step = tables[t]->step;
+    const bool both = rotary.interleaved && !rotary.half_width_tables;
+    loose.types[t] = tables[t]->type;
+    loose.pair[t] = both ? 2 * step : step;
+    loose.next[t] = both ? step : rotary.width / 2 * step;
+  }
+  return loose;
+}
+
+// How the operands of all rotations can be read in vectors of `bytes`; false: not at all. Tables
+// that no vector reads are loose.
 inline bool form_of(const RotaryQk& problem, int bytes, Form* form) {
   const Rotary& first = problem.operands[0];
   form->type = first.input.type;
   form->bytes = bytes;
   form->neighbours = first.interleaved || first.has_matrix;
-  form->table = first.has_matrix          ? Table::kMatrix
-                : first.half_width_tables ? Table::kHalf
-                                          : Table::kFull;
   if (bytes == 8 && (form->neighbours || form->type == DataType::kFloat32)) return false;
   const auto takes = [&](DataType type) {
     return type == form->type || type == DataType::kFloat32;
@@ -99,12 +150,12 @@ inline bool form_of(const RotaryQk& problem, int bytes, Form* form) {
   const std::int64_t count = bytes / bytes_of(form->type);
   const std::int64_t pairs = form->neighbours ? count / 2 : count;  // of a unit
   if (first.width % (2 * pairs) != 0 || first.width > (1 << 20)) return false;
+  bool loose = false;
   for (int i = 0; i < problem.count; ++i) {
     const Rotary& rotary = problem.operands[i];
     const bool dense = rotary.input.step == 1 && rotary.output.step == 1;
     if (!dense || rotary.input.type != form->type) return false;
-    if (rotary.output.type != first.output.type) return false;
-    if (!takes(rotary.output.type) || !takes(table_type(rotary))) return false;
+    if (rotary.output.type != first.output.type || !takes(rotary.output.type)) return false;
     if (!aligned(rotary.input, rotary.rows, static_cast<int>(count))) return false;
     if (!aligned(rotary.output, rotary.rows, static_cast<int>(count))) return false;
     if (problem.norm != NormSpan::kNone && problem.weight[i] != nullptr &&
@@ -113,36 +164,25 @@ inline bool form_of(const RotaryQk& problem, int bytes, Form* form) {
                          static_cast<int>(count)))) {
       return false;
     }
-    if (rotary.has_matrix) {
-      RowOperand flat = rotary.matrix;
-      const bool dense_matrix =
-          flat.step == 4 && rotary.matrix_row == 2 && rotary.matrix_column == 1;
-      flat.step = 1;
-      if (!dense_matrix || !aligned(flat, rotary.rows, static_cast<int>(4 * pairs))) return false;
-      continue;
-    }
-    if (rotary.cos.type != rotary.sin.type) return false;
-    if (rotary.cos.step == 2 && rotary.sin.step == 2) {
-      bool one_table = rotary.half_width_tables && form->neighbours &&
-                       rotary.sin.data == advance(rotary.cos.data, rotary.cos.type, 1);
-      for (int d = 0; d < rotary.rows.rank; ++d) {
-        one_table = one_table && rotary.cos.strides[d] == rotary.sin.strides[d];
-      }
-      RowOperand flat = rotary.cos;
-      flat.step = 1;
-      if (!one_table || !aligned(flat, rotary.rows, static_cast<int>(2 * pairs))) return false;
-      form->table = Table::kComplex;
-      continue;
-    }
-    if (form->table == Table::kComplex) return false;
-    if (rotary.cos.step != 1 || rotary.sin.step != 1) return false;
-    const int values =
-        static_cast<int>(form->neighbours && form->table == Table::kFull ? 2 * pairs : pairs);
-    if (!aligned(rotary.cos, rotary.rows, values) || !aligned(rotary.sin, rotary.rows, values)) {
-      return false;
-    }
+    Table table = Table::kFull;
+    loose = !vector_tables(rotary, form->type, pairs, &table) || (i > 0 && table != form->table) ||
+            loose;
+    form->table = table;
+  }
+  form->loose = LooseTables{};
+  if (loose) {
+    form->loose = loose_tables(first);
+    form->table = first.has_matrix          ? Table::kMatrix
+                  : first.half_width_tables ? Table::kHalf
+                                            : Table::kFull;
   }
   return true;
+}
+
+// Where the sines of a loose table begin: of matrices, at m01.
+inline const void* sines_of(const Rotary& rotary, const Form& form, const void* sin) {
+  if (!form.loose.loose || !rotary.has_matrix) return sin;
+  return advance(const_cast<void*>(sin), rotary.matrix.type, rotary.matrix_column);
 }
 
 // Rows that turn by themselves or after their own norms, in rotary_staged_kernel

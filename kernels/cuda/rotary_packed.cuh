@@ -76,9 +76,15 @@ __global__ void __launch_bounds__(kRotaryThreads)
   }
   Coefficients<U::kPairs, kApart> table;
   if (active) {
-    load_coefficients<T, U::kPairs, kApart, false>(
-        item.cos, item.sin, p.table, p.table_type, item.map.offset(outer, kRotaryCos),
-        item.map.offset(outer, kRotarySin), unit * U::kPairs, half, table);
+    const std::int64_t cos_row = item.map.offset(outer, kRotaryCos);
+    const std::int64_t sin_row = item.map.offset(outer, kRotarySin);
+    if (p.loose.loose) {
+      load_coefficients(item.cos, item.sin, p.loose, cos_row, sin_row, unit * U::kPairs, table);
+    } else {
+      load_coefficients<T, U::kPairs, kApart, false>(item.cos, item.sin, p.table, p.table_type,
+                                                     cos_row, sin_row, unit * U::kPairs, half,
+                                                     table);
+    }
   }
 
   const Exchange exchange(first_lane, lane - first_lane, p.units.value);

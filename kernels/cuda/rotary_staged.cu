@@ -109,6 +109,7 @@ bool run_staged(const RotaryQk& problem, const Device& device, void* stream, Lau
   const RotaryStagedKernel kernel = staged_kernel(query.input.type, choice);
   Form form;
   if (kernel == nullptr || !form_of(problem, narrow && !neighbours ? 8 : 16, &form)) return false;
+  if (form.loose.loose) return false;
   StagedParameters p;
   Split splits[2];
   RotaryRows rows[2];

@@ -15,6 +15,12 @@ struct Table {
   bool half_width = false;
 };
 
+Check expect_table(const View& view) {
+  if (is_floating(view.type) || view.type == DataType::kFloat64) return {};
+  return invalid(std::string(view.name) + " must be float32, float16, bfloat16 or float64, but is " +
+                 name_of(view.type));
+}
+
 // `last` columns are not broadcast: a table of one column is half the width of two.
 Check broadcast_rows(View* view, const View& input) {
   std::int64_t sizes[MINDIESD_MAX_NDIM];
@@ -30,7 +36,7 @@ Check broadcast_rows(View* view, const View& input) {
 Check read_table(const mindiesd_tensor* tensor, const char* name, const View& input, Table* table) {
   View& view = table->view;
   MINDIESD_RETURN_IF(read_view(tensor, name, &view));
-  MINDIESD_RETURN_IF(expect_floating(view));
+  MINDIESD_RETURN_IF(expect_table(view));
   MINDIESD_RETURN_IF(expect_same_device(view, input));
   const std::int64_t width = input.size(input.rank - 1);
   const std::int64_t last = view.rank == 0 ? 0 : view.size(view.rank - 1);
@@ -46,7 +52,7 @@ Check read_table(const mindiesd_tensor* tensor, const char* name, const View& in
 Check read_matrices(const mindiesd_tensor* tensor, const View& input, kernels::Rotary* problem,
                     View* view) {
   MINDIESD_RETURN_IF(read_view(tensor, "cos", view));
-  MINDIESD_RETURN_IF(expect_floating(*view));
+  MINDIESD_RETURN_IF(expect_table(*view));
   MINDIESD_RETURN_IF(expect_same_device(*view, input));
   const std::int64_t pairs = input.size(input.rank - 1) / 2;
   if (view->rank < 3 || view->size(view->rank - 1) != 2 || view->size(view->rank - 2) != 2 ||

@@ -118,6 +118,8 @@ std::string name_of(DataType type) {
       return "int32";
     case DataType::kInt64:
       return "int64";
+    case DataType::kFloat64:
+      return "float64";
   }
   return "unknown";
 }
@@ -133,6 +135,7 @@ std::size_t bytes_of(DataType type) {
     case DataType::kBool:
       return 1;
     case DataType::kInt64:
+    case DataType::kFloat64:
       return 8;
   }
   return 1;
@@ -158,7 +161,7 @@ Check read_view(const mindiesd_tensor* tensor, const char* name, View* view) {
     return invalid(std::string(name) + " has " + text(tensor->ndim) +
                    " dimensions, but its sizes are null");
   }
-  if (tensor->dtype < MINDIESD_FLOAT32 || tensor->dtype > MINDIESD_INT64) {
+  if (tensor->dtype < MINDIESD_FLOAT32 || tensor->dtype > MINDIESD_FLOAT64) {
     return invalid(std::string(name) + " has the unknown dtype " + text(tensor->dtype));
   }
   view->name = name;

@@ -89,6 +89,7 @@ inline size_t size_of(DataType type) {
     case DataType::kBool:
       return 1;
     case DataType::kInt64:
+    case DataType::kFloat64:
       return 8;
   }
   return 0;
@@ -134,6 +135,9 @@ inline void load_row(float* to, const void* from, DataType type, int64_t step, i
     } else {
       for (; i < count; ++i) to[i] = float_of_f16(source[i * step]);
     }
+  } else if (type == DataType::kFloat64) {
+    const double* source = static_cast<const double*>(from);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(source[i * step]);
   } else {
     const std::uint8_t* source = static_cast<const std::uint8_t*>(from);
     for (int64_t i = 0; i < count; ++i) to[i] = source[i * step] != 0 ? 1.0F : 0.0F;

@@ -52,6 +52,7 @@ enum class DataType : std::int32_t {
   kBool = MINDIESD_BOOL,
   kInt32 = MINDIESD_INT32,
   kInt64 = MINDIESD_INT64,
+  kFloat64 = MINDIESD_FLOAT64,  // the tables of rotations alone
 };
 
 struct Device {

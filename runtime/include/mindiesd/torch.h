@@ -49,9 +49,11 @@ inline DataType dtype_of(const at::Tensor& tensor, const char* name) {
       return DataType::kInt32;
     case at::kLong:
       return DataType::kInt64;
+    case at::kDouble:
+      return DataType::kFloat64;
     default:
       TORCH_CHECK(false, "mindiesd: ", name,
-                  " must be float32, float16, bfloat16, bool, int32 or int64, but is ",
+                  " must be float32, float16, bfloat16, float64, bool, int32 or int64, but is ",
                   tensor.scalar_type());
   }
 }

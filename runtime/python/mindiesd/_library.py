@@ -27,6 +27,7 @@ DTYPES = {
     torch.bool: 3,
     torch.int32: 4,
     torch.int64: 5,
+    torch.float64: 6,  # the tables of rotations alone
 }
 # mindiesd_device_type, which are DLPack's
 DEVICE_TYPES = {"cpu": 1, "cuda": 2}

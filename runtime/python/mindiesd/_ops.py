@@ -21,6 +21,7 @@ GELU, GELU_TANH, GELU_FAST, SILU, MISH, RELU = range(6)
 
 _FLOATING = (torch.float32, torch.float16, torch.bfloat16)
 _MASKS = (*_FLOATING, torch.bool)
+_TABLES = (*_FLOATING, torch.float64)
 
 
 def backend(x, *others):
@@ -153,8 +154,19 @@ def _attention_varlen_fake(
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
+def _rotation_backend(tables, *tensors):
+    """``backend``; the kernels read tables of float64 too, as float32: what that rounds away lies below
+    the rounding of results of float32 or less."""
+    for table in tables:
+        if table is not None and (
+            table.dtype not in _TABLES or table.dim() > _library.MAX_NDIM
+        ):
+            return "math"
+    return backend(*tensors)
+
+
 def _rotate(x, cos, sin, interleaved, output):
-    if backend(x, cos, sin, output) == "kernels" and _library.rotary(
+    if _rotation_backend((cos, sin), x, output) == "kernels" and _library.rotary(
         dict(input=x, cos=cos, sin=sin, output=output), rotation=int(interleaved)
     ):
         return
@@ -180,10 +192,12 @@ def _rotate_qk(
     query_output, key_output,
 ):  # fmt: skip
     tensors = dict(
-        query=query, key=key, query_weight=query_weight, key_weight=key_weight, cos=cos, sin=sin,
+        query=query, key=key, query_weight=query_weight, key_weight=key_weight,
         query_output=query_output, key_output=key_output,
     )  # fmt: skip
-    if backend(*tensors.values()) == "kernels" and _library.rotary_qk(
+    narrow = _rotation_backend((cos, sin), *tensors.values()) == "kernels"
+    tensors.update(cos=cos, sin=sin)
+    if narrow and _library.rotary_qk(
         tensors, eps=eps, rotation=int(interleaved), norm=norm, head_dimension=head_dim
     ):
         return

@@ -242,3 +242,30 @@ def test_whole_numbers_count_in_the_type_of_the_tables():
             found = ext.rotary_position_embedding(x, *tables, result_type="promoted")
             assert found.dtype == expected.dtype
             torch.testing.assert_close(found, expected, rtol=2e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("table", [torch.float64, *FLOATS])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("half", [False, True])
+def test_tables_of_any_stride_and_of_float64(backend, mode, half, table, dtype):
+    """Wan's ``cos[..., 0::2]``, a transposed table and the two types of one call, as the kernels read them."""
+    x = torch.randn(2, 7, 3, 24).to(dtype)
+    width = 12 if half else 24
+    wide = torch.randn(2, 7, 1, 2 * width, dtype=torch.float64).to(table)
+    turned = torch.randn(2, width, 1, 7, dtype=torch.float64).transpose(-1, 1)
+    for cos, sin in (
+        (wide[0, ..., 0::2], wide[0, ..., 1::2]),
+        (wide[1, ..., 0::2], turned[0]),
+        (turned[0].to(table), turned[1].to(table)),
+    ):
+        full = [t.double() for t in (cos, sin)]
+        if half:
+            spread = (lambda t: t.repeat_interleave(2, -1)) if MODES[mode] else (lambda t: t.repeat(1, 1, 2))
+            full = [spread(t) for t in full]
+        exact = formulas.rotary(x.double(), *full, MODES[mode])
+        theirs = formulas.rotary(x.float(), *(t.float() for t in full), MODES[mode]).to(dtype)
+        for _ in range(3):  # a call that is repeated from C, too
+            result = ext.rotary_position_embedding(x, cos, sin, mode, result_type="input")
+            assert result.dtype == dtype
+            assert_accurate(result, theirs, exact, formulas.pair_norm(x, *full, MODES[mode]))

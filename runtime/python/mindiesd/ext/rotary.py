@@ -114,13 +114,10 @@ class _Tables:
         self.parts = tuple(map(last, self.parts, self.rows))
         self.rows = tuple(rows[max(len(rows) - dims, 0) :] for rows in self.rows)
 
-    def for_result(self, *dtypes):
-        """(cos, sin or None). Tables in float64 serve a narrower result as float32: what that rounds
-        away lies below the result's own rounding, and the kernels read them."""
-        parts = self.parts
-        if torch.float64 not in dtypes:
-            parts = tuple(t.float() if t.dtype == torch.float64 else t for t in parts)
-        return parts if len(parts) == 2 else (parts[0], None)
+    @property
+    def pair(self):
+        """(cos, sin or None)."""
+        return self.parts if len(self.parts) == 2 else (self.parts[0], None)
 
 
 def _complex_parts(freqs_cis, width):
@@ -168,7 +165,7 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
         tables.drop_leading(x.dim() - 1)
         rows = x.shape[:-1]
     dtype = _rotary_type(result_type, x, *tables.parts)
-    cos, sin = tables.for_result(x.dtype, dtype)
+    cos, sin = tables.pair
     if x.is_nested:
         raise ParametersInvalid("x must not be a nested tensor: its rows have no common table.")
     if inplace:
@@ -291,7 +288,7 @@ def _rotary_qk(
     expect_choice("result_type", result_type, _RESULTS)
     dtypes = [_rotary_type(result_type, x, *tables.parts) for x in (query, key)]
     rows = tables.broadcast("query", query), tables.broadcast("key", key)
-    cos, sin = tables.for_result(query.dtype, key.dtype, *dtypes)
+    cos, sin = tables.pair
     if inplace:
         _expect_writable("query", query, rows[0], dtypes[0])
         _expect_writable("key", key, rows[1], dtypes[1])
