@@ -227,13 +227,6 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
 
 }  // namespace
 
-std::string_view to_string(AxisKind kind) {
-  for (const auto& [name, value] : kAxisKinds) {
-    if (value == kind) return name;
-  }
-  return "opaque";
-}
-
 Expected<Catalogue> Catalogue::load(const std::string& directory) {
   auto paths = yaml_files(directory, false, {});
   if (!paths) return tl::unexpected(paths.error());

@@ -73,8 +73,6 @@ enum class AxisKind {
   pattern,      // regroups axes as the text in parameter pattern says ("b s (n d) -> b n s d")
 };
 
-std::string_view to_string(AxisKind kind);
-
 // What an operation has to do with a region in which tensors are cast by themselves.
 enum class Autocast : uint8_t {
   none,

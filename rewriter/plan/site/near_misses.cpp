@@ -26,7 +26,7 @@ std::string SitePlanner::text_of_value(ValueId id) const {
   ByteRange range = v.range;
   std::string text(unit_.source().slice(range));
   if (text.empty() || text.size() > kShown || text.find('\n') != std::string::npos) {
-    std::string known = graph_text(id);
+    std::string known = spelt_out(g_, id);
     if (known != "…" && known.size() <= 2 * kShown) return "`" + known + "`";
     // Nothing that has a name, or too much: how the source begins to say it.
     if (range.size() == 0 && v.statement != kNone) range = g_.statements[v.statement].range;
@@ -40,8 +40,6 @@ std::string SitePlanner::text_of_value(ValueId id) const {
   }
   return fmt::format("`{}` at line {}", text, unit_.source().position(range.begin).line);
 }
-
-std::string SitePlanner::graph_text(ValueId id) const { return spelt_out(g_, id); }
 
 std::vector<ValueId> SitePlanner::readers(ValueId id) const {
   std::vector<ValueId> out{id};

@@ -59,7 +59,6 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
   anchors(enabled, taken, out);
 }
 
-// The largest explanation of a value wins; `taken` gets what the winners explain.
 std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
                                               std::set<ValueId>& taken) {
   std::ranges::stable_sort(regions, [](const auto& a, const auto& b) {

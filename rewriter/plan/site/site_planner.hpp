@@ -33,16 +33,20 @@ class SitePlanner {
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
 
  private:
+  // Of sites that explain the same values the largest stays; `taken` gets what the winners explain.
   static std::vector<PlannedSite> largest(std::vector<PlannedSite> regions,
                                           std::set<ValueId>& taken);
+  // A site with its place and text, before anything is decided about it.
   PlannedSite new_site(const CompiledRule& rule, ValueId id);
   // A call by a rule's name whose callee the code does not show.
   void unresolved(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
   void unresolved_at(ValueId id, const CompiledRule& rule, const std::string& name, std::string why,
                      std::vector<PlannedSite>& out);
+  // A known function that is handed on as a value instead of called: `partial(sdpa, scale=s)`.
   void handed_on(ValueId id, const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
   const CompiledRule* rule_of(const Operation* op, const std::vector<bool>& enabled) const;
 
+  // Marks a site as refused: with a code and a reason, or with those of a clause.
   static void refuse(PlannedSite& site, std::string code, std::string why);
   static void refuse(PlannedSite& site, const Where& clause, const SiteView& view);
 
@@ -59,6 +63,7 @@ class SitePlanner {
   std::optional<Near> nearer(const std::optional<Near>& so_far, const CompiledRule& rule,
                              const CompiledPattern& pattern, ValueId root, int least,
                              std::vector<Near>& open) const;
+  // How the pattern differs from the value, for a message.
   std::string difference(const Near& near) const;
   // Whether one of the patterns fits a value, with what its holes may be; else how much of it is
   // explained at most, the value that nothing explains, and the pattern whose clause fails there,
@@ -76,7 +81,6 @@ class SitePlanner {
   std::vector<ValueId> readers(ValueId id) const;
   // A value's text and line, or how the graph has it.
   std::string text_of_value(ValueId id) const;
-  std::string graph_text(ValueId id) const;
   // Whether a clause lets the site through, by evidence or by a stated assumption.
   bool allowed(const Where& clause, const SiteView& view, std::vector<std::string>& assumes) const;
 
@@ -211,6 +215,8 @@ class SitePlanner {
   bool disturbed(const CompiledRule& rule, PlannedSite& site,
                  const std::vector<ValueId>& kept) const;
 
+  // Sites of one rule that each read a part of another are planned again as one group, in which no
+  // such part is computed any more.
   void join_sharing(std::vector<PlannedSite>& regions);
   void join(const std::vector<PlannedSite*>& group);
   const CompiledRule& rule_named(const std::string& id) const;
@@ -220,6 +226,7 @@ class SitePlanner {
   bool meets(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken,
              std::set<ValueId>& interior) const;
   bool fed(const CompiledAnchor& anchor, ValueId id, const std::set<ValueId>& taken) const;
+  // Reports values that meet an anchor of a rule and that no site explains.
   void anchors(const std::vector<bool>& enabled, const std::set<ValueId>& taken,
                std::vector<PlannedSite>& out);
 
