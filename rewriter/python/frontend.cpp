@@ -162,10 +162,9 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);
+  if (!edited) project_.keep(relative, unit->names);
   const LoweringContext context{project_, catalogue_, isomorphisms_, false, &others_, &functions_};
   find_own_libraries(unit->names.names, unit->module, context);
-  add_globals(unit->tree.root(), unit->text(), unit->names);
-  if (edited || project_.may_bind_by_text(relative)) add_bound_by_text(unit->text(), unit->names);
   lower_unit(*unit, context);
   return unit;
 }

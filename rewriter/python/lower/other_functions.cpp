@@ -1,15 +1,13 @@
 // See other_functions.hpp. The function's text is lowered as a file of its own, in which no name
 // but its parameters means anything, so that nothing depends on where it stands.
 #include "rewriter/python/lower/other_functions.hpp"
-#include "rewriter/text/byte_scan.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "rewriter/python/lower/lower.hpp"
 #include "rewriter/python/lower/lowering.hpp"
-#include "rewriter/python/names/outline.hpp"
-#include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/names/module.hpp"
+#include "rewriter/text/byte_scan.hpp"
 
 namespace refit::python {
 
@@ -40,40 +38,6 @@ bool only_computes(const Graph& g) {
            return s.kind == StatementKind::assign || s.kind == StatementKind::give ||
                   s.kind == StatementKind::expression;
          });
-}
-
-// Whether a file binds a name by its one definition alone: it is called elsewhere, or said in a
-// string or a comment, and nothing in the file binds names otherwise than by their own.
-bool only_defined(std::string_view text, std::string_view name) {
-  constexpr std::string_view kOtherwise[] = {"import *", "__code__", "__dict__", "__globals__",
-                                             "sys.modules"};
-  if (may_begin_statement(text, "global") ||
-      std::ranges::any_of(kOtherwise,
-                          [&](std::string_view way) { return contains_text(text, way); })) {
-    return false;
-  }
-  constexpr std::string_view kByText[] = {"globals", "locals", "vars", "exec", "eval"};
-  for (std::string_view function : kByText) {  // `model.eval()` is another
-    for (size_t at = text.find(function); at != std::string_view::npos;
-         at = text.find(function, at + 1)) {
-      const char before = at > 0 ? text[at - 1] : ' ';
-      const size_t end = at + function.size();
-      if (before != '.' && !name_char(before) && end < text.size() && !name_char(text[end])) {
-        return false;
-      }
-    }
-  }
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    size_t end = at + name.size();
-    if ((at > 0 && (name_char(text[at - 1]) || text[at - 1] == '.')) ||
-        (end < text.size() && name_char(text[end]))) {
-      continue;
-    }
-    const char before = at > 0 ? text[at - 1] : ' ', after = end < text.size() ? text[end] : ' ';
-    const bool quoted = (before == '"' || before == '\'') && after == before;
-    if (after != '(' && after != '[' && !quoted && !in_comment(text, at)) return false;
-  }
-  return true;
 }
 
 // The values that a result is made of, ascending; empty where it does not read every parameter.
@@ -107,26 +71,18 @@ std::unique_ptr<Computing> OtherFunctions::read(const std::string& qualified) co
   const std::string module = qualified.substr(0, dot), name = qualified.substr(dot + 1);
   bool package = false;
   auto source = project_.source_of(module, &package);
-  if (!source || !only_defined(source->text(), name) ||
-      !project_.replaced(module, name, false).empty()) {
+  if (!source || !project_.replaced(module, name, false).empty()) return nullptr;
+  const Tree tree(source->text());
+  const Module names = index_module(tree.root(), source->text(), module, package);
+  const auto bound = names.names.bindings.find(name);
+  if (bound == names.names.bindings.end() || bound->second.size() != 1 ||
+      !names.names.stars.empty() || bound->second[0].kind != Binding::Kind::function) {
     return nullptr;
   }
-  const auto outlined = outline(source->text(), module, package);
-  if (!outlined) return nullptr;
-  const auto bound = outlined->module.names.bindings.find(name);
-  if (bound == outlined->module.names.bindings.end() || bound->second.size() != 1 ||
-      bound->second[0].kind != Binding::Kind::function) {
-    return nullptr;
-  }
-  const auto found = std::ranges::find_if(outlined->definitions, [&](const OutlinedDefinition& d) {
-    return d.name == name && !d.is_class;
-  });
-  if (found == outlined->definitions.end() || found->owner != SIZE_MAX ||
-      found->begin != found->header) {
-    return nullptr;
-  }
+  const auto found = definitions_of(tree.root(), source->text(), name);
+  if (found.size() != 1 || found[0].node != found[0].whole) return nullptr;
   auto alone =
-      Source::decode("<function>", std::string(source->slice({found->begin, found->end})) + "\n");
+      Source::decode("<function>", std::string(source->slice(range_of(found[0].node))) + "\n");
   if (!alone) return nullptr;
   PythonUnit unit(std::move(*alone), "<function>");
   unit.module = "refit_function";

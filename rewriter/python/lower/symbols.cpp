@@ -1,6 +1,6 @@
 // What a name means where a function of Python reads it: the module's bindings, those of functions
 // around, star imports, Python's own, and what binds names of a module from inside functions. Entry
-// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts, add_globals,
+// points: FunctionLowering::symbol_of and candidates, find_own_libraries, class_facts,
 // PythonUnit::method_around.
 #include <algorithm>
 
@@ -231,83 +231,6 @@ std::vector<std::string> FunctionLowering::candidates(std::string_view name) {
     if (one) out.push_back(std::move(*one));
   }
   return out;
-}
-
-void add_globals(TSNode root, std::string_view source, Module& module) {
-  if (!may_begin_statement(source, "global")) return;
-  std::vector<TSNode> work{root};
-  while (!work.empty()) {
-    TSNode node = work.back();
-    work.pop_back();
-    if (is(node, "global_statement")) {
-      for (TSNode name : children_of(node)) {
-        module.names.bindings[std::string(text_of(source, name))].push_back(
-            {Binding::Kind::other, "", range_of(node), true});
-      }
-      continue;
-    }
-    for (TSNode child : children_of(node)) work.push_back(child);
-  }
-}
-
-void add_globals(std::string_view text, Module& module) {
-  constexpr std::string_view kGlobal = "global";
-  for (size_t at = find_text(text, kGlobal); at != std::string_view::npos;
-       at = find_text(text, kGlobal, at + 1)) {
-    size_t name = at + kGlobal.size();
-    if (!may_begin_statement(text, at, kGlobal)) continue;
-    // Names with commas between them, as far as the line goes; others are prose.
-    std::vector<std::string_view> found;
-    bool comma = true;
-    while (name < text.size()) {
-      if (name_char(text[name])) {
-        if (!comma) found.clear();
-        if (!comma) break;
-        found.push_back(first_word(text.substr(name)));
-        name += found.back().size();
-        comma = false;
-      } else if (text[name] == '\\') {  // the line goes on
-        name = std::min(text.find('\n', name), text.size() - 1) + 1;
-      } else if (text[name] == ' ' || text[name] == '\t' || text[name] == ',') {
-        comma = comma || text[name] == ',';
-        ++name;
-      } else {
-        break;
-      }
-    }
-    for (std::string_view one : found) {
-      module.names.bindings[std::string(one)].push_back({Binding::Kind::other, "", {}, true});
-    }
-  }
-}
-
-void add_bound_by_text(std::string_view text, Module& module) {
-  auto bind = [&](std::string_view named, std::string_view words) {
-    for (auto& [name, bindings] : module.names.bindings) {
-      bool bound = named.find('"' + name + '"') != std::string_view::npos ||
-                   named.find('\'' + name + '\'') != std::string_view::npos ||
-                   words.find(name) != std::string_view::npos;
-      if (bound) bindings.push_back({Binding::Kind::other, "", {}, true});
-    }
-  };
-  for (std::string_view way : {"globals()", "vars()", "modules[__name__].__dict__", "exec("}) {
-    if (!contains_text(text, way)) continue;
-    for (size_t at = text.find(way); at != std::string_view::npos; at = text.find(way, at + 1)) {
-      if (in_comment(text, at)) continue;
-      std::string_view rest = text.substr(at + way.size());
-      if (way == "exec(" || rest.starts_with(".update(")) {
-        bind(text, rest.substr(0, rest.find(')')));
-        continue;
-      }
-      size_t close = rest.starts_with("[") ? rest.find(']') : std::string_view::npos;
-      if (close == std::string_view::npos) continue;
-      std::string_view key = rest.substr(1, close - 1), behind = trimmed(rest.substr(close + 1, 8));
-      bool stored = behind.starts_with("=") && !behind.starts_with("==");
-      if (stored || text.substr(0, at).ends_with("del ")) {
-        bind(key.find_first_of("\"'") == std::string_view::npos ? text : key, "");
-      }
-    }
-  }
 }
 
 }  // namespace refit::python

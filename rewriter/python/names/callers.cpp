@@ -66,10 +66,6 @@ void Project::note(std::string_view relative, std::string_view bytes, const Note
   note_imports(relative, bytes, places.of(NotedPlaces::kImport), out);
   out.text = text_notes(bytes, places, test_file(relative));
   index_.note(known->second, bytes, module_names_[known->second]);
-  auto holds = [&](NotedPlaces::Word word) { return !places.of(word).empty(); };
-  out.globals = holds(NotedPlaces::kGlobal);
-  out.bound_by_text = holds(NotedPlaces::kGlobals) || holds(NotedPlaces::kVars) ||
-                      holds(NotedPlaces::kDict) || holds(NotedPlaces::kExec);
 }
 
 void Project::note_imports(std::string_view relative, std::string_view bytes,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rewriter/python/names/outline.hpp"
+#include "rewriter/python/names/project.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 #include "rewriter/text/source.hpp"
 
@@ -13,93 +13,97 @@ namespace {
 
 constexpr std::string_view kOperand = "$x";  // what `forward` is given, in texts of this file
 
-// Statements of [begin, end), comments left out; nullopt where one cannot be told from the next.
-std::optional<std::vector<std::string_view>> statements_in(std::string_view text, size_t begin,
-                                                           size_t end) {
-  const Lines lines(text);
+bool is_remark(TSNode statement) {
+  if (!is(statement, "expression_statement")) return false;
+  const NodeList parts = children_of(statement);
+  return parts.size() == 1 && is(parts[0], "string");
+}
+
+// The names of a definition's parameters; nullopt where one has a default or a star.
+std::optional<std::vector<std::string_view>> plain_parameters(TSNode definition,
+                                                              std::string_view text) {
   std::vector<std::string_view> out;
-  while (begin < end) {
-    if (space(text[begin])) {
-      ++begin;
-      continue;
+  for (TSNode parameter : children_of(field(definition, "parameters"))) {
+    const bool typed = is(parameter, "typed_parameter");
+    const TSNode name = typed ? children_of(parameter).front() : parameter;
+    if (!is(name, "identifier")) return std::nullopt;
+    out.push_back(text_of(text, name));
+  }
+  return out;
+}
+
+// Writes expressions without blanks and comments, with what a function's names stand for.
+class Expander {
+ public:
+  Expander(std::string_view text, std::string_view operand) : text_(text) {
+    names_[operand] = kOperand;
+  }
+
+  // nullopt for an expression with a string in it, or a deep one.
+  std::optional<std::string> expanded(TSNode expression) const {
+    std::string out;
+    return append(expression, 0, out) ? std::optional(std::move(out)) : std::nullopt;
+  }
+  void give(std::string_view name, std::string value) { names_[name] = std::move(value); }
+
+ private:
+  static constexpr int kDeepest = 100;
+  bool append(TSNode node, int depth, std::string& out) const {
+    if (is(node, "string") || depth > kDeepest) return false;
+    if (is(node, "attribute")) {
+      if (!append(field(node, "object"), depth + 1, out)) return false;
+      out += '.';
+      out += text_of(text_, field(node, "attribute"));
+      return true;
     }
-    size_t code_end = 0;
-    size_t next = lines.logical_line(begin, &code_end);
-    if (next == std::string_view::npos) return std::nullopt;
-    std::string_view code = trimmed(text.substr(begin, std::min(code_end, end) - begin));
-    if (!code.empty()) out.push_back(code);
-    begin = std::max(next, begin + 1);
-  }
-  return out;
-}
-
-// One string and nothing else.
-bool is_remark(std::string_view statement) {
-  size_t quote = statement.find_first_not_of("rRuUbB");
-  if (quote == std::string_view::npos || (statement[quote] != '"' && statement[quote] != '\'')) {
-    return false;
-  }
-  return Lines(statement).string_end(quote, 0) == statement.size();
-}
-
-// An expression without blanks, with what its names stand for.
-std::string expanded(std::string_view expression,
-                     const std::map<std::string_view, std::string>& of) {
-  std::string out;
-  for (size_t at = 0; at < expression.size();) {
-    if (!name_char(expression[at])) {
-      if (!space(expression[at]) && expression[at] != '\\') out += expression[at];
-      ++at;
-      continue;
+    if (is(node, "keyword_argument")) {
+      out += text_of(text_, field(node, "name"));
+      out += '=';
+      return append(field(node, "value"), depth + 1, out);
     }
-    std::string_view word = first_word(expression.substr(at));
-    at += word.size();
-    auto known = out.ends_with('.') ? of.end() : of.find(word);
-    bool keyword = trimmed(expression.substr(at)).starts_with("=");
-    out += known == of.end() || keyword ? std::string(word) : known->second;
+    if (ts_node_child_count(node) == 0) {
+      const std::string_view token = text_of(text_, node);
+      auto known = is(node, "identifier") ? names_.find(token) : names_.end();
+      out += known == names_.end() ? token : known->second;
+      return true;
+    }
+    for (TSNode child : all_children_of(node)) {
+      if (!is(child, "comment") && !append(child, depth + 1, out)) return false;
+    }
+    return true;
   }
-  return out;
-}
 
-// The names between the brackets of a header without defaults and stars.
-std::vector<std::string_view> plain_parameters(std::string_view header) {
-  size_t open = header.find('(');
-  size_t close = header.rfind(')', header.rfind("->"));
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
-  std::string_view list = header.substr(open + 1, close - open - 1);
-  if (list.find_first_of("*=#") != std::string_view::npos) return {};
-  std::vector<std::string_view> out;
-  for (std::string_view part : Lines(list).parts(list)) {
-    if (!part.empty()) out.push_back(first_word(part));
-  }
-  return out;
-}
+  std::string_view text_;
+  std::map<std::string_view, std::string> names_;
+};
 
 // What `forward` returns, in terms of its operand; "" where it does more than that.
-std::string returned(std::string_view text, const OutlinedDefinition& forward) {
-  auto parameters = plain_parameters(text.substr(forward.header, forward.body - forward.header));
-  auto body = statements_in(text, forward.body, forward.end);
-  if (parameters.size() != 2 || parameters[0] != "self" || !body) return "";
-  std::map<std::string_view, std::string> names{{parameters[1], std::string(kOperand)}};
+std::string returned(std::string_view text, TSNode forward) {
+  auto parameters = plain_parameters(forward, text);
+  if (!parameters || parameters->size() != 2 || (*parameters)[0] != "self") return "";
+  Expander names(text, (*parameters)[1]);
   std::vector<std::string> assigned;
-  for (size_t i = 0; i < body->size(); ++i) {
-    std::string_view statement = (*body)[i];
-    if (i == 0 && is_remark(statement)) continue;
-    if (statement.find_first_of("#;\"'") != std::string_view::npos) return "";
-    std::string_view word = first_word(statement);
-    std::string_view rest = trimmed(statement.substr(word.size()));
-    if (word == "return") {
-      if (i + 1 != body->size()) return "";
-      const std::string result = expanded(rest, names);
+  const NodeList body = children_of(field(forward, "body"));
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (i == 0 && is_remark(body[i])) continue;
+    const NodeList parts = children_of(body[i]);
+    if (parts.size() != 1) return "";
+    if (is(body[i], "return_statement")) {
+      const auto result = names.expanded(parts[0]);
+      if (!result || i + 1 != body.size()) return "";
       // What is assigned and not read may have done something.
       bool all = std::all_of(assigned.begin(), assigned.end(), [&](const std::string& value) {
-        return value == "$x.dtype" || result.find(value) != std::string::npos;
+        return value == "$x.dtype" || result->find(value) != std::string::npos;
       });
-      return all ? result : "";
+      return all ? *result : "";
     }
-    if (!rest.starts_with("=") || rest.starts_with("==") || word == "self") return "";
-    assigned.push_back(expanded(rest.substr(1), names));
-    names[word] = assigned.back();
+    if (!is(parts[0], "assignment") || present(field(parts[0], "type"))) return "";
+    const TSNode left = field(parts[0], "left"), right = field(parts[0], "right");
+    if (!is(left, "identifier") || is(right, "assignment")) return "";
+    auto value = names.expanded(right);
+    if (!value) return "";
+    assigned.push_back(*value);
+    names.give(text_of(text, left), std::move(*value));
   }
   return "";
 }
@@ -126,35 +130,28 @@ bool is_cast_of(std::string_view text, const std::string& plain) {
 }
 
 // The one base of a class that has `forward` and nothing else that a call of its object would meet.
-std::optional<std::string_view> base_of(std::string_view text, const Outline& outline,
-                                        std::string_view name, const OutlinedDefinition** forward) {
-  const OutlinedDefinition* own = nullptr;
-  const auto& all = outline.definitions;
-  for (const OutlinedDefinition& d : all) {
-    if (d.owner != SIZE_MAX || d.name != name) continue;
-    if (own != nullptr || !d.is_class || d.begin != d.header) return std::nullopt;
-    own = &d;
+std::optional<std::string_view> base_of(std::string_view text, TSNode root, std::string_view name,
+                                        TSNode* forward) {
+  const auto own = definitions_of(root, text, name);
+  if (own.size() != 1 || !is(own[0].node, "class_definition") || own[0].node != own[0].whole) {
+    return std::nullopt;
   }
-  if (own == nullptr) return std::nullopt;
-  size_t at = own->body;
-  auto nothing_until = [&](size_t end) {
-    auto between = statements_in(text, at, end);
-    return between && std::all_of(between->begin(), between->end(), is_remark);
-  };
-  auto index = static_cast<size_t>(own - all.data());
-  for (const OutlinedDefinition& d : all) {
-    if (d.owner != index) continue;
-    bool plain = !d.is_class && d.begin == d.header && nothing_until(d.begin);
-    if (!plain || !one_of(d.name, {"__init__", "forward", "extra_repr"})) return std::nullopt;
-    if (d.name == "forward" && *forward != nullptr) return std::nullopt;
-    if (d.name == "forward") *forward = &d;
-    at = d.end;
+  for (TSNode statement : children_of(field(own[0].node, "body"))) {
+    if (is_remark(statement)) continue;
+    if (!is(statement, "function_definition")) return std::nullopt;
+    const std::string_view method = text_of(text, field(statement, "name"));
+    if (!one_of(method, {"__init__", "forward", "extra_repr"})) return std::nullopt;
+    if (method != "forward") continue;
+    if (present(*forward)) return std::nullopt;
+    *forward = statement;
   }
-  if (*forward == nullptr || !nothing_until(own->end)) return std::nullopt;
-  std::string_view header = text.substr(own->header, own->body - own->header);
-  if (plain_parameters(header).size() != 1) return std::nullopt;
-  size_t open = header.find('(');
-  return trimmed(header.substr(open + 1, header.rfind(')') - open - 1));
+  const TSNode bases = field(own[0].node, "superclasses");
+  if (!present(*forward) || !present(bases)) return std::nullopt;
+  const NodeList all = children_of(bases);
+  if (all.size() != 1 || !(is(all[0], "identifier") || is(all[0], "attribute"))) {
+    return std::nullopt;
+  }
+  return text_of(text, all[0]);
 }
 
 }  // namespace
@@ -187,12 +184,12 @@ const Operation* Project::read_casting(const std::string& qualified, const Catal
   const std::string home = qualified.substr(0, dot), name = qualified.substr(dot + 1);
   bool package = false;
   auto source = source_of(home, &package);
-  auto outlined = source ? outline(source->text(), home, package) : std::nullopt;
-  if (!outlined) return nullptr;
-  std::string_view text = source->text();
-  const OutlinedDefinition* forward = nullptr;
-  auto base = base_of(text, *outlined, name, &forward);
-  if (!base) return nullptr;
+  if (!source) return nullptr;
+  const std::string_view text = source->text();
+  const Tree tree(text);
+  TSNode forward{};
+  auto base = base_of(text, tree.root(), name, &forward);
+  if (!base || ts_node_has_error(forward)) return nullptr;
   auto meant = resolve(home + "." + std::string(*base));
   const Operation* like = meant ? catalogue.casting(*meant) : nullptr;
   if (like == nullptr) return nullptr;
@@ -200,7 +197,7 @@ const Operation* Project::read_casting(const std::string& qualified, const Catal
     auto resolved = resolve(home + "." + written);
     return resolved && *resolved == what;
   };
-  const std::string result = returned(text, *forward);
+  const std::string result = returned(text, forward);
   bool says_torch = result.find("torch.") != std::string::npos;
   if (says_torch && !names("torch.float32", "torch.float32")) return nullptr;
   size_t bracket = result.find('('), end = result.rfind(").");

@@ -17,8 +17,8 @@ namespace {
 
 class Writer {
  public:
-  Writer(const Source& source, const Outline& outline, std::string_view own)
-      : source_(source), outline_(outline), own_(own) {}
+  Writer(TSNode root, std::string_view text, const Names& names, std::string_view own)
+      : root_(root), text_(text), names_(names), own_(own) {}
 
   std::optional<std::string> write() {
     named_.emplace_back(own_);
@@ -26,34 +26,33 @@ class Writer {
     while (!named_.empty()) {
       const std::string name = std::move(named_.front());
       named_.pop_front();
-      auto found = outline_.module.names.bindings.find(name);
-      if (found == outline_.module.names.bindings.end()) return std::nullopt;
+      auto found = names_.bindings.find(name);
+      if (found == names_.bindings.end()) return std::nullopt;
       for (const Binding& binding : found->second) {
         if (binding.kind == Binding::Kind::import) {
           out_ += "\nimport " + binding.qualified;
-        } else if (!defines(binding) && !statement(binding.statement)) {
+        } else if (!defines(binding) &&
+                   !statement(ts_node_descendant_for_byte_range(root_, binding.statement.begin,
+                                                                binding.statement.end))) {
           return std::nullopt;
         }
       }
-      for (const OutlinedDefinition& d : outline_.definitions) {
-        if (d.name != name || d.owner != SIZE_MAX) continue;
-        if (!statement({d.begin, d.end})) return std::nullopt;
+      for (const DefinitionNode& definition : definitions_of(root_, text_, name)) {
+        if (!statement(definition.whole)) return std::nullopt;
       }
     }
     return std::move(out_);
   }
 
  private:
-  std::string_view text() const { return source_.text(); }
-
   static bool defines(const Binding& binding) {
     return binding.kind == Binding::Kind::function || binding.kind == Binding::Kind::class_;
   }
 
-  bool statement(ByteRange range) {
-    const Tree tree(text(), range);
-    if (ts_node_has_error(tree.root())) return false;
-    walk(tree.root());
+  bool statement(TSNode node) {
+    if (ts_node_has_error(node)) return false;
+    out_ += '\n';
+    walk(node);
     return true;
   }
 
@@ -66,12 +65,12 @@ class Writer {
   }
 
   void leaf(TSNode node) {
-    std::string_view token = text_of(text(), node);
+    std::string_view token = text_of(text_, node);
     if (token.empty()) return;
     bool name = is(node, "identifier");
     out_ += ' ';
     out_ += name && token == own_ ? std::string_view("this") : token;
-    if (name && outline_.module.names.bindings.contains(token) && seen_.emplace(token).second) {
+    if (name && names_.bindings.contains(token) && seen_.emplace(token).second) {
       named_.emplace_back(token);
     }
   }
@@ -138,8 +137,9 @@ class Writer {
     }
   }
 
-  const Source& source_;
-  const Outline& outline_;
+  TSNode root_;
+  std::string_view text_;
+  const Names& names_;
   std::string_view own_;
   std::string out_;
   std::deque<std::string> named_;  // in the order in which they are met
@@ -148,12 +148,11 @@ class Writer {
 
 }  // namespace
 
-std::optional<std::string> normal_body(const Source& source, const Outline& outline,
+std::optional<std::string> normal_body(TSNode root, std::string_view text, const Names& names,
                                        std::string_view name) {
-  auto found = outline.module.names.bindings.find(name);
-  bool once = found != outline.module.names.bindings.end() && found->second.size() == 1;
-  if (!once) return std::nullopt;
-  return Writer(source, outline, name).write();
+  auto found = names.bindings.find(name);
+  if (found == names.bindings.end() || found->second.size() != 1) return std::nullopt;
+  return Writer(root, text, names, name).write();
 }
 
 std::string digest_of(std::string_view body) {

@@ -7,14 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "rewriter/python/names/outline.hpp"
-#include "rewriter/text/source.hpp"
+#include "rewriter/python/names/module.hpp"
 
 namespace refit::python {
 
 // nullopt where the file binds the name to anything but one function or class, or a part of it does
-// not parse.
-std::optional<std::string> normal_body(const Source& source, const Outline& outline,
+// not parse. `names`: what the file binds.
+std::optional<std::string> normal_body(TSNode root, std::string_view text, const Names& names,
                                        std::string_view name);
 // Sixteen hexadecimal digits (FNV-1a) of what normal_body gives.
 std::string digest_of(std::string_view body);

@@ -4,44 +4,30 @@
 
 #include <algorithm>
 
-#include "rewriter/python/names/outline.hpp"
 #include "rewriter/python/names/own_body.hpp"
-#include "rewriter/python/syntax/lines.hpp"
-#include "rewriter/text/disk.hpp"
+#include "rewriter/python/names/project.hpp"
 #include "rewriter/text/source.hpp"
 
 namespace refit::python {
 
 namespace {
 
-constexpr uint64_t kReadLimit = uint64_t{1} << 31;
-
 struct WrittenParameter {
   std::string_view name, fallback;
 };
 
-// The parameters between the brackets of a `def`; `self` left out for a method.
-std::vector<WrittenParameter> parameters_of(std::string_view header, bool method) {
+// The parameters of a definition; `self` left out for a method.
+std::vector<WrittenParameter> parameters_of(TSNode definition, std::string_view text, bool method) {
   std::vector<WrittenParameter> out;
-  const Lines lines(header);
-  size_t open = header.find('(');
-  size_t close = header.rfind(')');
-  size_t arrow = header.rfind("->");
-  if (arrow != std::string_view::npos) close = header.rfind(')', arrow);
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return out;
-  std::string_view list = header.substr(open + 1, close - open - 1);
-  for (std::string_view part : lines.parts(list)) {
-    while (part.starts_with("#")) {
-      size_t line = part.find('\n');
-      part = line == std::string_view::npos ? std::string_view{} : trimmed(part.substr(line));
+  for (TSNode parameter : children_of(field(definition, "parameters"))) {
+    TSNode name = field(parameter, "name"), value = field(parameter, "value");
+    if (!present(name)) name = parameter;
+    // `x: int`, `*args`, `*args: int`
+    while (!is(name, "identifier") && ts_node_named_child_count(name) > 0) {
+      name = children_of(name).front();
     }
-    while (part.starts_with("*")) part.remove_prefix(1);
-    std::string_view name = first_word(part);
-    if (name.empty()) continue;  // `*` or `/`
-    const Lines own(part);
-    size_t equals = own.find_outside(0, part.size(), '=');
-    out.push_back({name, equals == std::string_view::npos ? std::string_view{}
-                                                          : trimmed(part.substr(equals + 1))});
+    if (!is(name, "identifier")) continue;  // `*` or `/`
+    out.push_back({text_of(text, name), present(value) ? text_of(text, value) : ""});
   }
   if (method && !out.empty()) out.erase(out.begin());
   return out;
@@ -62,22 +48,23 @@ bool agree(const std::vector<WrittenParameter>& written, const std::vector<Param
 }
 
 // In what way a definition of the tree is not the operation of the library; "" where it is.
-std::string otherwise(const Source& source, const Outline& outline, const OutlinedDefinition& own,
+std::string otherwise(TSNode root, std::string_view text, const Names& names, TSNode own,
                       const Operation& operation) {
-  const auto& all = outline.definitions;
-  auto index = static_cast<size_t>(&own - all.data());
-  auto made = std::ranges::find_if(
-      all, [&](const auto& d) { return d.owner == index && d.name == "__init__"; });
-  if (!own.is_class || made != all.end()) {  // else it is made as its base is
-    const OutlinedDefinition& header = own.is_class ? *made : own;
-    auto written = parameters_of(source.text().substr(header.header, header.body - header.header),
-                                 own.is_class);
+  const bool is_class = is(own, "class_definition");
+  const std::string_view name = text_of(text, field(own, "name"));
+  TSNode header = own;
+  if (is_class) {
+    const auto made = definitions_of(field(own, "body"), text, "__init__");
+    header = made.empty() ? TSNode{} : made.front().node;
+  }
+  if (present(header)) {  // else it is made as its base is
+    auto written = parameters_of(header, text, is_class);
     bool same = agree(written, operation.parameters) ||
                 std::ranges::any_of(operation.overloads,
                                     [&](const auto& overload) { return agree(written, overload); });
     if (!same) return "another signature than the library's";
   }
-  auto body = normal_body(source, outline, own.name);
+  auto body = normal_body(root, text, names, name);
   if (!body) return "a body that is not read, because the name is bound more than once";
   std::string digest = digest_of(*body);
   if (std::ranges::find(operation.bodies, digest) != operation.bodies.end()) return "";
@@ -100,18 +87,17 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
   }
   std::string out;
   std::string name = qualified.substr(home.size() + 1);
-  const std::string relative = file_of(home);
-  auto bytes = real_disk().read(std::string(all_[numbers_.at(relative)].path), kReadLimit);
-  auto source = bytes ? Source::decode(relative, std::move(*bytes)) : failure("it is gone");
-  auto outlined = source ? outline(source->text(), home, false) : std::nullopt;
-  if (outlined) {
-    const auto& all = outlined->definitions;
-    auto own = std::ranges::find_if(
-        all, [&](const auto& d) { return d.name == name && d.owner == SIZE_MAX; });
-    if (own != all.end()) {
-      std::string how = otherwise(*source, *outlined, *own, operation);
+  bool package = false;
+  if (auto source = source_of(home, &package)) {
+    const std::string_view text = source->text();
+    const Tree tree(text);
+    const auto own = definitions_of(tree.root(), text, name);
+    if (!own.empty()) {
+      const Module read = index_module(tree.root(), text, home, false);
+      std::string how = otherwise(tree.root(), text, read.names, own.front().node, operation);
       if (!how.empty()) {
-        out = fmt::format("{}:{} defines it, with {}", relative, source->position(own->header).line,
+        const uint32_t begin = ts_node_start_byte(own.front().node);
+        out = fmt::format("{}:{} defines it, with {}", file_of(home), source->position(begin).line,
                           how);
       }
     }

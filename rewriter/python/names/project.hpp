@@ -21,55 +21,11 @@
 #include "rewriter/python/names/attribute_reads.hpp"
 #include "rewriter/python/names/attribute_writes.hpp"
 #include "rewriter/python/names/index.hpp"
+#include "rewriter/python/names/module.hpp"
 #include "rewriter/python/names/subclasses.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
-
-struct Binding {
-  enum class Kind { import, function, class_, assignment, none, other };
-  Kind kind = Kind::other;
-  std::string qualified;  // import: what is imported; function, class: its own name
-  ByteRange statement;    // the binding statement
-  bool guarded = false;   // inside try or if
-};
-
-// The names of one scope (a module, or one function) and what binds them.
-struct Names {
-  std::map<std::string, std::vector<Binding>, std::less<>> bindings;
-  std::vector<std::string> stars;  // modules imported by `from m import *`
-};
-
-struct Module {
-  std::string name;
-  bool package = false;
-  Names names;
-  std::vector<std::string> all;         // __all__, where literal
-  std::set<std::string> inner_imports;  // qualified names imported anywhere in the file
-};
-
-// What an `import` or `from … import` statement binds, with relative modules made absolute.
-struct Imported {
-  std::string local;
-  std::string qualified;
-  TSNode node;  // the name or aliased_import inside the statement
-};
-// The module meant by `from WRITTEN import` in a module: leading dots resolved against it.
-std::string absolute_module(std::string_view written, std::string_view module, bool package);
-std::vector<Imported> imported_names(TSNode statement, std::string_view source,
-                                     std::string_view module, bool package);
-// Module of `from … import *`, else empty.
-std::string star_module(TSNode statement, std::string_view source, std::string_view module,
-                        bool package);
-// Adds what functions bind in their module by `global NAME`.
-void add_globals(TSNode root, std::string_view source, Module& module);
-// The same of a text that is not parsed.
-void add_globals(std::string_view text, Module& module);
-// Adds what `globals()["NAME"] = …` and its kin bind by text: the name that stands there, or, where
-// it is computed, any whose text stands in quotes in the file.
-void add_bound_by_text(std::string_view text, Module& module);
-// The bindings of a module's top level (conditional ones too, function bodies not).
-Module index_module(TSNode root, std::string_view source, std::string name, bool package);
 
 class Project {
  public:
@@ -89,10 +45,8 @@ class Project {
   std::optional<Source> source_of(const std::string& module, bool* package) const;
   // Names of a module of the project; nullptr when it is not one, or cannot be read.
   const Module* module(const std::string& name);
-  // Keeps what the outline of a file says of its module, for whoever asks for its names later.
-  void keep(std::string_view relative, std::string_view text, Module outlined);
-  // Whether a file's text may hold what add_bound_by_text looks for.
-  bool may_bind_by_text(std::string_view relative);
+  // Keeps the names of a module that was read for another purpose, for whoever asks for them later.
+  void keep(std::string_view relative, const Module& read);
   // What a qualified name finally stands for. Names outside the project stand for themselves;
   // nullopt where that is not shown, and `why` says what stands in the way, where it is known.
   std::optional<std::string> resolve(const std::string& qualified, std::string* why = nullptr);
@@ -172,8 +126,6 @@ class Project {
     std::vector<ImportNote> imports;
     std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
     TextNotes text;                                            // until classes() takes it up
-    // Whether its text may hold what add_globals and add_bound_by_text look for.
-    bool globals = true, bound_by_text = true;
   };
 
   struct Meaning {
@@ -189,7 +141,6 @@ class Project {
   // The sentence that says so.
   std::string patch_at(const std::optional<NamesIndex::Place>& place, std::string_view what) const;
   std::unique_ptr<Module> read_module(const std::string& name);
-  void add_late_names(uint32_t file, std::string_view text, Module& module);
   const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
   void note_imports(std::string_view relative, std::string_view bytes,
                     const std::vector<size_t>& imports, Notes& out) const;

@@ -30,14 +30,9 @@ constexpr std::string_view kTexts[] = {
     ".add_module(",
     ".register_module(",
     "._modules[",
-    ".__dict__",
-    "vars(",
     "type(",
     "script",
     "script_if_tracing",
-    "global",
-    "globals()",
-    "exec(",
 };
 static_assert(std::size(kTexts) == NotedPlaces::kWords);
 

@@ -55,14 +55,9 @@ class NotedPlaces {
     kAddModule,
     kRegisterModule,
     kModules,
-    kDict,
-    kVars,
     kType,
     kScript,  // words, and the next two
     kScriptIfTracing,
-    kGlobal,
-    kGlobals,
-    kExec,
     kWords
   };
   // The places outlive this.

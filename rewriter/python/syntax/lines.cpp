@@ -75,22 +75,6 @@ uint64_t special_bits(std::string_view block) {
 
 }  // namespace
 
-bool may_begin_statement(std::string_view text, size_t at, std::string_view keyword) {
-  const size_t behind = at + keyword.size();
-  if (behind < text.size() && !space(text[behind]) && text[behind] != '\\') return false;
-  const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\f", at - 1);
-  return before == std::string_view::npos ||
-         std::string_view("\r\n;:").find(text[before]) != std::string_view::npos;
-}
-
-bool may_begin_statement(std::string_view text, std::string_view keyword) {
-  for (size_t at = find_text(text, keyword); at != std::string_view::npos;
-       at = find_text(text, keyword, at + 1)) {
-    if (may_begin_statement(text, at, keyword)) return true;
-  }
-  return false;
-}
-
 bool in_comment(std::string_view text, size_t at) {
   constexpr size_t kFar = 1024;  // a comment is shorter; of a line of data each word is asked about
   const size_t far = at > kFar ? at - kFar : 0;
@@ -303,17 +287,6 @@ size_t Lines::find_outside(size_t at, size_t end, char wanted) const {
     ++at;
   }
   return std::string_view::npos;
-}
-
-size_t Lines::header_colon(size_t at, size_t end) const {
-  while (true) {
-    size_t colon = find_outside(at, end, ':');
-    if (colon == std::string_view::npos) return colon;
-    std::string_view before = text_.substr(at, colon - at);
-    size_t lambda = before.rfind("lambda");
-    if (lambda == std::string_view::npos) return colon;
-    at = colon + 1;
-  }
 }
 
 std::vector<std::string_view> Lines::parts(std::string_view text) const {

@@ -1,5 +1,5 @@
 // Where things end in Python text, found without a parser: strings, logical lines, lists between
-// brackets. What the scan behind outline.hpp is made of.
+// brackets.
 #pragma once
 
 #include <array>
@@ -56,10 +56,6 @@ inline char single_quote(std::string_view string) {
   return triple ? '\0' : quote;
 }
 
-// Whether a text may have a statement that begins with this keyword.
-bool may_begin_statement(std::string_view text, std::string_view keyword);
-bool may_begin_statement(std::string_view text, size_t at, std::string_view keyword);  // there
-
 // Whether what stands at a place is surely a comment's: behind a `#` of its line, with no quote
 // before it, and not far behind the line's beginning.
 bool in_comment(std::string_view text, size_t at);
@@ -79,8 +75,6 @@ class Lines {
   size_t logical_line(size_t at, size_t* code_end) const;
   // The first of `wanted` outside brackets and strings in [at, end); npos where there is none.
   size_t find_outside(size_t at, size_t end, char wanted) const;
-  // The colon that ends a header; those of lambdas before it are passed over.
-  size_t header_colon(size_t at, size_t end) const;
   // Parts between commas outside brackets.
   std::vector<std::string_view> parts(std::string_view text) const;
 

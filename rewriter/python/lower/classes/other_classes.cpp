@@ -16,8 +16,6 @@ struct OtherClasses::File {
         names(index_module(tree.root(), source.text(), module, package)),
         classes(class_facts(source.text(), names, {project, catalogue})) {
     find_own_libraries(names.names, module, {project, catalogue});
-    add_globals(tree.root(), source.text(), names);
-    add_bound_by_text(source.text(), names);
     std::vector<std::pair<TSNode, std::string>> work{{tree.root(), module + "."}};
     while (!work.empty()) {
       auto [node, outer] = std::move(work.back());
