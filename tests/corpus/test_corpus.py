@@ -166,7 +166,7 @@ def emitted_codes() -> set[str]:
     for path in RULES.glob("*.yaml"):
         collect(yaml.safe_load(path.read_text(encoding="utf-8")))
     literal = re.compile(r'(?:\bcode = |refuse\(\s*\w+,\s*)"([a-z][a-z0-9-]*)"')
-    for path in (REPOSITORY / "rewriter" / "plan").glob("*.cpp"):
+    for path in (REPOSITORY / "rewriter" / "plan").rglob("*.cpp"):
         codes |= set(literal.findall(path.read_text(encoding="utf-8")))
     return codes
 

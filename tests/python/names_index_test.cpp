@@ -53,6 +53,12 @@ TEST_P(Patched, NameOfAModule) {
 
 const Row kRows[] = {
     {"assigned", "import attention\nattention.F = x\n", true, true},
+    {"assigned_twice", "import attention\na = attention.F = x\n", true, true},
+    {"among_several", "import attention\na, attention.F = x, y\n", true, true},
+    {"in_a_tuple", "import attention\n(attention.F, b) = x, y\n", true, true},
+    {"changed", "import attention\nattention.F += x\n", true, true},
+    {"by_for", "import attention\nfor attention.F in x: pass\n", true, true},
+    {"by_with", "import attention\nwith x as attention.F: pass\n", true, true},
     {"under_an_alias", "from pkg import attention as a\na.F = x\n", true, true},
     {"relative", "from . import attention as a\na.F = x\n", true, true},
     {"in_a_package", "import pkg\npkg.attention.F = x\n", true, true},

@@ -1,4 +1,5 @@
 // Planning of a call by its callee: evidence, layout, arguments. Entry: SitePlanner::call_site.
+#include "rewriter/language/replaced_name.hpp"
 #include "rewriter/plan/site/site_planner.hpp"
 
 #include <fmt/format.h>
@@ -82,9 +83,11 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   }
   auto patched = planner_.patched_.find(v.op->id.substr(v.op->id.rfind('.') + 1));
   if (patched != planner_.patched_.end()) {
-    refuse(site, "unresolved-callee",
-           fmt::format("{} replaces `.{}`, so what the name means is decided at run time",
-                       patched->second, patched->first));
+    const std::string& place = patched->second;  // FILE:LINE
+    refuse(site, "replaced-name",
+           fmt::format("{} replaces `.{}`, so what the name means is decided at run time; "
+                       "--exclude {}{}",
+                       place, patched->first, place.substr(0, place.rfind(':')), kReplacedEnd));
     return site;
   }
   const SiteView view = call_view(id);

@@ -1,5 +1,6 @@
 // Calls by a name that a rule knows where the code does not show which function that is, and known
 // functions that are handed on instead of called. Entry points: SitePlanner::unresolved, handed_on.
+#include "rewriter/language/replaced_name.hpp"
 #include "rewriter/plan/site/site_planner.hpp"
 
 #include <algorithm>
@@ -27,7 +28,11 @@ void SitePlanner::unresolved_at(ValueId id, const CompiledRule& rule, const std:
   PlannedSite site = new_site(rule, id);
   site.finding.callee = name;
   site.interior = {id};
-  refuse(site, "unresolved-callee", std::move(why));
+  if (is_replaced_reason(why)) {
+    refuse(site, "replaced-name", std::move(why));
+  } else {
+    refuse(site, "unresolved-callee", std::move(why));
+  }
   out.push_back(std::move(site));
 }
 

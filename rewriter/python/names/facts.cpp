@@ -40,13 +40,17 @@ class FactsReader {
         }
         return false;
       }
-      if (type == "assignment") assignments.push_back(node);
+      if (type == "assignment" || type == "augmented_assignment" || type == "for_statement" ||
+          type == "as_pattern") {
+        assignments.push_back(node);
+      }
       if (type == "call") calls.push_back(node);
       return true;
     });
     for (TSNode node : assignments) {
       if (present(field(node, "type"))) continue;
-      note_target(field(node, "left"), field(node, "right"));
+      const bool as = is(node, "as_pattern");
+      note_targets(as ? field(node, "alias") : field(node, "left"), field(node, "right"));
     }
     for (TSNode node : calls) note_call(node);
     std::stable_sort(out_.patches.begin(), out_.patches.end(),
@@ -55,6 +59,23 @@ class FactsReader {
   }
 
  private:
+  // Each of several targets.
+  void note_targets(TSNode whole, TSNode value) {
+    std::vector<TSNode> work{whole};
+    while (!work.empty()) {
+      const TSNode target = work.back();
+      work.pop_back();
+      const NodeKind type = type_of(target);
+      if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
+          type == "list_splat_pattern" || type == "as_pattern_target" || type == "tuple" ||
+          type == "list" || type == "parenthesized_expression") {
+        push_children(target, work);
+      } else {
+        note_target(target, value);
+      }
+    }
+  }
+
   // `owner.F = …`, and entries of a table of names or of modules.
   void note_target(TSNode target, TSNode value) {
     if (is(target, "attribute")) {
@@ -166,13 +187,7 @@ class FactsReader {
 
   // A dotted name in quotes.
   std::optional<std::string_view> literal(TSNode node) const {
-    if (!is(node, "string")) return std::nullopt;
-    const NodeList parts = children_of(node);
-    std::optional<std::string_view> content;
-    for (TSNode part : parts) {
-      if (is(part, "interpolation") || (is(part, "string_content") && content)) return std::nullopt;
-      if (is(part, "string_content")) content = text_of(source_, part);
-    }
+    const auto content = literal_text(node, source_);
     return content && dotted_name(*content) ? content : std::nullopt;
   }
 
@@ -293,11 +308,52 @@ struct Stored {
   bool part = false;              // the object is a part of another: `owner.module.NAME`
 };
 
+// Calls visit(end, several) for the end of what stands before the `=` at `at`, and for the ends of
+// its parts where it is several targets with commas between.
+template <typename Visit>
+void each_target(std::string_view bytes, size_t at, Visit visit) {
+  visit(at, false);
+  const size_t newline = at == 0 ? kNone : bytes.rfind('\n', at - 1);
+  const size_t line = newline == kNone ? 0 : newline + 1;
+  const std::string_view part = bytes.substr(line, at - line);
+  if (part.find(',') == kNone || !std::all_of(part.begin(), part.end(), [](char c) {
+        return name_char(c) || std::string_view(" \t.,()[]*").find(c) != kNone;
+      })) {
+    return;
+  }
+  visit(at, true);
+  for (size_t comma = part.find(','); comma != kNone; comma = part.find(',', comma + 1)) {
+    visit(line + comma, true);
+  }
+}
+
+// The same for the targets behind `for` and `as`.
+template <typename Visit>
+void each_target_behind_keyword(std::string_view bytes, Visit visit) {
+  for (const auto& [keyword, ends] :
+       {std::pair<std::string_view, std::string_view>{"for ", "\n"},
+        std::pair<std::string_view, std::string_view>{" as ", ":,)\n"}}) {
+    for (size_t at = bytes.find(keyword); at != kNone; at = bytes.find(keyword, at + 1)) {
+      const size_t begin = at + keyword.size();
+      size_t end = std::min(bytes.find_first_of(ends, begin), bytes.size());
+      if (keyword == "for ")
+        end = begin + std::min(bytes.substr(begin, end - begin).find(" in "), end - begin);
+      const std::string_view part = bytes.substr(begin, end - begin);
+      if (part.find('.') == kNone) continue;
+      for (size_t comma = part.find(','); comma != kNone; comma = part.find(',', comma + 1)) {
+        visit(begin + comma, true);
+      }
+      visit(end, true);
+    }
+  }
+}
+
 // What stands before the `=` at `at` as NAME behind a dot; an empty name where it is `self.NAME` or
-// says what something is.
-Stored stored_attribute(std::string_view bytes, size_t at) {
+// says what something is; `several`: it is surely a target.
+Stored stored_attribute(std::string_view bytes, size_t at, bool several) {
   size_t end = at;
-  while (end > 0 && (space(bytes[end - 1]) || bytes[end - 1] == '\\')) --end;
+  const std::string_view between = " \t\r\n\\)]+-*/%@&|^<>";  // `m.F += …`, `(m.F) = …`
+  while (end > 0 && between.find(bytes[end - 1]) != kNone) --end;
   const std::string_view name = word_before(bytes, end);
   size_t dot = end - name.size();
   while (dot > 0 && (space(bytes[dot - 1]) || bytes[dot - 1] == '\\')) --dot;
@@ -309,7 +365,7 @@ Stored stored_attribute(std::string_view bytes, size_t at) {
   while (chain > 0 && (name_char(bytes[chain - 1]) || bytes[chain - 1] == '.')) --chain;
   const size_t line_end = chain == 0 ? kNone : bytes.find_last_of("\r\n", chain - 1);
   const size_t line = line_end == kNone ? 0 : line_end + 1;
-  if (annotates(bytes.substr(line, end - line), chain - line)) return {};
+  if (!several && annotates(bytes.substr(line, end - line), chain - line)) return {};
   return {name, object, chain < begin};
 }
 
@@ -335,14 +391,18 @@ std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view 
     out.push_back({patch_hash(stored.name), any ? 0 : patch_hash(object),
                    !any && !stored.part && modules->contains(object), false});
   };
+  const auto note = [&](size_t end, bool several) {
+    const Stored stored = stored_attribute(bytes, end, several);
+    if (!stored.name.empty()) add(stored);
+  };
   for (size_t at = bytes.find('='); at != kNone; at = bytes.find('=', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '=') {
       ++at;
       continue;
     }
-    const Stored stored = stored_attribute(bytes, at);
-    if (!stored.name.empty()) add(stored);
+    each_target(bytes, at, note);
   }
+  each_target_behind_keyword(bytes, note);
   add_patched_by_text(bytes, module, out);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -15,8 +15,8 @@ namespace refit::python {
 // A monkey patch: `owner.name = …`, `setattr(owner, "name", …)`, `mock.patch("owner.name")`,
 // `mock.patch.object(owner, "name")`, `owner.__dict__["name"] = …`, `vars(owner)["name"] = …`, or
 // of a whole module, `sys.modules["owner"] = …`, or its own under `__name__`, but by what
-// is handed `__name__` to load the same names later. A target among several, or one that a `for` or
-// `with` stores into, is none: nobody patches that way.
+// is handed `__name__` to load the same names later. So is each of several targets, what `+=`
+// changes and what a `for` or `with` stores into.
 struct Patch {
   std::string owner;     // dotted, through the file's imports; kAnyModule; empty: an expression
   std::string name;      // empty: the owner itself is a module that is replaced

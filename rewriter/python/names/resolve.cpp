@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rewriter/language/replaced_name.hpp"
 #include "rewriter/python/names/project.hpp"
 #include "rewriter/text/disk.hpp"
 
@@ -81,9 +82,7 @@ std::optional<NamesIndex::Place> Project::patched(const std::string& module, std
 std::string Project::patch_at(const std::optional<NamesIndex::Place>& place,
                               std::string_view what) const {
   if (!place) return "";
-  const std::string_view file = all_[place->file].relative;
-  return fmt::format("{}:{} gives {} another meaning; --exclude {} leaves that file out", file,
-                     place->line, what, file);
+  return replaced_reason(all_[place->file].relative, place->line, what);
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
