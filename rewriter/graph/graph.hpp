@@ -76,6 +76,12 @@ enum class StatementKind : uint8_t {
   other,       // loops, with, try, definitions, stores, everything else
 };
 
+// `object.name = …`, which makes no value: behind the values below `at`.
+struct AttributeWrite {
+  ValueId at = kNone, object = kNone;
+  std::string name;
+};
+
 struct Statement {
   StatementKind kind = StatementKind::other;
   ByteRange range;             // without the line's indentation and line ending
@@ -122,6 +128,7 @@ class Graph {
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
   std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
+  std::vector<AttributeWrite> attribute_writes;
   std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
@@ -171,6 +178,7 @@ class Graph {
     elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
     numbers.erase(numbers.lower_bound(from), numbers.end());
     std::erase_if(questions, [from](ValueId id) { return id >= from; });
+    std::erase_if(attribute_writes, [from](const AttributeWrite& w) { return w.at >= from; });
   }
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.

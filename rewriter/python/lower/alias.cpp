@@ -3,8 +3,8 @@
 // FunctionLowering::forget_aliases.
 #include <algorithm>
 
+#include "rewriter/graph/storage.hpp"
 #include "rewriter/python/lower/lowering.hpp"
-
 #include "rewriter/text/bounds.hpp"
 
 namespace refit::python {
@@ -31,11 +31,11 @@ bool FunctionLowering::sharing(ValueId id, std::vector<ValueId>& out) const {
       out.push_back(v.operands[2]);
       return false;
     case Kind::op:
-      if ((v.op->view || v.op->in_place) && !v.operands.empty()) {
+      if (v.op->view && !v.operands.empty()) {
         out.push_back(v.operands[0]);
         return false;
       }
-      if (ValueId written = written_by(v); written != kNone) {
+      if (ValueId written = written_by(g(), id); written != kNone) {
         out.push_back(written);
         return false;
       }
@@ -57,25 +57,6 @@ bool FunctionLowering::sharing(ValueId id, std::vector<ValueId>& out) const {
     default:
       return true;
   }
-}
-
-// The operand that a call writes because its arguments say so: `inplace=True`, `out=y`.
-ValueId FunctionLowering::written_by(const Value& v) const {
-  if (v.kind != Kind::op) return kNone;
-  const auto& parameters = parameters_of(v);
-  for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
-    if (v.operands[i] == kNone) continue;
-    const Value& given = g()[v.operands[i]];
-    bool literal = given.kind == Kind::literal;
-    if (parameters[i].name == "inplace" && !v.op->is_class &&
-        !(literal && given.literal.kind == Literal::Kind::boolean && !given.literal.boolean)) {
-      return v.operands[0];
-    }
-    if (parameters[i].name == "out" && !(literal && given.literal.kind == Literal::Kind::none)) {
-      return v.operands[i];
-    }
-  }
-  return kNone;
 }
 
 // The roots of a value, worked out once; an explicit stack, since chains are as long as functions.

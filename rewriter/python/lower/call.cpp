@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rewriter/graph/axis_pattern.hpp"
+#include "rewriter/graph/storage.hpp"
 #include "rewriter/python/lower/classes/other_classes.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/lower/only_reads.hpp"
@@ -345,8 +346,8 @@ std::optional<ValueId> FunctionLowering::known_call(const Callee& target,
   v.operands = std::move(*operands);
   if (op->axes == AxisKind::pattern) one_spelling(v, arguments);
   if (!op->pure) impure_ = true;
-  ValueId written = op->in_place && !v.operands.empty() ? v.operands[0] : written_by(v);
   ValueId id = add(std::move(v), node);
+  const ValueId written = written_by(g(), id);
   auto& places = unit_.arguments[{index_, id}];
   for (const Argument& a : arguments) {
     if (a.parameter != SIZE_MAX) places.push_back({a.parameter, a.node});

@@ -171,7 +171,6 @@ class FunctionLowering {
     bool unbounded = false;  // more than are kept
     std::shared_ptr<const std::vector<ValueId>> ids;  // ascending
   };
-  ValueId written_by(const Value& v) const;
   bool sharing(ValueId id, std::vector<ValueId>& out) const;
   // Storage: what a value may share it with, whether two may share some, whether it is new and
   // whether something outside the function may hold it.

@@ -1,0 +1,35 @@
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("k_cache", torch.zeros(2, 3, 5, 8))
+        self.register_buffer("v_cache", torch.zeros(2, 3, 5, 8))
+        self.register_buffer("seen", torch.zeros(5))
+
+    def another_buffer(self, q):
+        scores = q @ self.k_cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        self.seen[0] = 1
+        return F.softmax(scores, dim=-1) @ self.v_cache
+
+    def in_front(self, q, k, v):
+        self.k_cache[:, :, -1:] = k
+        self.v_cache[:, :, -1:].copy_(v)
+        scores = q @ self.k_cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        return F.softmax(scores, dim=-1) @ self.v_cache
+
+    def before_its_first_read(self, q, v):
+        scores = q @ self.k_cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        self.v_cache[:, :, -1:] = v
+        return F.softmax(scores, dim=-1) @ self.v_cache
+
+    def behind(self, q, v):
+        scores = q @ self.k_cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        out = F.softmax(scores, dim=-1) @ self.v_cache
+        self.v_cache[:, :, -1:] = v
+        return out

@@ -1,0 +1,17 @@
+import attention
+import torch
+
+
+def outputs():
+    q, k, v = (torch.randn(2, 3, n, 8) for n in (4, 1, 1))
+    module = attention.Cached().eval()
+    with torch.no_grad():
+        module.k_cache.copy_(torch.randn(2, 3, 5, 8))
+        module.v_cache.copy_(torch.randn(2, 3, 5, 8))
+        results = [
+            module.another_buffer(q),
+            module.in_front(q, k, v),
+            module.before_its_first_read(q, v),
+            module.behind(q, v),
+        ]
+    return [*results, module.v_cache]
