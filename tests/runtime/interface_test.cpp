@@ -183,7 +183,7 @@ TEST(DlPack, RefusesWhatIsNotATensorOfOurs) {
   DLTensor tensor = {};
   tensor.ndim = 1;
   tensor.shape = shape;
-  tensor.dtype = {2, 64, 1};
+  tensor.dtype = {5, 64, 1};  // complex numbers
   TensorView view;
   const Status status = from_dlpack(tensor, &view);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);

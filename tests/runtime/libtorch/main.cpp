@@ -86,7 +86,8 @@ void check_results() {
 void check_refusals() {
   const at::Tensor x = at::randn({2, 8});
   expect_refused([&] { m::rms_norm(at::Tensor()); }, "x must be a tensor");
-  expect_refused([&] { m::rms_norm(x.to(at::kDouble)); }, "but is Double");
+  expect_refused([&] { m::rms_norm(x.to(at::kDouble)); }, "must be float32, float16 or bfloat16");
+  expect_refused([&] { m::rms_norm(x.to(at::kComplexFloat)); }, "but is ComplexFloat");
   expect_refused([&] { m::rms_norm(x.to(at::kInt)); }, "must be float32, float16 or bfloat16");
   expect_refused([&] { m::rms_norm(x, at::randn({7})); }, "weight must have input's width");
   expect_refused([&] { m::attention_forward(x, x, x); }, "must have 4 dimensions");
