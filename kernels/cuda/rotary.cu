@@ -38,7 +38,8 @@ struct PlainParameters {
 };
 
 __device__ __forceinline__ float load_table(const void* base, DataType type, std::int64_t index) {
-  if (type == DataType::kFloat64) return static_cast<float>(static_cast<const double*>(base)[index]);
+  if (type == DataType::kFloat64)
+    return static_cast<float>(static_cast<const double*>(base)[index]);
   return load_one(base, type, index);
 }
 

@@ -25,13 +25,14 @@ enum class Table {
   kMatrix,   // m00, m01, m10, m11
 };
 
-// Tables that no vector reads: of any step, type and alignment. Coefficient j of a row lies `pair[t]`
-// elements behind that of pair j - 1, and where both elements of a pair have their own, that of the
-// second `next[t]` behind the first's. Tables are small against what they turn and a thread reads
-// them once for all of its rows, so that one element at a time costs nothing from two rows on.
+// Tables that no vector reads: of any step, type and alignment. Coefficient j of a row lies
+// `pair[t]` elements behind that of pair j - 1, and where both elements of a pair have their own,
+// that of the second `next[t]` behind the first's. Tables are small against what they turn and a
+// thread reads them once for all of its rows, so that one element at a time costs nothing from two
+// rows on.
 struct LooseTables {
   bool loose = false;
-  bool negative = false;  // the first element's sine, as matrices have it
+  bool negative = false;   // the first element's sine, as matrices have it
   DataType types[2] = {};  // of cosines and sines
   std::int64_t pair[2] = {}, next[2] = {};
 };

@@ -66,9 +66,8 @@ __global__ void __launch_bounds__(512, kNeighbours ? 2 : 1)
   if (p.loose.loose) {
     load_coefficients(item.cos, item.sin, p.loose, cos_row, sin_row, unit * U::kPairs, table);
   } else {
-    load_coefficients<T, U::kPairs, kApart, kNeighbours>(item.cos, item.sin, p.table, p.table_type,
-                                                         cos_row, sin_row, unit * U::kPairs, half,
-                                                         table);
+    load_coefficients<T, U::kPairs, kApart, kNeighbours>(
+        item.cos, item.sin, p.table, p.table_type, cos_row, sin_row, unit * U::kPairs, half, table);
   }
 
   float factor[1], eps = p.eps;

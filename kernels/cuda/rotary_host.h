@@ -84,7 +84,8 @@ inline DataType table_type(const Rotary& rotary) {
   return rotary.has_matrix ? rotary.matrix.type : rotary.cos.type;
 }
 
-// Whether vectors of float32 or `type` read the tables, `pairs` pairs at once, and then how they lie.
+// Whether vectors of float32 or `type` read the tables, `pairs` pairs at once, and then how they
+// lie.
 inline bool vector_tables(const Rotary& rotary, DataType type, std::int64_t pairs, Table* table) {
   const DataType of = table_type(rotary);
   if (of != type && of != DataType::kFloat32) return false;

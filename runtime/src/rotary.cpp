@@ -17,8 +17,8 @@ struct Table {
 
 Check expect_table(const View& view) {
   if (is_floating(view.type) || view.type == DataType::kFloat64) return {};
-  return invalid(std::string(view.name) + " must be float32, float16, bfloat16 or float64, but is " +
-                 name_of(view.type));
+  return invalid(std::string(view.name) +
+                 " must be float32, float16, bfloat16 or float64, but is " + name_of(view.type));
 }
 
 // `last` columns are not broadcast: a table of one column is half the width of two.

@@ -189,7 +189,8 @@ TEST(RuleMessages, OfWhere) {
       {6, "where: [{absent: scale, says: s}]",
        "r.yaml:6:9: a clause of `where` needs the key `code`"},
       {6, "where: [{not_in_tree: autocast(, code: c, says: s}]",
-       "r.yaml:6:23: `not_in_tree`: expected a word (`softmax`, `.backward`, `onnx.export`), a call "
+       "r.yaml:6:23: `not_in_tree`: expected a word (`softmax`, `.backward`, `onnx.export`), a "
+       "call "
        "(`mean()`, `cat(-1)`), a glob (`*_emb`), a sign (`@`, `**`, `//`, `::`, `1 +`), `given "
        "WORD`, `read WORD` or `code WORD`, found `autocast(`"},
       {6, "where: [{absent: scale, code: c}]",

@@ -151,9 +151,9 @@ typedef enum mindiesd_rotation {
  * pair (a, b) to (-b, a). cos and sin broadcast to input by its trailing dimensions; their last
  * dimension is D, or D/2 with one value for each pair. sin may be NULL: cos is then a table of 2x2
  * matrices [..., D/2, 2, 2] by which neighbours are multiplied as column vectors; rotation must be
- * MINDIESD_ROTATED_INTERLEAVED. Any floating types and strides, of cos and sin MINDIESD_FLOAT64 too,
- * which counts as float32; computed in float32, rounded to output's type. Output may be the same
- * view as input. */
+ * MINDIESD_ROTATED_INTERLEAVED. Any floating types and strides, of cos and sin MINDIESD_FLOAT64
+ * too, which counts as float32; computed in float32, rounded to output's type. Output may be the
+ * same view as input. */
 typedef struct mindiesd_rotary_args {
   size_t struct_size;
   const mindiesd_tensor* input;
