@@ -154,11 +154,35 @@ def vae(small):
     return build, lambda of: dict(sample=of.normal(1, 4, side, side))
 
 
+def hunyuan_video(small):
+    from diffusers import HunyuanVideoTransformer3DModel
+
+    heads, double, single = (2, 1, 1) if small else (24, 3, 6)
+    frames, height, width = (2, 8, 8) if small else (5, 90, 160)
+
+    def build():
+        return HunyuanVideoTransformer3DModel(
+            num_attention_heads=heads, attention_head_dim=128, num_layers=double,
+            num_single_layers=single, guidance_embeds=True,
+        )  # fmt: skip
+
+    def inputs(of):
+        return dict(
+            hidden_states=of.normal(1, 16, frames, height, width), timestep=of.step(1),
+            encoder_hidden_states=of.normal(1, 256, 4096), pooled_projections=of.normal(1, 768),
+            encoder_attention_mask=torch.ones(1, 256, device=of.device, dtype=of.dtype),
+            guidance=torch.full((1,), 6016.0, device=of.device, dtype=of.dtype), return_dict=False,
+        )  # fmt: skip
+
+    return build, inputs
+
+
 CASES = {
     "Flux.1-dev, 4 + 8 blocks, 1024²": flux,
     "Wan2.1-14B, 4 blocks, 32,760 tokens": wan,
     "SD3-medium, 8 blocks, batch 2": sd3,
     "SDXL UNet, batch 2, 1024²": sdxl,
+    "HunyuanVideo, 3 + 6 blocks, 18,256 tokens": hunyuan_video,
     "CogVideoX-5B, 4 blocks, 17,776 tokens": cogvideox,
     "SDXL's VAE decoder, 1024²": vae,
 }

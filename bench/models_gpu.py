@@ -183,10 +183,19 @@ def start(case, packages, options, device, scratch):
     return workers, reference
 
 
+def prepared(case, workers):
+    """Whether the model's processes have built and compiled it; why not is said."""
+    try:
+        for worker in workers:
+            worker.answer()
+    except RuntimeError as error:
+        print(f"{case}: {error}", file=sys.stderr, flush=True)
+        return False
+    return True
+
+
 def measure(workers, reference, rounds):
     """Medians in milliseconds and errors, of VARIANTS."""
-    for worker in workers:
-        worker.answer()
     errors = [error for worker in workers for error in worker.ask("error", reference)]
     forwards = [max(1, round(60 / worker.ask("time", False, 1))) for worker in workers]
     turns = [(worker, compiled, n) for worker, n in zip(workers, forwards, strict=True) for compiled in (False, True)]
@@ -235,9 +244,12 @@ def main():
         for first in range(0, len(cases), options.at_once):
             some = cases[first : first + options.at_once]
             begun = [start(case, packages, options, device, scratch) for case in some]
-            for case, (workers, reference) in zip(some, begun, strict=True):
+            ready = [prepared(case, workers) for case, (workers, _) in zip(some, begun, strict=True)]
+            failed += ready.count(False)
+            for case, (workers, reference), built in zip(some, begun, ready, strict=True):
                 try:
-                    print(row(case, *measure(workers, reference, options.rounds)), flush=True)
+                    if built:
+                        print(row(case, *measure(workers, reference, options.rounds)), flush=True)
                 except (RuntimeError, OSError) as error:
                     print(f"{case}: {error}", file=sys.stderr, flush=True)
                     failed += 1

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _math, _ops
+from .. import _graphs, _math, _ops
 from .._checks import expect_choice, expect_inference, expect_same_device, expect_tensor
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -31,7 +31,7 @@ def _counted(x):
 def _compute(x, gate, kind, dtype):
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.activation(x, gate, kind).to(dtype)
-    return _ops.activation(x, gate, kind, dtype)
+    return _graphs.activation(x, gate, kind, dtype)
 
 
 @eager

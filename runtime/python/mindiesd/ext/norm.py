@@ -6,7 +6,7 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
-from .. import _math, _ops, _torch_rms
+from .. import _graphs, _math, _ops, _torch_rms
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -139,7 +139,7 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     )  # fmt: skip
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.rms_norm(x, weight, bias, eps, *types)
-    return _ops.rms_norm(x, weight, bias, eps, *types, contiguous)
+    return _graphs.rms_norm(x, weight, bias, eps, *types, contiguous)
 
 
 @eager
@@ -174,7 +174,7 @@ def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
     if result_type == "torch" and autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
         normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
     dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
-    return _ops.residual_norm(
+    return _graphs.residual_norm(
         x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
     )
 
@@ -236,7 +236,7 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind, normed=None):
     if x.is_nested:
         operands = (x, None, None, weight, bias, scale, shift)
         return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
-    return _ops.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+    return _graphs.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
 
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -354,7 +354,7 @@ def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promo
         normed = promoted(sum_dtype, weight)
     else:
         normed = _torch_norm_type(x, weight, sum_dtype, kind)
-    return _ops.residual_norm(
+    return _graphs.residual_norm(
         x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
         promoted(normed, scale, shift),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _ops
+from .. import _graphs, _ops
 from .._checks import (
     expect_bool,
     expect_choice,
@@ -174,7 +174,7 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
         return x
     if rows != x.shape[:-1]:
         x = x.expand(*rows, x.shape[-1])
-    return _ops.rotary_position_embedding(x, cos, sin, tables.interleaved, dtype)
+    return _graphs.rotary(x, cos, sin, tables.interleaved, dtype)
 
 
 @eager
@@ -300,7 +300,7 @@ def _rotary_qk(
         query = query.expand(*rows[0], query.shape[-1])
     if rows[1] != key.shape[:-1]:
         key = key.expand(*rows[1], key.shape[-1])
-    return _ops.rotary_qk(
+    return _graphs.rotary_qk(
         query, key, query_weight, key_weight, cos, sin, tables.interleaved, norm, head_dim, eps,
         *dtypes,
     )  # fmt: skip
