@@ -4,7 +4,7 @@
 
 Needs a CUDA device. Prints microseconds a call on the device for the operator and for its plain form, each
 alone (``alone``) and between elementwise operations with which inductor can fuse the plain form (``between``),
-medians of rounds in which all take turns. The table in ``mindiesd/_graphs.py`` follows from it.
+medians of rounds in which all take turns. The table in ``mindiesd/_forms.py`` follows from it.
 """
 
 import argparse

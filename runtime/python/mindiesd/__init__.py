@@ -1,6 +1,6 @@
 """The runtime that migrated models import: attention, rotary embedding, norms and activations with
 the published MindIE-SD names, over libmindiesd. ``mindiesd.ext`` goes beyond the published API;
-``mindiesd.utils`` has the exceptions. Inference only."""
+``mindiesd.utils`` has the exceptions. Where a derivative is wanted, torch code computes."""
 
 from . import ext, utils
 from ._library import library_path

@@ -1,9 +1,8 @@
-"""Checks and conversions that the public functions share: argument types, inference only, autocast."""
+"""Checks and conversions that the public functions share: argument types, numbers, autocast."""
 
 import math
 
 import torch
-from torch.autograd import forward_ad
 
 from . import _torch_rms
 from .utils import ParametersInvalid
@@ -39,26 +38,6 @@ def expect_same_device(name, value, reference_name, reference):
             f"{name} must be on the device of {reference_name}, {reference.device}, but is on "
             f"{value.device}."
         )
-
-
-def expect_inference(*tensors):
-    """The operators have no backward and no tangent: refuse where torch would record one, or carry
-    one on, which it does whether gradients are enabled or not."""
-    if forward_ad._current_level >= 0:
-        for tensor in tensors:
-            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
-                raise ParametersInvalid(
-                    "mindiesd computes no gradients, but an input has a tangent (torch.func.jvp, "
-                    "forward-mode AD); call what mindiesd replaced there."
-                )
-    if not torch.is_grad_enabled():
-        return
-    for tensor in tensors:
-        if tensor is not None and tensor.requires_grad:
-            raise ParametersInvalid(
-                "mindiesd computes no gradients, but an input requires grad; call it under "
-                "torch.no_grad() or torch.inference_mode()."
-            )
 
 
 def number(name, value, optional=False):

@@ -49,11 +49,13 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
             scores = scores + mask.to(dtype)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None or allowed is not None:
-        # A query that sees no key gives zeros; one with a NaN among its scores keeps it.
+    if mask is None and allowed is None:
+        weights = torch.softmax(scores, dim=-1)
+    else:
+        # A query that sees no key gives zeros; one with a NaN among its scores keeps it. Its scores go
+        # before the softmax, whose gradient there would be NaN.
         empty = (scores == float("-inf")).all(dim=-1, keepdim=True)
-        weights = weights.masked_fill(empty, 0.0)
+        weights = torch.softmax(scores.masked_fill(empty, 0.0), dim=-1).masked_fill(empty, 0.0)
     return torch.matmul(weights, value.to(dtype)).to(query.dtype)
 
 

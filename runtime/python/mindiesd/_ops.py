@@ -76,16 +76,26 @@ def _attention(
         for chosen in () if number is None else (number, 0) if number else (0,):
             if _library.attention(tensors, **options, backend=chosen):
                 return output
+    return attention_of_torch(
+        query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes,
+        query.is_cuda,
+    )  # fmt: skip
+
+
+def attention_of_torch(
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, fused
+):
+    """The operator's result by torch's functions; ``fused``: by its own attention where that computes the
+    same."""
+    output = _attention_output(query, value, head_first)
     if not head_first:
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
     rest = (causal, left, right, softcap, slopes)
-    if query.is_cuda and _math.fused_computes(query, key, attn_mask, *rest):
+    if fused and _math.fused_computes(query, key, attn_mask, *rest):
         result = _math.fused_attention(query, key, value, attn_mask, scale, causal)
     else:
         result = _math.attention(query, key, value, attn_mask, scale, *rest)
-    if not head_first:
-        return result.transpose(1, 2).contiguous()
-    return _attention_output(query, value, head_first).copy_(result)
+    return output.copy_(result if head_first else result.transpose(1, 2))
 
 
 class _TorchsCall:

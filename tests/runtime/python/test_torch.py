@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mindiesd import _checks, _ops, _torch_rms, ext
-from mindiesd.utils import ParametersInvalid
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -235,62 +234,6 @@ def test_autocast_rules_that_only_cuda_has(monkeypatch):
         assert mindiesd.fast_layernorm(norm, x).dtype == torch.float32
         shifted = mindiesd.layernorm_scale_shift(norm, x, x, x)
         assert shifted.dtype == torch.float32
-
-
-def test_inference_only():
-    x = torch.randn(2, 5, 4, 8, requires_grad=True)
-    weight = torch.nn.Parameter(torch.ones(8))
-    plain = torch.randn(2, 5, 4, 8)
-    calls = (
-        lambda: ext.attention_forward(x, plain, plain),
-        lambda: ext.attention_forward_varlen(x[0], x[0], x[0], [0, 5], [0, 5]),
-        lambda: ext.rotary_position_embedding(x, plain, plain),
-        lambda: ext.rms_norm(plain, weight),
-        lambda: ext.softmax(x),
-        lambda: mindiesd.RMSNorm(8)(plain),
-        lambda: mindiesd.layernorm_scale_shift(torch.nn.LayerNorm(8), plain, plain, plain),
-        lambda: mindiesd.fast_layernorm(torch.nn.LayerNorm(8), plain),
-        lambda: ext.rotary_qk(plain, x, plain, plain)[1],
-        lambda: ext.qk_norm_rotary(plain, plain, weight, None, plain, plain)[0],
-        lambda: ext.residual_norm(torch.nn.LayerNorm(8), plain, plain)[1],
-        lambda: ext.add_rms_norm(plain, x)[0],
-        lambda: ext.layer_norm(x, 8),
-        lambda: ext.gelu(x),
-        lambda: ext.silu(x),
-        lambda: ext.gated(plain, x, "silu"),
-        lambda: ext.glu(x, "silu"),
-    )
-    with torch.enable_grad():
-        for call in calls:
-            with pytest.raises(ParametersInvalid, match="computes no gradients"):
-                call()
-    for call in calls:
-        assert not call().requires_grad
-    with torch.inference_mode():
-        assert mindiesd.RMSNorm(8)(plain).shape == plain.shape
-
-
-@pytest.mark.parametrize("gradients", [False, True])
-def test_tangents_are_refused(gradients):
-    """torch gives a tangent of zeros to what an operator without one makes."""
-    x, weight = torch.randn(2, 3, 4, 8), torch.rand(8)
-    norm = torch.nn.LayerNorm(8).requires_grad_(False)
-    calls = (
-        ext.gelu,
-        lambda t: ext.rms_norm(x, t[0, 0, 0]),
-        lambda t: ext.attention_forward(x, x, t),
-        lambda t: ext.rotary_position_embedding(t, x, x),
-        lambda t: mindiesd.layernorm_scale_shift(norm, x, t, t),
-        lambda t: ext.softmax(t, clamp_min=-1.0),
-    )
-    with torch.set_grad_enabled(gradients):
-        for call in calls:
-            for _ in range(3):
-                call(x)
-            with pytest.raises(ParametersInvalid, match="has a tangent"):
-                torch.func.jvp(call, (x,), (x,))
-            torch.func.jvp(lambda t, call=call: t + call(x), (x,), (x,))
-        assert ext.rms_norm(x, weight).shape == x.shape
 
 
 def test_operator_called_directly_reports_what_the_library_refuses():

@@ -1,7 +1,7 @@
 """What goes beyond the published API: the general forms that migrated code calls.
 
-Inference only. Bad arguments raise ``mindiesd.utils.ParametersInvalid``. Arithmetic is float32 at
-least, whatever the operands' types.
+Where a derivative is wanted, torch code computes. Bad arguments raise
+``mindiesd.utils.ParametersInvalid``. Arithmetic is float32 at least, whatever the operands' types.
 """
 
 from .activation import GELU, SiLU, gated, gelu, glu, silu

@@ -2,8 +2,8 @@
 
 import torch
 
-from .. import _graphs, _math, _ops
-from .._checks import expect_choice, expect_inference, expect_same_device, expect_tensor
+from .. import _forms, _math, _ops
+from .._checks import expect_choice, expect_same_device, expect_tensor
 from .._eager import eager
 from ..utils import ParametersInvalid
 
@@ -31,14 +31,13 @@ def _counted(x):
 def _compute(x, gate, kind, dtype):
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.activation(x, gate, kind).to(dtype)
-    return _graphs.activation(x, gate, kind, dtype)
+    return _forms.activation(x, gate, kind, dtype)
 
 
 @eager
 def activate(x, kind):
     """The activation of number ``kind`` (``_ops.GELU`` …), in x's type and stride order."""
     _expect_floating("x", x)
-    expect_inference(x)
     return _compute(x, None, kind, x.dtype)
 
 
@@ -62,7 +61,6 @@ def gelu(x, approximate="none"):
     if approximate == "fast":
         x = _counted(x)
     _expect_floating("x", x)
-    expect_inference(x)
     return _compute(x, None, _GELUS[approximate], x.dtype)
 
 
@@ -75,7 +73,6 @@ def silu(x):
     """
     x = _counted(x)
     _expect_floating("x", x)
-    expect_inference(x)
     return _compute(x, None, _ops.SILU, x.dtype)
 
 
@@ -97,7 +94,6 @@ def gated(x, gate, activation):
     _expect_floating("x", x)
     _expect_floating("gate", gate)
     expect_same_device("gate", gate, "x", x)
-    expect_inference(x, gate)
     if x.shape != gate.shape:
         raise ParametersInvalid(
             f"gate must have the shape of x, {list(x.shape)}, but has {list(gate.shape)}."
@@ -132,7 +128,6 @@ def glu(x, activation, *, gate="second", dim=-1):
         raise ParametersInvalid(
             f"x must have an even size in dimension {dim}, but has shape {list(x.shape)}."
         )
-    expect_inference(x)
     first, second = x.chunk(2, dim) if x.shape[dim] else (x, x)
     value, gating = (first, second) if gate == "second" else (second, first)
     return _compute(value, gating, _GATES[activation], x.dtype)

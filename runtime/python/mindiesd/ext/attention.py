@@ -4,13 +4,12 @@ import math
 
 import torch
 
-from .. import _backends, _ops
+from .. import _backends, _forms, _ops
 from .._checks import (
     autocast_tensor,
     autocast_type,
     expect_bool,
     expect_choice,
-    expect_inference,
     expect_same_device,
     expect_tensor,
     finite_number,
@@ -230,7 +229,6 @@ def attention_forward(
             )
         return _flex_attention(query, key, value, attn_mask, scale, head_first)
     _check_tensors_only(query, key, value, attn_mask)
-    expect_inference(query, key, value, attn_mask)
     if query.is_nested:
         beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
         if beyond or is_causal and causal_alignment != "top_left":
@@ -281,7 +279,7 @@ def attention_forward(
         slopes = _slopes(alibi_slopes, query, heads, query.shape[0])
 
     def call(q, k, v, mask):
-        return _ops.attention_forward(
+        return _forms.attention(
             q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes, choice
         )
 
@@ -313,7 +311,6 @@ def _flex_attention(query, key, value, block_mask, scale, head_first):
     from torch.nn.attention.flex_attention import flex_attention
 
     _check_tensors_only(query, key, value, None)
-    expect_inference(query, key, value)
     if not head_first:
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
     result = flex_attention(
@@ -455,7 +452,6 @@ def attention_forward_varlen(
         expect_tensor(name, operand)
         if operand.dim() != 3:
             raise ParametersInvalid(f"Expected {name} to be 3D, but got {operand.dim()}D.")
-    expect_inference(q, k, v)
     q, k, v = _checked_operands(q, k, v)
     _check_sizes(q, k, v, 0)
     heads, shared = _broadcast_heads(q.shape[1], k.shape[1], v.shape[1])
@@ -469,7 +465,7 @@ def attention_forward_varlen(
             f"{cu_seqlens_q.shape[0]} and {cu_seqlens_k.shape[0]}."
         )
     left, right = _window(window_size)
-    return _ops.attention_forward_varlen(
+    return _forms.attention_varlen(
         q,
         k,
         v,

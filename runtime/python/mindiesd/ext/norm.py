@@ -6,12 +6,11 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
-from .. import _graphs, _math, _ops, _torch_rms
+from .. import _forms, _math, _ops, _torch_rms
 from .._checks import (
     autocast_tensor,
     autocast_type,
     expect_choice,
-    expect_inference,
     expect_same_device,
     expect_tensor,
     finite_number,
@@ -126,7 +125,6 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     expect_choice("result_type", result_type, _RESULTS)
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
-    expect_inference(x, weight, bias)
     contiguous = False
     if result_type == "torch":
         contiguous = _torch_rms.CONTIGUOUS
@@ -139,7 +137,7 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     )  # fmt: skip
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.rms_norm(x, weight, bias, eps, *types)
-    return _graphs.rms_norm(x, weight, bias, eps, *types, contiguous)
+    return _forms.rms_norm(x, weight, bias, eps, *types, contiguous)
 
 
 @eager
@@ -168,13 +166,12 @@ def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
             f"residual must have the shape of x, {list(x.shape)}, but has {list(residual.shape)}."
         )
     weight = _width_vector("weight", weight, x)
-    expect_inference(x, residual, weight)
     sum_dtype = torch.promote_types(x.dtype, residual.dtype)
     normed = sum_dtype
     if result_type == "torch" and autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
         normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
     dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
-    return _graphs.residual_norm(
+    return _forms.residual_norm(
         x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
     )
 
@@ -231,12 +228,11 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind, normed=None):
     _expect_rows("x", x)
     weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
-    expect_inference(x, weight, bias, scale, shift)
     dtype = promoted(normed or _torch_norm_type(x, weight, x.dtype, kind), scale, shift)
     if x.is_nested:
         operands = (x, None, None, weight, bias, scale, shift)
         return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
-    return _graphs.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+    return _forms.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
 
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -348,13 +344,12 @@ def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promo
     gate, scale, shift = (
         rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
     )
-    expect_inference(x, branch, gate, weight, bias, scale, shift)
     sum_dtype = promoted(x.dtype, branch, gate)
     if promotes:
         normed = promoted(sum_dtype, weight)
     else:
         normed = _torch_norm_type(x, weight, sum_dtype, kind)
-    return _graphs.residual_norm(
+    return _forms.residual_norm(
         x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
         promoted(normed, scale, shift),
     )  # fmt: skip
@@ -398,7 +393,6 @@ def residual_norm(norm, x, branch, gate=None, scale=None, shift=None):
     gate, scale, shift = (
         rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
     )
-    expect_inference(x, branch, gate, scale, shift)
     total = x + (branch if gate is None else gate * branch)
     normalised = norm(total)
     if scale is not None:

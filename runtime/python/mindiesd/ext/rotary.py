@@ -2,11 +2,10 @@
 
 import torch
 
-from .. import _graphs, _ops
+from .. import _forms, _ops
 from .._checks import (
     expect_bool,
     expect_choice,
-    expect_inference,
     expect_same_device,
     expect_tensor,
     finite_number,
@@ -170,11 +169,11 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
         raise ParametersInvalid("x must not be a nested tensor: its rows have no common table.")
     if inplace:
         _expect_writable("x", x, rows, dtype)
-        _ops.rotary_position_embedding_(x, cos, sin, tables.interleaved)
+        _forms.rotary_in_place(x, cos, sin, tables.interleaved)
         return x
     if rows != x.shape[:-1]:
         x = x.expand(*rows, x.shape[-1])
-    return _graphs.rotary(x, cos, sin, tables.interleaved, dtype)
+    return _forms.rotary(x, cos, sin, tables.interleaved, dtype)
 
 
 @eager
@@ -206,7 +205,6 @@ def rotary_position_embedding(
     if result_type == "promoted" and not (x.is_floating_point() or x.is_complex()):
         x = x.to(_rotary_type(result_type, x, cos, sin))
     _expect_rotatable("x", x)
-    expect_inference(x, cos, sin)
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(cos, sin, rotated_mode == "rotated_interleaved", x.shape[-1], x.device)
@@ -235,7 +233,6 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
     """
     _expect_rotatable("x", x)
     expect_tensor("freqs_cis", freqs_cis)
-    expect_inference(x, freqs_cis)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(*_complex_parts(freqs_cis, x.shape[-1]), True, x.shape[-1], x.device)
     return _rotary(x, tables, result_type, inplace, keep_shape)
@@ -263,7 +260,6 @@ def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=Fal
     """
     _expect_rotatable("x", x)
     expect_tensor("freqs", freqs)
-    expect_inference(x, freqs)
     expect_choice("result_type", result_type, _RESULTS)
     tables = _Tables(freqs, None, True, x.shape[-1], x.device)
     return _rotary(x, tables, result_type, inplace, keep_shape)
@@ -292,7 +288,7 @@ def _rotary_qk(
     if inplace:
         _expect_writable("query", query, rows[0], dtypes[0])
         _expect_writable("key", key, rows[1], dtypes[1])
-        _ops.rotary_qk_(
+        _forms.rotary_qk_in_place(
             query, key, query_weight, key_weight, cos, sin, tables.interleaved, norm, head_dim, eps
         )
         return query, key
@@ -300,7 +296,7 @@ def _rotary_qk(
         query = query.expand(*rows[0], query.shape[-1])
     if rows[1] != key.shape[:-1]:
         key = key.expand(*rows[1], key.shape[-1])
-    return _graphs.rotary_qk(
+    return _forms.rotary_qk(
         query, key, query_weight, key_weight, cos, sin, tables.interleaved, norm, head_dim, eps,
         *dtypes,
     )  # fmt: skip
@@ -339,7 +335,6 @@ def rotary_qk(
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
     _expect_pair(query, key)
-    expect_inference(query, key, cos, sin)
     tables = _tables_of(cos, sin, rotated_mode, query)
     return _rotary_qk(
         query, key, None, None, tables, _ops.QK_NORM_NONE, -2, 0.0, result_type, inplace
@@ -381,7 +376,6 @@ def qk_norm_rotary(
     _expect_pair(query, key)
     expect_bool("across_heads", across_heads)
     expect_bool("head_first", head_first)
-    expect_inference(query, key, query_weight, key_weight, cos, sin)
     eps = finite_number("eps", eps)
     if eps < 0.0:
         raise ParametersInvalid(f"eps must not be negative, but is {eps}.")

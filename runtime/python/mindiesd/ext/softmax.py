@@ -2,11 +2,10 @@
 
 import torch
 
-from .. import _math, _ops
+from .. import _forms, _math, _ops
 from .._checks import (
     autocast_type,
     expect_choice,
-    expect_inference,
     expect_same_device,
     expect_tensor,
     finite_number,
@@ -69,7 +68,6 @@ def softmax(
     expect_tensor("input", input)
     expect_tensor("bias", bias, optional=True)
     expect_tensor("mask", mask, optional=True)
-    expect_inference(input, bias, mask)
     if not input.is_floating_point():
         raise ParametersInvalid(f"input must be a floating tensor, but is {input.dtype}.")
     expect_choice("subtract", subtract, tuple(_SUBTRACT))
@@ -116,4 +114,4 @@ def softmax(
         input, dim, scale, bias, _SUBTRACT[subtract], clamp_min, clamp_max, mask, mask_value, dtype
     )  # fmt: skip
     # No kernel, and no operator of ours, takes nested tensors.
-    return _math.softmax(*call) if input.is_nested else _ops.softmax(*call)
+    return _math.softmax(*call) if input.is_nested else _forms.softmax(*call)

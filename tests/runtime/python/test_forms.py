@@ -3,7 +3,7 @@ same layout."""
 
 import pytest
 import torch
-from mindiesd import _graphs, _ops, ext
+from mindiesd import _forms, _ops, ext
 
 SIZES = (2, 6, 4, 32)
 
@@ -25,7 +25,7 @@ def expanded(dtype):
 
 
 def fused(x, branch, gate, weight, scale, shift, kind):
-    return _graphs.residual_norm(
+    return _forms.residual_norm(
         x, branch, gate, weight, None, scale, shift, 1e-5, kind, x.dtype, torch.float32
     )
 
@@ -64,8 +64,8 @@ def traced(call, x, dynamic=False):
 @pytest.fixture
 def measured(monkeypatch):
     """The decisions for a CUDA device, made for the CPU."""
-    monkeypatch.setattr(_graphs, "DEVICES", ("cpu",))
-    monkeypatch.setattr(_graphs, "_choice", "measured")
+    monkeypatch.setattr(_forms, "DEVICES", ("cpu",))
+    monkeypatch.setattr(_forms, "_choice", "measured")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -101,12 +101,12 @@ def test_devices_that_were_not_measured_keep_operators(name):
 def test_large_operands_keep_operators(measured, monkeypatch, name, limit, dynamic):
     x = dense(torch.float32)
     for size, operators in ((x.numel(), True), (x.numel() + 1, False)):
-        monkeypatch.setattr(_graphs, limit, size)
+        monkeypatch.setattr(_forms, limit, size)
         assert traced(CALLS[name], x, dynamic)[1] is operators
 
 
 def test_silu_is_plain_at_any_size(measured, monkeypatch):
-    monkeypatch.setattr(_graphs, "ACTIVATION_OPERATORS_FROM", 1)
+    monkeypatch.setattr(_forms, "ACTIVATION_OPERATORS_FROM", 1)
     assert not traced(CALLS["silu"], dense(torch.float32))[1]
 
 
@@ -120,7 +120,7 @@ def test_sizes_that_the_trace_does_not_know(measured):
 
 @pytest.mark.parametrize("choice, operators", [("operators", True), ("plain", False)])
 def test_the_choice_is_the_users(measured, monkeypatch, choice, operators):
-    monkeypatch.setattr(_graphs, "_choice", choice)
+    monkeypatch.setattr(_forms, "_choice", choice)
     table = torch.randn(6, 1, 32)
     for call in (*CALLS.values(), lambda x: ext.rotary_position_embedding(x, table, table)):
         assert traced(call, dense(torch.float32))[1] is operators

@@ -1,0 +1,256 @@
+"""Whether a call runs as an operator of ``_ops`` or as torch code (``_math``).
+
+The public functions call the functions here with checked arguments; each has the arguments, the result and the
+layout of the operator of its name. Torch code computes
+
+- where a derivative is wanted, since the operators have none: an operand requires grad while gradients are
+  recorded, or has a tangent;
+- in the families that MINDIESD_DISABLE names, so that a wrong result can be bisected;
+- in a graph of ``torch.compile`` on a CUDA device, where the operator is not the faster form.
+
+An operator is one kernel, with which nothing around it fuses, and a call of it in a graph costs 10 to 22 microseconds
+of host time (``bench/host_time.py --graph``; torch's matrix product 11). Traced as its plain form (``_math``) it
+becomes part of the kernels that inductor makes of the element-wise code around it. Measured on an NVIDIA H200
+(torch 2.11, bfloat16), as the operator's time on the device by that of the plain form, alone and between
+element-wise operations:
+
+=====================  ============  ============  ====================================================
+operator               alone         between       decision
+=====================  ============  ============  ====================================================
+SiLU                   0.77 to 0.99  2.6 to 3.5    plain: it stands behind norms and sums
+other activations      0.67 to 0.90  2.1 to 2.9    operator from 2^25 elements on, behind matrix products
+RMSNorm and its kin    0.75 to 1.94  1.8 to 3.9    operator from 2^23 elements on
+LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements on
+rotations              0.60 to 1.43  1.2 to 2.5    operator: they stand before attention
+softmax                0.34 to 1.02  1.1 to 2.4    operator: it stands between matrix products
+attention              -             -             operator
+=====================  ============  ============  ====================================================
+
+``bench/graph_ops.py`` gives the figures, ``bench/models_gpu.py`` what they come to in models (docs/models.md).
+MINDIESD_COMPILED=operators makes every call an operator, and =plain every call but attention and softmax torch
+code; ``measured`` is the default.
+"""
+
+import os
+
+import torch
+from torch.autograd import forward_ad
+
+from . import _math, _ops
+from .utils import logger
+
+try:  # since torch 2.7
+    from torch.fx.experimental.symbolic_shapes import guard_or_true
+except ImportError:
+    guard_or_true = bool
+
+DEVICES = ("cuda",)
+"""The types of device that were measured; in a graph for others every call stays an operator."""
+
+NORM_OPERATORS_FROM = 1 << 23
+ACTIVATION_OPERATORS_FROM = 1 << 25
+"""Elements from which a norm, or an activation other than SiLU, stays an operator in a graph."""
+
+FAMILIES = ("attention", "norm", "rotary", "softmax", "activation")
+_CHOICES = ("measured", "operators", "plain")
+
+
+def _read_environment():
+    """(what MINDIESD_COMPILED chooses, the families that MINDIESD_DISABLE names)."""
+    choice = os.environ.get("MINDIESD_COMPILED", "measured")
+    if choice not in _CHOICES:
+        raise ValueError(f"MINDIESD_COMPILED must be one of {', '.join(_CHOICES)}, but is {choice!r}.")
+    given = os.environ.get("MINDIESD_DISABLE", "")
+    names = {name.strip() for name in given.split(",")} - {""}
+    if "all" in names:
+        return choice, frozenset(FAMILIES)
+    if unknown := sorted(names - set(FAMILIES)):
+        raise ValueError(
+            f"MINDIESD_DISABLE must name some of {', '.join(FAMILIES)} and all, separated by commas, "
+            f"but names {', '.join(map(repr, unknown))}."
+        )
+    return choice, frozenset(names)
+
+
+_choice, _disabled = _read_environment()
+_said = False
+
+
+def _wants_derivative(*tensors):
+    """Whether torch would record a gradient for one of these, or carries a tangent on, which it does
+    whether gradients are recorded or not."""
+    if forward_ad._current_level >= 0:
+        for tensor in tensors:
+            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
+                return True
+    if not torch.is_grad_enabled():
+        return False
+    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def _say_why_torch_computes():
+    global _said
+    if not _said and not torch.compiler.is_compiling():
+        _said = True
+        logger.warning(
+            "torch code computes what the kernels do not, since an operand requires grad; run inference "
+            "under torch.no_grad() or torch.inference_mode()."
+        )
+
+
+def _as_torch_code(family, *tensors):
+    """Whether torch code computes in every mode."""
+    if family in _disabled:
+        return True
+    if not _wants_derivative(*tensors):
+        return False
+    _say_why_torch_computes()
+    return True
+
+
+def _small(x, elements):
+    """Whether x has fewer elements; sizes that the trace does not know count as small."""
+    return _choice == "plain" or guard_or_true(x.numel() < elements)
+
+
+def _chosen_in_graphs(x):
+    """Whether there is a choice for a call with this operand, and it may fall on torch code."""
+    return (
+        torch.compiler.is_compiling() and x.device.type in DEVICES and _choice != "operators"
+    )
+
+
+def attention(
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
+):
+    """``_ops.attention_forward``."""
+    operands = (query, key, value, attn_mask)
+    options = (causal, left, right, softcap, slopes)
+    if _as_torch_code("attention", *operands, slopes):
+        # torch's function has no tangent, and a gradient of NaN where a mask leaves a query no key.
+        fused = attn_mask is None or not _wants_derivative(*operands, slopes)
+        fused = fused and forward_ad._current_level < 0
+        return _ops.attention_of_torch(*operands, scale, head_first, *options, fused)
+    return _ops.attention_forward(*operands, scale, head_first, *options, choice)
+
+
+def attention_varlen(
+    query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes
+):
+    """``_ops.attention_forward_varlen``."""
+    arguments = (query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes)
+    if _as_torch_code("attention", query, key, value, slopes):
+        output = query.new_empty((*query.shape[:-1], value.shape[-1]))
+        return _math.attention_varlen(*arguments, output)
+    return _ops.attention_forward_varlen(*arguments)
+
+
+def activation(x, gate, kind, dtype):
+    """``_ops.activation``."""
+    plain = _as_torch_code("activation", x, gate) or (
+        _chosen_in_graphs(x) and (kind == _ops.SILU or _small(x, ACTIVATION_OPERATORS_FROM))
+    )
+    if plain:
+        return _math.activation(x, gate, kind).to(dtype)
+    return _ops.activation(x, gate, kind, dtype)
+
+
+def _plain_norm(x, *operands):
+    return _as_torch_code("norm", x, *operands) or (
+        _chosen_in_graphs(x) and _small(x, NORM_OPERATORS_FROM)
+    )
+
+
+def rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
+    """``_ops.rms_norm``."""
+    if _plain_norm(x, weight, bias):
+        result = _math.rms_norm(x, weight, bias, eps, dtype, normalized, product)
+        return result.contiguous() if contiguous else result
+    return _ops.rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous)
+
+
+def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
+    """``_ops.norm_scale_shift``."""
+    if _plain_norm(x, weight, bias, scale, shift):
+        normal = _math.fused_norm(x, None, None, weight, bias, scale, shift, eps, kind)[1]
+        return normal.to(dtype).contiguous()
+    return _ops.norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype)
+
+
+def residual_norm(
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
+):
+    """``_ops.residual_norm``."""
+    operands = (x, branch, gate, weight, bias, scale, shift)
+    if _plain_norm(*operands):
+        total, normal = _math.fused_norm(*operands, eps, kind)
+        return total.to(sum_dtype), normal.to(dtype).contiguous()
+    return _ops.residual_norm(*operands, eps, kind, sum_dtype, dtype)
+
+
+def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
+    """``_ops.softmax``."""
+    arguments = (x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype)
+    if _as_torch_code("softmax", x, bias, mask):
+        return _math.softmax(*arguments).contiguous()
+    return _ops.softmax(*arguments)
+
+
+def _plain_rotation(x, *operands):
+    return _as_torch_code("rotary", x, *operands) or (_choice == "plain" and _chosen_in_graphs(x))
+
+
+def rotary(x, cos, sin, interleaved, dtype):
+    """``_ops.rotary_position_embedding``."""
+    if _plain_rotation(x, cos, sin):
+        return _math.rotary(x, cos, sin, interleaved, dtype)
+    return _ops.rotary_position_embedding(x, cos, sin, interleaved, dtype)
+
+
+def rotary_in_place(x, cos, sin, interleaved):
+    """``_ops.rotary_position_embedding_``."""
+    if _as_torch_code("rotary", x, cos, sin):
+        x.copy_(_math.rotary(x, cos, sin, interleaved, x.dtype))
+    else:
+        _ops.rotary_position_embedding_(x, cos, sin, interleaved)
+
+
+def _rotated_pair(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, dtypes
+):
+    return tuple(
+        _math.rotary(_math.qk_norm(x, weight, eps, norm, head_dim), cos, sin, interleaved, dtype)
+        for x, weight, dtype in zip((query, key), (query_weight, key_weight), dtypes)
+    )
+
+
+def _plain_pair(query, key, query_weight, key_weight, cos, sin, norm):
+    operands = (query, key, query_weight, key_weight, cos, sin)
+    normed = norm != _ops.QK_NORM_NONE and "norm" in _disabled
+    return normed or _plain_rotation(*operands)
+
+
+def rotary_qk(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, query_dtype,
+    key_dtype,
+):  # fmt: skip
+    """``_ops.rotary_qk``."""
+    operands = (query, key, query_weight, key_weight, cos, sin)
+    options = (interleaved, norm, head_dim, eps)
+    if _plain_pair(*operands, norm):
+        return _rotated_pair(*operands, *options, (query_dtype, key_dtype))
+    return _ops.rotary_qk(*operands, *options, query_dtype, key_dtype)
+
+
+def rotary_qk_in_place(
+    query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps
+):
+    """``_ops.rotary_qk_``."""
+    operands = (query, key, query_weight, key_weight, cos, sin)
+    options = (interleaved, norm, head_dim, eps)
+    if _plain_pair(*operands, norm):
+        results = _rotated_pair(*operands, *options, (query.dtype, key.dtype))
+        query.copy_(results[0])
+        key.copy_(results[1])
+    else:
+        _ops.rotary_qk_(*operands, *options)
