@@ -243,43 +243,49 @@ std::string star_module(TSNode statement, std::string_view source, std::string_v
 
 namespace {
 
-void add_inner_imports(TSNode root, std::string_view source, Module& out) {
+// Whether a statement may stand somewhere below a node of this kind.
+bool holds_statements(NodeKind kind) {
+  return kind == "module" || kind == "block" || kind == "ERROR" || kind == "function_definition" ||
+         kind == "class_definition" || kind == "decorated_definition" || kind == "if_statement" ||
+         kind == "elif_clause" || kind == "else_clause" || kind == "for_statement" ||
+         kind == "while_statement" || kind == "with_statement" || kind == "try_statement" ||
+         kind == "except_clause" || kind == "except_group_clause" || kind == "finally_clause" ||
+         kind == "match_statement" || kind == "case_clause";
+}
+
+// Binds the name of an entry of `globals()` or, at the module's level, of `vars()` that a statement
+// writes or deletes.
+void add_table_entry(TSNode statement, TSNode target, std::string_view source, Module& out) {
+  if (!is(target, "subscript")) return;
+  const std::string_view table = text_of(source, field(target, "value"));
+  if (table != "globals()" && table != "vars()") return;
+  if (const auto name = literal_text(field(target, "subscript"), source)) {
+    out.names.bindings[std::string(*name)].push_back(
+        {Binding::Kind::other, "", range_of(statement), true});
+  }
+}
+
+// What statements at any depth say of the whole module: the names that they import from other
+// modules, and those that functions bind in this one by `global` or by an entry of `globals()`.
+void add_inner_statements(TSNode root, std::string_view source, Module& out) {
   walk_tree(root, [&](TSNode node) {
-    if (is(node, "import_from_statement")) {
+    const NodeKind kind = type_of(node);
+    if (kind == "import_from_statement") {
       for (Imported& i : imported_names(node, source, out.name, out.package)) {
         out.inner_imports.insert(std::move(i.qualified));
       }
+    } else if (kind == "global_statement") {
+      for (TSNode name : children_of(node)) {
+        out.names.bindings[std::string(text_of(source, name))].push_back(
+            {Binding::Kind::other, "", range_of(node), true});
+      }
+    } else if (kind == "delete_statement") {
+      add_table_entry(node, children_of(node).front(), source, out);
+    } else if (kind == "expression_statement" || kind == "assignment") {
+      if (kind == "assignment") add_table_entry(node, field(node, "left"), source, out);
+      return true;  // `a = b = c` is an assignment in an assignment
     }
-    const std::string_view kind = type_name(node);
-    return kind == "module" || kind == "block" || kind.ends_with("_definition") ||
-           kind.ends_with("_clause") ||
-           (kind.ends_with("_statement") && kind != "expression_statement" &&
-            !kind.starts_with("import"));
-  });
-}
-
-// What functions bind in their module: by `global`, by an entry of `globals()` or, at the module's
-// level, of `vars()`.
-void add_late_names(TSNode root, std::string_view source, Module& out) {
-  if (source.find("global") == std::string_view::npos &&
-      source.find("vars()") == std::string_view::npos) {
-    return;
-  }
-  auto add = [&](TSNode at, std::string_view name) {
-    out.names.bindings[std::string(name)].push_back({Binding::Kind::other, "", range_of(at), true});
-  };
-  walk_tree(root, [&](TSNode node) {
-    if (is(node, "global_statement")) {
-      for (TSNode name : children_of(node)) add(node, text_of(source, name));
-    } else if (is(node, "assignment") || is(node, "delete_statement")) {
-      const TSNode target =
-          is(node, "assignment") ? field(node, "left") : children_of(node).front();
-      if (!is(target, "subscript")) return true;
-      const std::string_view table = text_of(source, field(target, "value"));
-      const auto name = literal_text(field(target, "subscript"), source);
-      if (name && (table == "globals()" || table == "vars()")) add(node, *name);
-    }
-    return true;
+    return holds_statements(kind);
   });
 }
 
@@ -290,8 +296,7 @@ Module index_module(TSNode root, std::string_view source, std::string name, bool
   out.name = std::move(name);
   out.package = package;
   Indexer(source, out).run(root);
-  add_inner_imports(root, source, out);
-  add_late_names(root, source, out);
+  add_inner_statements(root, source, out);
   return out;
 }
 
