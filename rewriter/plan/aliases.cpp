@@ -50,8 +50,8 @@ std::string alias_at(std::string_view text, size_t at, size_t size) {
 std::vector<Alias> aliases_in(std::string_view text, const std::set<std::string>& callees) {
   std::vector<Alias> out;
   for (const std::string& callee : callees) {
-    for (size_t at = find_text(text, callee); at != std::string_view::npos;
-         at = find_text(text, callee, at + callee.size())) {
+    for (size_t at = text.find(callee); at != std::string_view::npos;
+         at = text.find(callee, at + callee.size())) {
       if (at > 0 && word_char(text[at - 1])) continue;
       if (at + callee.size() < text.size() && word_char(text[at + callee.size()])) continue;
       std::string name = alias_at(text, at, callee.size());
@@ -69,8 +69,8 @@ std::vector<Replacement> replacements_in(std::string_view text,
     out.push_back({callee, static_cast<size_t>(std::count(text.begin(), end, '\n')) + 1, lasting});
   };
   for (const std::string& callee : callees) {
-    for (size_t at = find_text(text, callee, 1); at != std::string_view::npos;
-         at = find_text(text, callee, at + 1)) {
+    for (size_t at = text.find(callee, 1); at != std::string_view::npos;
+         at = text.find(callee, at + 1)) {
       const size_t begin = text.rfind('\n', at) + 1;
       std::string_view head = text.substr(begin, at - begin);
       if (skip_blanks(head).starts_with("#")) continue;  // a comment

@@ -1,29 +1,17 @@
-// Passing over a text sixteen bytes at a time: its words, the places of a few bytes, a text in it.
-// Where the processor has no SSE2 a byte at a time, where it has AVX2 in places 32, with the same
-// result.
+// Passing over a text sixteen bytes at a time: its words and the places of a few bytes. Where the
+// processor has no SSE2 a byte at a time, with the same result.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
-#if defined(__x86_64__) && defined(__SSE2__) && defined(__GNUC__)
-#include <immintrin.h>
-// Of functions that are called only where byte_scan::avx2 holds.
-#define REFIT_AVX2 __attribute__((target("avx2")))
-#endif
+
+#include "rewriter/text/words.hpp"
 
 namespace refit {
-
-// A byte of a word of code: a letter, a digit, `_` or a byte beyond ASCII.
-inline bool word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
 
 namespace byte_scan {
 
@@ -73,7 +61,7 @@ inline uint64_t word_bits_64(const char* at) {
   return word_bits(at) | word_bits(at + 16) << 16 | word_bits(at + 32) << 32 |
          word_bits(at + 48) << 48;
 #else
-  return plain_bits({at, 64}, word_byte);
+  return plain_bits({at, 64}, in_word);
 #endif
 }
 
@@ -87,7 +75,7 @@ void each_word(std::string_view text, Visit visit) {
   for (size_t base = 0; base < text.size(); base += 64) {
     const uint64_t word = text.size() - base >= 64
                               ? byte_scan::word_bits_64(text.data() + base)
-                              : byte_scan::plain_bits(text.substr(base), word_byte);
+                              : byte_scan::plain_bits(text.substr(base), in_word);
     const uint64_t behind = word << 1 | inside;
     uint64_t starts = word & ~behind, ends = behind & ~word;
     if (inside != 0 && ends != 0) {
@@ -105,24 +93,6 @@ void each_word(std::string_view text, Visit visit) {
   // word.
   if (inside != 0) visit(begin, text.size());
 }
-
-// The first eight bytes of a word, zeroes behind a shorter one; `text` goes on at least to `end`.
-inline uint64_t first_bytes(std::string_view text, size_t begin, size_t end) {
-  const size_t size = end - begin;
-  uint64_t out = 0;
-  if (begin + 8 > text.size()) {
-    std::memcpy(&out, text.data() + begin, std::min<size_t>(size, 8));
-    return out;
-  }
-  std::memcpy(&out, text.data() + begin, 8);
-  if constexpr (std::endian::native == std::endian::little) {
-    return size >= 8 ? out : out & ((uint64_t{1} << (8 * size)) - 1);
-  }
-  return size >= 8 ? out : out & ~((uint64_t{1} << (64 - 8 * size)) - 1);
-}
-
-// A hash of those, good in its upper bits.
-inline uint64_t word_hash(uint64_t first) { return first * 0x9e3779b97f4a7c15u; }
 
 // Calls visit(at) for each place of one of `bytes`, in order, until it gives false.
 template <typename Visit>
@@ -161,27 +131,8 @@ inline size_t find_of_bytes(std::string_view text, size_t at, char a, char b, ch
   return text.size();
 }
 
-namespace byte_scan {
-
-// find_text, sixteen bytes at a time and, where there is AVX2, 32.
-size_t find_text_16(std::string_view text, std::string_view wanted, size_t at);
-#ifdef REFIT_AVX2
-extern const bool avx2;  // whether this processor has it
-REFIT_AVX2 size_t find_text_32(std::string_view text, std::string_view wanted, size_t at);
-#endif
-
-}  // namespace byte_scan
-
-// Where a text, which is not empty, stands in another one from `at` on; npos where it does not.
-inline size_t find_text(std::string_view text, std::string_view wanted, size_t at = 0) {
-#ifdef REFIT_AVX2
-  if (byte_scan::avx2) return byte_scan::find_text_32(text, wanted, at);
-#endif
-  return byte_scan::find_text_16(text, wanted, at);
-}
-
 inline bool contains_text(std::string_view text, std::string_view wanted) {
-  return find_text(text, wanted) != std::string_view::npos;
+  return text.find(wanted) != std::string_view::npos;
 }
 
 }  // namespace refit

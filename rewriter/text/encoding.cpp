@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <iconv.h>
+#include <llvm/Support/JSON.h>
 
 #include <algorithm>
 #include <array>
@@ -11,9 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace refit {
 namespace {
@@ -184,47 +182,9 @@ Conversion convert(std::string_view bytes, const std::string& from, const std::s
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   std::size_t at = 0;
-  while (at < bytes.size()) {
-#ifdef __SSE2__
-    if (at + 64 <= bytes.size()) {  // most of a source is ASCII
-      auto load = [&](std::size_t i) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at + i));
-      };
-      const __m128i any =
-          _mm_or_si128(_mm_or_si128(load(0), load(16)), _mm_or_si128(load(32), load(48)));
-      if (_mm_movemask_epi8(any) == 0) {
-        at += 64;
-        continue;
-      }
-    }
-#endif
-    if (at + 8 <= bytes.size()) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at, 8);
-      if ((word & 0x8080808080808080u) == 0) {
-        at += 8;
-        continue;
-      }
-    }
-    const unsigned char first = byte(at);
-    if (first < 0x80) {
-      ++at;
-      continue;
-    }
-    // The Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.
-    const std::size_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (size == 0 || first > 0xF4 || bytes.size() - at < size) return at;
-    const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    if (byte(at + 1) < least || byte(at + 1) > most) return at;
-    for (std::size_t i = 2; i < size; ++i) {
-      if ((byte(at + i) & 0xC0) != 0x80) return at;
-    }
-    at += size;
-  }
-  return std::nullopt;
+  if (llvm::json::isUTF8(bytes, &at)) return std::nullopt;
+  return at;
 }
 
 }  // namespace refit

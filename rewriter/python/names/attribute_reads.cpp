@@ -33,8 +33,7 @@ bool quoted(std::string_view text, size_t begin, size_t end) {
 // for.
 template <typename Found>
 bool any_place(std::string_view text, std::string_view word, Found found) {
-  for (size_t at = find_text(text, word); at != std::string_view::npos;
-       at = find_text(text, word, at + 1)) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
     const bool whole =
         (at == 0 || !name_char(text[at - 1])) && (end == text.size() || !name_char(text[end]));

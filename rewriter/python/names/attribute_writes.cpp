@@ -128,26 +128,7 @@ struct Marks {
   uint64_t ends = 0, dots = 0, equals = 0, colons = 0;
 };
 
-#ifdef REFIT_AVX2
-REFIT_AVX2 inline uint64_t equal_bits_avx2(__m256i low, __m256i high, char byte) {
-  const __m256i wanted = _mm256_set1_epi8(byte);
-  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted))) |
-         uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)))}
-             << 32;
-}
-
-REFIT_AVX2 Marks marks_avx2(const char* at) {
-  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
-                high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 32));
-  return {equal_bits_avx2(low, high, '\n'), equal_bits_avx2(low, high, '.'),
-          equal_bits_avx2(low, high, '='), equal_bits_avx2(low, high, ':')};
-}
-#endif
-
 Marks marks(std::string_view block) {
-#ifdef REFIT_AVX2
-  if (block.size() == 64 && byte_scan::avx2) return marks_avx2(block.data());
-#endif
   auto bits = [&](char byte) {
     return block.size() == 64 ? byte_scan::equal_bits_64(block.data(), byte)
                               : byte_scan::plain_bits(block, [byte](char c) { return c == byte; });
@@ -323,8 +304,8 @@ void note_replaced(std::string_view text, const NotedPlaces& places, TextNotes& 
     for (size_t at : places.of(question)) note_question(at);
   }
   constexpr std::string_view kClassOf = "__class__";
-  for (size_t at = find_text(text, kClassOf); at != std::string_view::npos;
-       at = find_text(text, kClassOf, at + 1)) {
+  for (size_t at = text.find(kClassOf); at != std::string_view::npos;
+       at = text.find(kClassOf, at + 1)) {
     note_question(at);
   }
   for (const auto& [begin, at] : places.titles()) {

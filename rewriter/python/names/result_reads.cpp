@@ -68,7 +68,7 @@ bool ResultReads::viewed(std::string_view function, Asked& asked) {
 // Where a word stands in code, from a place on; `until` where it does not.
 size_t ResultReads::next(std::string_view word, size_t from, size_t until) const {
   const std::string_view part = text_.substr(0, until);
-  for (size_t at = find_text(part, word, from); at != kNone; at = find_text(part, word, at + 1)) {
+  for (size_t at = part.find(word, from); at != kNone; at = part.find(word, at + 1)) {
     const size_t end = at + word.size();
     const bool whole =
         (at == 0 || !name_char(text_[at - 1])) && (end == text_.size() || !name_char(text_[end]));

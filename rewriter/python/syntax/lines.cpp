@@ -17,41 +17,8 @@ constexpr int kFieldDepth = 200;  // f-strings inside f-strings; Python has 150
 // Bytes at which the scan of a line has something to do.
 constexpr std::string_view kSpecial = "\n\\#'\"()[]{}";
 
-#ifdef REFIT_AVX2
-// Which of the special bytes have this upper or lower half, a bit for each upper half that has any.
-constexpr std::array<char, 16> halves(bool upper) {
-  std::array<char, 16> out{};
-  for (unsigned char c : kSpecial) {
-    const int bit = c >> 4 == 0 ? 1 : c >> 4 == 2 ? 2 : c >> 4 == 5 ? 4 : c >> 4 == 7 ? 8 : 0;
-    char& entry = out[upper ? c >> 4 : c & 15];
-    entry = static_cast<char>(entry | bit);
-  }
-  return out;
-}
-
-REFIT_AVX2 uint32_t special_bits_32(const char* at) {
-  static constexpr std::array<char, 16> kUpper = halves(true), kLower = halves(false);
-  const __m256i uppers = _mm256_broadcastsi128_si256(byte_scan::load(kUpper.data())),
-                lowers = _mm256_broadcastsi128_si256(byte_scan::load(kLower.data()));
-  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-  const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
-  // Of a byte beyond ASCII, whose highest bit is set, the lower half gives nothing.
-  const __m256i both =
-      _mm256_and_si256(_mm256_shuffle_epi8(lowers, bytes), _mm256_shuffle_epi8(uppers, upper));
-  const __m256i none = _mm256_cmpeq_epi8(both, _mm256_setzero_si256());
-  return ~static_cast<uint32_t>(_mm256_movemask_epi8(none));
-}
-
-REFIT_AVX2 uint64_t special_bits_64(const char* at) {
-  return special_bits_32(at) | uint64_t{special_bits_32(at + 32)} << 32;
-}
-#endif
-
 // One bit for each of up to 64 bytes that is special.
 uint64_t special_bits(std::string_view block) {
-#ifdef REFIT_AVX2
-  if (block.size() == 64 && byte_scan::avx2) return special_bits_64(block.data());
-#endif
 #ifdef __SSE2__
   if (block.size() == 64) {
     uint64_t out = 0;
