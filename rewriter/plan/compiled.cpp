@@ -1,11 +1,13 @@
 // Compiling rules through the language that they are written in: see compiled.hpp. A hole that
-// nothing binds is an error.
+// nothing binds is an error, in a rewrite as in a clause.
 #include "rewriter/plan/compiled.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+
+#include "rewriter/rule/yaml_file.hpp"
 
 namespace refit {
 
@@ -61,6 +63,36 @@ void bound_by(const CompiledPattern& p, std::set<std::string>& names) {
   }
 }
 
+// A clause on a name that no pattern binds would hold at every site. The names of a call rule are
+// checked against the callee's signature when its file is read.
+void check_names(const Rule& rule, const std::set<std::string>& bound,
+                 std::vector<std::string>& mistakes) {
+  const std::vector<std::string> holes(bound.begin(), bound.end());
+  auto check = [&](const std::string& name, const RuleLocation& at, std::string_view where) {
+    if (bound.contains(name)) return;
+    mistakes.push_back(
+        fmt::format("{}: {} names `{}`, but no pattern of the rule `{}` has a hole "
+                    "`${}`{}",
+                    place(at), where, name, rule.id, name, did_you_mean(nearest(name, holes))));
+  };
+  auto check_clauses = [&](const std::vector<Where>& clauses) {
+    for (const Where& clause : clauses) {
+      for (const std::string& name : clause.of) {
+        check(name, clause.at, fmt::format("the clause `{}`", clause.kind));
+      }
+    }
+  };
+  check_clauses(rule.where);
+  for (const Pattern& pattern : rule.match.patterns) check_clauses(pattern.where);
+  for (const auto& [hole, alternatives] : rule.match.choices) {
+    for (const Pattern& pattern : alternatives) check_clauses(pattern.where);
+  }
+  for (const Rewrite& rewrite : rule.rewrites) check_clauses(rewrite.where);
+  if (rule.layout) {
+    for (const auto& [name, axes] : rule.layout->operands) check(name, rule.at, "`layout`");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> holes_in(std::string_view text) {
@@ -85,6 +117,7 @@ const std::vector<size_t>& CompiledRules::rooted_at(const Value& value) const {
 
 Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
   CompiledRules out;
+  std::vector<std::string> mistakes;
   for (const Rule& rule : rules.rules()) {
     CompiledRule compiled;
     compiled.rule = &rule;
@@ -150,6 +183,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       }
       compiled.rewrites.push_back({&rewrite, std::move(*t)});
     }
+    if (compiled.callees.empty()) check_names(rule, bound, mistakes);
     size_t index = out.rules.size();
     for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
     if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);
@@ -161,6 +195,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
     }
     out.rules.push_back(std::move(compiled));
   }
+  if (!mistakes.empty()) return failure(fmt::format("{}", fmt::join(mistakes, "\n")));
   return out;
 }
 

@@ -31,10 +31,6 @@ std::vector<std::string> parameter_names(const Operation& operation) {
   return names;
 }
 
-std::string first_component(std::string_view name) {
-  return std::string(name.substr(0, name.find('.')));
-}
-
 std::string last_component(std::string_view name) {
   return std::string(name.substr(name.rfind('.') + 1));
 }
@@ -98,16 +94,11 @@ void RuleReader::check_rewrite(const YamlNode& node, const Rewrite& rewrite) {
   for (const TemplateCall& call : calls(rewrite.with)) {
     const Operation* operation = catalogue_.find(call.name);
     if (operation == nullptr) {
-      // Only of libraries that the catalogue describes can it be said that a name is wrong.
-      const std::string root = first_component(call.name);
-      const bool described = std::ranges::any_of(catalogue_.operations(), [&](const auto& known) {
-        return first_component(known->id) == root;
-      });
-      if (described) {
-        file_.report(node, "the rewrite calls `" + call.name +
-                               "`, which the catalogue does not have" +
-                               did_you_mean(catalogue_.nearest(call.name)));
-      }
+      // The import that a rewrite needs follows from its name, and only of a name in the catalogue
+      // it is known which part of it is a module, and that calling it has no effect.
+      file_.report(node, "the rewrite calls `" + call.name +
+                             "`, which the catalogue does not have" +
+                             did_you_mean(catalogue_.nearest(call.name)));
       continue;
     }
     for (const std::string& keyword : call.keywords) {

@@ -252,6 +252,11 @@ TEST(RuleMessages, OfRewrites) {
       {5, "rewrite: mindiesd.attention_foward($query, $key, $value)",
        "r.yaml:5:10: the rewrite calls `mindiesd.attention_foward`, which the catalogue does not "
        "have; did you mean `mindiesd.attention_forward`?"},
+      {5, "rewrite: minddiesd.attention_forward($query, $key, $value)",
+       "r.yaml:5:10: the rewrite calls `minddiesd.attention_forward`, which the catalogue does not "
+       "have; did you mean `mindiesd.attention_forward`?"},
+      {5, "rewrite: os.system($query)",
+       "r.yaml:5:10: the rewrite calls `os.system`, which the catalogue does not have"},
       {5, "rewrite: mindiesd.attention_forward($query, $key, $value, is_causal=$is_causal)",
        "r.yaml:5:10: `mindiesd.attention_forward` has no parameter `is_causal`"},
       {5, "rewrite: mindiesd.ext.attention_forward($query, $key, $value)",

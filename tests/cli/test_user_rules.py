@@ -1,0 +1,60 @@
+"""Rules of a user that could never be right: each is an error before any source is read."""
+
+import pytest
+
+PATTERN = """\
+id: mine
+summary: s
+subject: activation
+match:
+  patterns:
+    - code: |
+        return $x * torch.sigmoid($x)
+"""
+
+
+@pytest.fixture
+def load(refit, tmp_path):
+    source = tmp_path / "model.py"
+    source.write_text("import torch\n\n\ndef f(x):\n    return x * torch.sigmoid(x)\n")
+
+    def run(rule: str):
+        (tmp_path / "mine.yaml").write_text(rule)
+        return refit("migrate", source, "--rules", "mine.yaml", cwd=tmp_path)
+
+    return run
+
+
+def rule(where: str = "", target: str = "mindiesd.ext.silu($x)", inner: str = "") -> str:
+    return f"{PATTERN}{where}rewrites:\n  - target: cuda\n{inner}    with: {target}\n"
+
+
+def test_a_sound_rule_loads(load):
+    done = load(rule("where:\n  - {simple: x, code: c, says: s}\n"))
+    assert done.code < 2, done.err
+    assert b"mindiesd.ext.silu(x)" in done.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rule("where:\n  - {rank: {of: xx, is: 4}, code: c, says: s}\n"),
+        rule("where:\n  - {absent: xx, code: c, says: s}\n"),
+        rule(inner="    where:\n      - {simple: xx}\n"),
+    ],
+)
+def test_a_clause_on_a_name_that_no_hole_has(load, text):
+    done = load(text)
+    assert done.code == 5
+    line = next(i for i, line in enumerate(text.splitlines(), 1) if "xx" in line)
+    assert f"mine.yaml:{line}:" in done.err
+    assert "names `xx`, but no pattern of the rule `mine` has a hole `$xx`" in done.err
+    assert "did you mean `x`?" in done.err
+
+
+@pytest.mark.parametrize("target", ["foo.bar($x)", "os.system($x)", "mindiesd.ext.siluu($x)"])
+def test_a_target_that_the_catalogue_does_not_know(load, target):
+    done = load(rule(target=target))
+    assert done.code == 5
+    assert "mine.yaml:10:" in done.err
+    assert f"the rewrite calls `{target[:-4]}`, which the catalogue does not have" in done.err
