@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "rewriter/text/byte_scan.hpp"
-
 namespace refit {
 
 namespace {

@@ -8,12 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "rewriter/text/words.hpp"
+
 namespace refit::python {
 
-inline bool name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+inline bool name_char(char c) { return in_word(c); }
 inline bool blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 inline bool space(char c) { return blank(c) || c == '\r' || c == '\n'; }
 

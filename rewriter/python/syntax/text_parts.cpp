@@ -7,15 +7,6 @@
 
 namespace refit::python {
 
-namespace {
-
-bool word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-}  // namespace
-
 bool blank(std::string_view text) {
   return text.find_first_not_of(" \t\f\r\n\\") == std::string_view::npos;
 }
@@ -94,9 +85,9 @@ bool pragma(std::string_view comment) {
 
 void add_words(std::string_view text, WordsOf which, Words& out) {
   for (size_t at = 0; at < text.size(); ++at) {
-    if (!word_char(text[at])) continue;
+    if (!in_word(text[at])) continue;
     size_t begin = at;
-    while (at < text.size() && word_char(text[at])) ++at;
+    while (at < text.size() && in_word(text[at])) ++at;
     char before = begin == 0 ? ' ' : text[begin - 1];
     bool quoted = begin > 1 && at < text.size() && (text[at] == '"' || text[at] == '\'') &&
                   before == text[at] && text[begin - 2] == '=';
