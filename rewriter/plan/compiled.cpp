@@ -93,6 +93,56 @@ void check_names(const Rule& rule, const std::set<std::string>& bound,
   }
 }
 
+// The code that a hole stands for is lost where the rewrite leaves it out, which is right only
+// where the rule says so. A hole with choices is written by the holes of its alternatives.
+void check_drops(const CompiledRule& compiled, std::vector<std::string>& mistakes) {
+  const Rule& rule = *compiled.rule;
+  std::vector<const CompiledPattern*> patterns;
+  std::map<std::string, std::set<std::string>> written_by;  // a name of `set` and its holes
+  auto add = [&](const CompiledPattern& pattern) {
+    patterns.push_back(&pattern);
+    for (const auto& [name, text] : pattern.source->set) {
+      for (std::string& hole : holes_in(text)) written_by[name].insert(std::move(hole));
+    }
+  };
+  for (const CompiledPattern& pattern : compiled.patterns) add(pattern);
+  for (const auto& [hole, alternatives] : compiled.choices) {
+    for (const CompiledPattern& pattern : alternatives) add(pattern);
+  }
+  std::set<std::string> kept(rule.drops.begin(), rule.drops.end());
+  for (const auto& [hole, alternatives] : compiled.choices) kept.insert(hole);
+  for (const CompiledRewrite& rewrite : compiled.rewrites) {
+    std::set<std::string> written = kept;
+    for (const std::string& hole : holes_in(rewrite.source->with)) {
+      written.insert(hole);
+      if (auto found = written_by.find(hole); found != written_by.end()) {
+        written.insert(found->second.begin(), found->second.end());
+      }
+    }
+    // What was not passed, or is a known literal, has no code to lose.
+    for (const auto* clauses : {&rule.where, &rewrite.source->where}) {
+      for (const Where& clause : *clauses) {
+        if (clause.kind == "absent" || clause.kind == "is") {
+          written.insert(clause.of.begin(), clause.of.end());
+        }
+      }
+    }
+    std::set<std::string> said;
+    for (const CompiledPattern* pattern : patterns) {
+      std::set<std::string> bound;
+      bound_by(*pattern, bound);
+      for (const std::string& hole : bound) {
+        if (written.contains(hole) || !said.insert(hole).second) continue;
+        mistakes.push_back(fmt::format(
+            "{}: the rewrite leaves out the hole `${}` of the pattern at line {}, and its code "
+            "would be "
+            "lost; write `${}`, or list it under `drops` where the result cannot depend on it",
+            place(rewrite.source->at), hole, pattern->source->at.line, hole));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> holes_in(std::string_view text) {
@@ -184,6 +234,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       compiled.rewrites.push_back({&rewrite, std::move(*t)});
     }
     if (compiled.callees.empty()) check_names(rule, bound, mistakes);
+    if (compiled.callees.empty()) check_drops(compiled, mistakes);
     size_t index = out.rules.size();
     for (const Operation* op : compiled.callees) out.by_callee[op].push_back(index);
     if (!compiled.patterns.empty()) out.pattern_rules.push_back(index);

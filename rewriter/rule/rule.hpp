@@ -124,6 +124,8 @@ struct Rule {
   bool joint = false;
   std::vector<Where> where;
   std::optional<Layout> layout;
+  // Holes of the patterns that no rewrite needs to write: their code goes.
+  std::vector<std::string> drops;
   std::vector<Rewrite> rewrites;
   // A file is read further, and a function of it lowered, only if it holds one entry of every inner
   // list (project/vocabulary.hpp says what an entry is). For call and construct rules it follows

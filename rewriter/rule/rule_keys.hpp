@@ -9,9 +9,10 @@ namespace refit {
 
 inline constexpr std::array<std::string_view, 1> kRuleFileKeys{"rules"};
 
-inline constexpr std::array<std::string_view, 16> kRuleKeys{
-    "id",     "summary", "subject", "attention", "match",    "anchor",   "anchors", "where",
-    "shared", "joint",   "layout",  "rewrite",   "rewrites", "triggers", "in_file", "tests"};
+inline constexpr std::array<std::string_view, 17> kRuleKeys{
+    "id",      "summary",  "subject",  "attention", "match",  "anchor",
+    "anchors", "where",    "shared",   "joint",     "layout", "drops",
+    "rewrite", "rewrites", "triggers", "in_file",   "tests"};
 
 inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
                                                             "patterns", "choices"};

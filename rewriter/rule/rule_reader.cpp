@@ -84,6 +84,7 @@ std::optional<Rule> RuleReader::read(const YamlNode& node) {
   }
   if (const YamlNode* where = keys->find("where")) rule.where = read_where(*where, true);
   if (const YamlNode* layout = keys->find("layout")) read_layout(*layout, rule);
+  if (const YamlNode* drops = keys->find("drops")) rule.drops = file_.texts(*drops, "drops");
   read_rewrites(*keys, rule);
   if (const YamlNode* triggers = keys->find("triggers")) {
     rule.triggers = read_triggers(*triggers, "triggers");

@@ -58,3 +58,12 @@ def test_a_target_that_the_catalogue_does_not_know(load, target):
     assert done.code == 5
     assert "mine.yaml:10:" in done.err
     assert f"the rewrite calls `{target[:-4]}`, which the catalogue does not have" in done.err
+
+
+def test_a_hole_that_the_rewrite_leaves_out(load):
+    product = rule().replace("$x * torch.sigmoid($x)", "$x * torch.sigmoid($y)")
+    done = load(product)
+    assert done.code == 5
+    assert "mine.yaml:9:" in done.err
+    assert "leaves out the hole `$y` of the pattern at line 6" in done.err
+    assert load(product.replace("rewrites:", "drops: [y]\nrewrites:")).code < 2

@@ -63,7 +63,8 @@ TEST(RuleMessages, OfFiles) {
       {0, "rules:\n  - 3\n",
        "r.yaml:2:5: expected a rule (a mapping with the keys id, summary, subject, attention, "
        "match, "
-       "anchor, anchors, where, shared, joint, layout, rewrite, rewrites, triggers, in_file, "
+       "anchor, anchors, where, shared, joint, layout, drops, rewrite, rewrites, triggers, "
+       "in_file, "
        "tests), found "
        "`3`"},
       {0, "rules: [{id: a, summary: s, subject: t, match: {pattern: x}, rewrite: y}]\nid: a\n",
@@ -81,7 +82,7 @@ TEST(RuleMessages, OfKeys) {
       {2, "sumary: s", "r.yaml:2:1: unknown key `sumary`; did you mean `summary`?"},
       {6, "colour: red",
        "r.yaml:6:1: unknown key `colour`; the keys of a rule are id, summary, subject, attention, "
-       "match, anchor, anchors, where, shared, joint, layout, rewrite, rewrites, triggers, "
+       "match, anchor, anchors, where, shared, joint, layout, drops, rewrite, rewrites, triggers, "
        "in_file, tests"},
       {1, "", "r.yaml:2:1: a rule needs the key `id`"},
       {2, "", "r.yaml:1:1: a rule needs the key `summary`"},
