@@ -13,5 +13,9 @@ def outputs():
             module.in_front(q, k, v),
             module.before_its_first_read(q, v),
             module.behind(q, v),
+            module.in_the_other_branch(q, k, False),
+            module.layer_between(q, torch.randn(2, 3, 5, 8)),
+            *attention.helper_with_storage_of_its_own(q, *torch.randn(2, 2, 3, 5, 8)),
         ]
-    return [*results, module.v_cache]
+        module.in_the_other_branch(q, k, True)
+    return [*results, module.k_cache, module.v_cache]

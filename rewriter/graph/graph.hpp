@@ -135,8 +135,13 @@ class Graph {
   std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
+  // Calls of functions whose bodies, in sight, may write to anything that the function did not
+  // make.
+  std::set<ValueId> writers;
   // Reads of attributes that hold a number, whoever stores them.
   std::set<ValueId> numbers;
+  // Reads of attributes that hold a tensor which the class made and gave to no other attribute.
+  std::set<ValueId> own_storage;
   // What decides, beside the conditions of an `if`, which block runs: the subject and the guards of
   // a `match`, and sizes that are unpacked inside a `try` with handlers.
   std::vector<ValueId> questions;
@@ -177,6 +182,8 @@ class Graph {
     instances.erase(instances.lower_bound(from), instances.end());
     elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
     numbers.erase(numbers.lower_bound(from), numbers.end());
+    readers.erase(readers.lower_bound(from), readers.end());
+    writers.erase(writers.lower_bound(from), writers.end());
     std::erase_if(questions, [from](ValueId id) { return id >= from; });
     std::erase_if(attribute_writes, [from](const AttributeWrite& w) { return w.at >= from; });
   }

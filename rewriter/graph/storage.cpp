@@ -18,9 +18,19 @@ constexpr size_t kSteps = 4096;
 constexpr std::array<std::string_view, 6> kNoStorage = {"shape", "dtype",   "device",
                                                         "ndim",  "is_cuda", "training"};
 
+// Dictionaries in which an object keeps its attributes.
+constexpr std::array<std::string_view, 4> kAttributeTables = {"_buffers", "_parameters", "_modules",
+                                                              "__dict__"};
+
+// What a parameter's declaration shows it to be.
+bool holds_number(const Literal& literal) {
+  return literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::real ||
+         literal.kind == Literal::Kind::boolean;
+}
+
 class Finder {
  public:
-  Finder(const Graph& g, CallResults calls) : g_(g), calls_(calls) {}
+  explicit Finder(const Graph& g) : g_(g) {}
 
   Places run(ValueId id) {
     work_.push_back({id, ""});
@@ -47,21 +57,30 @@ class Finder {
     const Value& v = g_[part.id];
     switch (v.kind) {
       case Kind::literal:
-      case Kind::symbol:
       case Kind::function:
       case Kind::slice:
         return;
       case Kind::parameter:
+        if (holds_number(v.literal)) return;
+        [[fallthrough]];
       case Kind::unknown:
+      case Kind::symbol:
         out_.paths.push_back((v.text.empty() ? own(part.id) : v.text) + part.behind);
+        (v.kind == Kind::parameter && part.behind.empty() ? out_.given : out_.other) = true;
         return;
       case Kind::attribute:
-        if (std::ranges::find(kNoStorage, v.text) == kNoStorage.end()) {
+        if (g_.own_storage.contains(part.id)) {
+          out_.paths.push_back(fmt::format("{}.{}{}", g_[v.operands[0]].text, v.text, part.behind));
+          out_.own = true;
+          return;
+        }
+        if (std::ranges::find(kNoStorage, v.text) == kNoStorage.end() &&
+            !g_.numbers.contains(part.id)) {
           work_.push_back({v.operands[0], fmt::format(".{}{}", v.text, part.behind)});
         }
         return;
       case Kind::index:
-        work_.push_back({v.operands[0], entry(v.operands[1]) + part.behind});
+        index(part, v);
         return;
       case Kind::element:
       case Kind::update:
@@ -76,14 +95,85 @@ class Finder {
         operation(part, v);
         return;
       case Kind::call:
-        if (calls_ == CallResults::are_fresh || g_.instances.contains(part.id)) {
-          out_.paths.push_back(own(part.id) + part.behind);
+        if (g_.instances.contains(part.id)) {  // what a layer gives is its own
+          add_own(part);
           return;
         }
+        // What else is called may give what it is given, or a part of the object it belongs to.
+        if (const Value& callee = g_[v.operands[0]]; callee.kind == Kind::attribute) {
+          work_.push_back({callee.operands[0], ""});
+        }
+        out_.other = true;
+        out_.paths.push_back(own(part.id) + part.behind);
+        for (size_t i = 1; i < v.operands.size(); ++i) work_.push_back({v.operands[i], ""});
+        return;
+      case Kind::opaque:
+        out_.other = true;
         [[fallthrough]];
       default:
-        out_.paths.push_back(own(part.id) + part.behind);
+        add_own(part);
         for (const ValueId operand : v.operands) work_.push_back({operand, ""});
+    }
+  }
+
+  void add_own(const Part& part) {
+    out_.paths.push_back(own(part.id) + part.behind);
+    out_.other = out_.other || escapes(part.id);
+  }
+
+  // Whether something else may hold a value, or a view of it: a container, an attribute, unknown
+  // code that was handed it.
+  bool escapes(ValueId start) const {
+    std::vector<ValueId> work{start};
+    for (size_t steps = 0; !work.empty(); ++steps) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (steps > kSteps || stored(id)) return true;
+      for (const ValueId user : g_.users(id)) {
+        const Value& v = g_[user];
+        const bool first = !v.operands.empty() && v.operands[0] == id;
+        if (v.kind == Kind::op ? first && v.op->view : keeps(user, id)) {
+          if (v.kind == Kind::call || (v.kind == Kind::update && !first)) return true;
+          work.push_back(user);
+        }
+      }
+    }
+    return false;
+  }
+
+  // Whether a value that is no operation may hold its operand.
+  bool keeps(ValueId user, ValueId operand) const {
+    const Value& v = g_[user];
+    switch (v.kind) {
+      case Kind::call:
+        return v.operands[0] != operand && !g_.instances.contains(user) &&
+               !g_.readers.contains(user);
+      case Kind::attribute:
+        return std::ranges::find(kNoStorage, v.text) == kNoStorage.end();
+      case Kind::slice:
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  // Whether a statement puts a value somewhere else than into a local name.
+  bool stored(ValueId id) const {
+    return std::ranges::any_of(g_.statements, [&](const Statement& s) {
+      return s.kind == StatementKind::other && std::ranges::find(s.uses, id) != s.uses.end();
+    });
+  }
+
+  // `self._buffers["cache"]` is `self.cache`.
+  void index(const Part& part, const Value& v) {
+    const Value& container = g_[v.operands[0]];
+    const std::string name = entry(v.operands[1]);
+    if (container.kind == Kind::attribute && !name.empty() &&
+        std::ranges::find(kAttributeTables, container.text) != kAttributeTables.end()) {
+      const std::string_view own = std::string_view(name).substr(2, name.size() - 3);
+      work_.push_back({container.operands[0], fmt::format(".{}{}", own, part.behind)});
+    } else {
+      work_.push_back({v.operands[0], name + part.behind});
     }
   }
 
@@ -93,7 +183,7 @@ class Finder {
     } else if (v.op->view && !v.operands.empty()) {
       work_.push_back({v.operands[0], part.behind});
     } else {
-      out_.paths.push_back(own(part.id) + part.behind);
+      add_own(part);
     }
   }
 
@@ -107,7 +197,6 @@ class Finder {
   static std::string own(ValueId id) { return fmt::format("{}", id); }
 
   const Graph& g_;
-  const CallResults calls_;
   std::vector<Part> work_;
   Places out_;
 };
@@ -120,9 +209,25 @@ bool is_literal(const Value& v, Literal::Kind kind) {
   return v.kind == Kind::literal && v.literal.kind == kind;
 }
 
+// What an operation is given for one of its parameters.
+ValueId given(const Value& v, std::string_view parameter) {
+  const auto& parameters = parameters_of(v);
+  for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
+    if (parameters[i].name == parameter) return v.operands[i];
+  }
+  return kNone;
+}
+
+// `inplace=True`, or something that is not shown to be False.
+bool in_place_flag(const Graph& g, const Value& v) {
+  const ValueId flag = given(v, "inplace");
+  return flag != kNone &&
+         !(is_literal(g[flag], Literal::Kind::boolean) && !g[flag].literal.boolean);
+}
+
 }  // namespace
 
-Places places_of(const Graph& g, ValueId id, CallResults calls) { return Finder(g, calls).run(id); }
+Places places_of(const Graph& g, ValueId id) { return Finder(g).run(id); }
 
 bool overlap(const Places& written, const Places& read) {
   if (written.unknown || read.unknown) return true;
@@ -132,29 +237,27 @@ bool overlap(const Places& written, const Places& read) {
   });
 }
 
+bool may_reach(const Places& written, const Places& read) {
+  const bool elsewhere = (written.other && read.shared()) || (written.shared() && read.other) ||
+                         (written.given && read.given);
+  return elsewhere || overlap(written, read);
+}
+
 ValueId written_by(const Graph& g, ValueId id) {
   const Value& v = g[id];
   if (v.kind == Kind::call) {
     const Value& callee = g[v.operands[0]];
-    const bool writes = callee.kind == Kind::attribute && callee.text.ends_with("_") &&
-                        !callee.text.starts_with("_");
-    return writes ? callee.operands[0] : kNone;
+    const ValueId first = v.operands.size() > 1 ? v.operands[1] : kNone;
+    if (callee.kind == Kind::op) return in_place_flag(g, callee) ? first : kNone;
+    if (!callee.text.ends_with('_') || callee.text.ends_with("__")) return kNone;
+    if (callee.kind == Kind::attribute) return callee.operands[0];
+    return callee.kind == Kind::symbol ? first : kNone;
   }
   if (v.kind != Kind::op) return kNone;
-  if (v.op->in_place && !v.operands.empty()) return v.operands[0];
-  const auto& parameters = parameters_of(v);
-  for (size_t i = 0; i < parameters.size() && i < v.operands.size(); ++i) {
-    if (v.operands[i] == kNone) continue;
-    const Value& given = g[v.operands[i]];
-    if (parameters[i].name == "inplace" && !v.op->is_class &&
-        !(is_literal(given, Literal::Kind::boolean) && !given.literal.boolean)) {
-      return v.operands[0];
-    }
-    if (parameters[i].name == "out" && !is_literal(given, Literal::Kind::none)) {
-      return v.operands[i];
-    }
-  }
-  return kNone;
+  const bool writes = v.op->in_place || (!v.op->is_class && in_place_flag(g, v));
+  if (writes && !v.operands.empty()) return v.operands[0];
+  const ValueId out = given(v, "out");
+  return out != kNone && !is_literal(g[out], Literal::Kind::none) ? out : kNone;
 }
 
 }  // namespace refit

@@ -11,6 +11,7 @@ class Cached(nn.Module):
         self.register_buffer("k_cache", torch.zeros(2, 3, 5, 8))
         self.register_buffer("v_cache", torch.zeros(2, 3, 5, 8))
         self.register_buffer("seen", torch.zeros(5))
+        self.to_v = nn.Linear(8, 8)
 
     def another_buffer(self, q):
         self.seen[0] = 1
@@ -53,3 +54,43 @@ class Cached(nn.Module):
         )
         self.v_cache[:, :, -1:] = v
         return out
+
+    def in_the_other_branch(self, q, k, update: bool):
+        if update:
+            self.k_cache[:, :, -1:] = k
+            return self.k_cache
+        else:
+            return mindiesd.ext.attention_forward(
+                q,
+                self.k_cache,
+                self.v_cache,
+                scale=1 / math.sqrt(q.shape[-1]),
+                head_first=True,
+            )
+
+    def layer_between(self, q, v):
+        v = self.to_v(v)
+        return mindiesd.ext.attention_forward(
+            q,
+            self.k_cache,
+            v,
+            scale=1 / math.sqrt(q.shape[-1]),
+            head_first=True,
+        )
+
+
+def counted(size: int):
+    seen = torch.zeros(size)
+    seen[0] = 1
+    return seen
+
+
+def helper_with_storage_of_its_own(q, k, v):
+    seen = counted(5)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1 / math.sqrt(q.shape[-1]),
+        head_first=True,
+    ), seen

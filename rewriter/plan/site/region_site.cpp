@@ -264,7 +264,7 @@ bool SitePlanner::loses_meaning(const CompiledRule& rule, const Bindings& bindin
     refuse(site, "effect-between", "a write between its parts changes what they read");
     return true;
   }
-  if (written_between(root, site, kept)) return true;
+  if (written_between(root, site)) return true;
   if (cast_elsewhere(root, site)) {
     refuse(site, "autocast",
            "its parts stand in different regions of autocast, so what is cast there would not be "

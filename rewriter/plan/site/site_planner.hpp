@@ -216,7 +216,7 @@ class SitePlanner {
                  const std::vector<ValueId>& kept) const;
 
   // Refuses a site whose operands a write in place may change between their reads and `root`.
-  bool written_between(ValueId root, PlannedSite& site, const std::vector<ValueId>& kept) const;
+  bool written_between(ValueId root, PlannedSite& site) const;
 
   // Sites of one rule that each read a part of another are planned again as one group, in which no
   // such part is computed any more.

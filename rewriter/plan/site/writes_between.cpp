@@ -1,6 +1,8 @@
 // Writes in place between the reads of a recognised computation and the place where the new call
 // reads: what the call is given must not change there. Entry point: SitePlanner::written_between.
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "rewriter/graph/storage.hpp"
 #include "rewriter/plan/site/site_planner.hpp"
@@ -9,30 +11,44 @@ namespace refit {
 
 namespace {
 
-// What a site reads, and the value whose computation reads it first.
+// What a site reads, and when. `evaluated`: by an expression without a name, which the new call
+// evaluates again.
 struct Read {
   ValueId value, at;
+  bool evaluated;
 };
+
+// Methods of lists and dictionaries that change which object an entry is.
+constexpr std::array<std::string_view, 14> kEntryMethods = {
+    "append", "extend",  "insert", "pop",    "popitem",    "remove",     "clear",
+    "sort",   "reverse", "update", "rotate", "setdefault", "appendleft", "popleft"};
 
 class Writes {
  public:
   Writes(const Graph& g, ValueId root, const std::set<ValueId>& interior)
       : g_(g), root_(root), interior_(interior) {}
 
-  // The write that may change one of some values behind its first read; kNone where none may.
+  // The write that may change what the parts read, behind their first read; kNone where none may.
   // `attribute` is set to the name of an attribute that is stored there, if that is the write.
-  ValueId find(const std::vector<ValueId>& kept, std::string& attribute) {
-    for (const ValueId k : kept) add_reads(k);
+  ValueId find(std::string& attribute) {
+    // The root reads where the new call does.
+    for (const ValueId part : interior_) {
+      if (part == kNone || part == root_) continue;
+      for (const ValueId operand : g_[part].operands) {
+        if (operand != kNone && !interior_.contains(operand)) add_read(operand, part);
+      }
+    }
     if (reads_.empty()) return kNone;
     const ValueId first = std::ranges::min(reads_, {}, &Read::at).at;
-    for (ValueId id = first + 1; id < root_; ++id) {
-      if (!interior_.contains(id) && changes_a_read(id)) return id;
+    const ValueId end = end_of_rounds(first);
+    for (ValueId id = first + 1; id < end; ++id) {
+      if (id != root_ && !interior_.contains(id) && !in_another_branch(id) && changes_a_read(id)) {
+        return id;
+      }
     }
     for (const AttributeWrite& write : g_.attribute_writes) {
-      if (write.at <= first || write.at > root_) continue;
-      Places stored = places_of(g_, write.object, CallResults::may_be_operands);
-      for (std::string& path : stored.paths) path += "." + write.name;
-      if (reaches(write.at, stored, CallResults::may_be_operands)) {
+      if (write.at <= first || write.at > end || in_another_branch(write.object)) continue;
+      if (rebinds_a_read(write)) {
         attribute = write.name;
         return write.object;
       }
@@ -41,76 +57,147 @@ class Writes {
   }
 
  private:
-  // A name keeps its value; an expression without one is written into the new call, with all that
+  // A name keeps its object; an expression without one is written into the new call, with all that
   // it reads.
-  void add_reads(ValueId kept) {
-    if (kept == kNone) return;
-    for (const ValueId part : interior_) {
-      if (part == kNone || std::ranges::find(g_[part].operands, kept) == g_[part].operands.end())
-        continue;
-      reads_.push_back({kept, part});
-      break;
-    }
-    std::vector<ValueId> work{kept};
+  void add_read(ValueId value, ValueId at) {
+    std::vector<Read> work{{value, at, false}};
     while (!work.empty()) {
-      const ValueId id = work.back();
+      Read read = work.back();
       work.pop_back();
-      const Kind kind = g_[id].kind;
-      const bool expression = kind == Kind::op || kind == Kind::index || kind == Kind::attribute ||
-                              kind == Kind::slice || kind == Kind::tuple || kind == Kind::list;
-      if (!expression || !g_.definitions_of(id).empty()) continue;
+      const Value& v = g_[read.value];
+      read.evaluated = is_expression(v.kind) && g_.definitions_of(read.value).empty();
+      if (!seen_.insert({read.value, read.at}).second) continue;
+      reads_.push_back(read);
+      if (!read.evaluated) continue;
       // Of `self.cache` and `cache["k"]` the object and the dictionary are not read themselves.
-      const bool part = kind == Kind::attribute || is_entry(g_[id]);
-      for (const ValueId operand : g_[id].operands) {
-        if (operand == kNone) continue;
-        if (!part) reads_.push_back({operand, id});
-        work.push_back(operand);
+      const bool part = v.kind == Kind::attribute || v.kind == Kind::index;
+      for (size_t i = part ? 1 : 0; i < v.operands.size(); ++i) {
+        if (v.operands[i] != kNone) work.push_back({v.operands[i], read.value, false});
+      }
+      if (part && is_expression(g_[v.operands[0]].kind)) {
+        work.push_back({v.operands[0], read.value, false});
       }
     }
   }
 
-  bool is_entry(const Value& v) const {
-    if (v.kind != Kind::index || v.operands[1] == kNone) return false;
-    const Value& index = g_[v.operands[1]];
-    return index.kind == Kind::literal && index.literal.kind == Literal::Kind::string;
+  static bool is_expression(Kind kind) {
+    return kind == Kind::op || kind == Kind::index || kind == Kind::attribute ||
+           kind == Kind::slice || kind == Kind::tuple || kind == Kind::list ||
+           kind == Kind::element || kind == Kind::starred || kind == Kind::call;
   }
 
-  bool changes_a_read(ValueId id) {
+  // Behind which value no write matters: the root, or, where it stands in a statement that does not
+  // hold the first read, such as a loop, all of that statement.
+  ValueId end_of_rounds(ValueId first) const {
+    StatementId outer = kNone;
+    for (StatementId s = g_[root_].statement; s != kNone; s = g_.statements[s].parent) {
+      if (inside(g_[first].statement, s)) break;
+      if (g_.statements[s].kind == StatementKind::other) outer = s;
+    }
+    ValueId end = root_;
+    while (outer != kNone && end < g_.values.size() && inside(g_[end].statement, outer)) ++end;
+    return end;
+  }
+
+  bool inside(StatementId statement, StatementId outer) const {
+    while (statement != kNone && statement != outer) statement = g_.statements[statement].parent;
+    return statement == outer;
+  }
+
+  // Whether a value is computed only where the root is not: in another block of an `if`.
+  bool in_another_branch(ValueId id) const {
+    std::map<StatementId, uint32_t> blocks;  // in which block of a statement the root stands
+    for (StatementId s = g_[root_].statement; s != kNone; s = g_.statements[s].parent) {
+      if (g_.statements[s].parent != kNone) {
+        blocks[g_.statements[s].parent] = g_.statements[s].block;
+      }
+    }
+    for (StatementId s = g_[id].statement; s != kNone; s = g_.statements[s].parent) {
+      const auto found = blocks.find(g_.statements[s].parent);
+      if (found == blocks.end()) continue;
+      return found->second != g_.statements[s].block &&
+             g_.statements[found->first].kind == StatementKind::branch;
+    }
+    return false;
+  }
+
+  bool changes_a_read(ValueId id) const {
     const Value& v = g_[id];
     ValueId written = v.kind == Kind::update ? v.operands[0] : written_by(g_, id);
     if (g_.in_place.contains(id) && !v.operands.empty()) written = v.operands[0];
     if (written != kNone) {
-      return reaches(id, places_of(g_, written, CallResults::may_be_operands),
-                     CallResults::may_be_operands);
+      const Places places = places_of(g_, written);
+      return any_read(id, [&](const Read& r) { return may_reach(places, places_of(g_, r.value)); });
     }
     if (v.kind != Kind::call || g_.instances.contains(id) || g_.readers.contains(id)) return false;
-    // Unknown code writes to what it is handed itself.
-    return std::any_of(v.operands.begin() + 1, v.operands.end(), [&](ValueId given) {
-      if (given == kNone || g_[given].kind != Kind::attribute) return false;
-      return reaches(id, places_of(g_, given, CallResults::are_fresh), CallResults::are_fresh);
+    if (g_.writers.contains(id)) {
+      return any_read(id, [&](const Read& r) { return places_of(g_, r.value).shared(); });
+    }
+    return changes_entries(id) || writes_what_it_is_handed(id);
+  }
+
+  bool entry_method(ValueId callee) const {
+    return g_[callee].kind == Kind::attribute &&
+           std::ranges::find(kEntryMethods, g_[callee].text) != kEntryMethods.end();
+  }
+
+  // `items.reverse()`: another object is read by `items[0]`, or by `items.get(0)`. What is read by
+  // another such method has its place among the effects, whose order is kept.
+  bool changes_entries(ValueId id) const {
+    const ValueId callee = g_[id].operands[0];
+    if (!entry_method(callee)) return false;
+    const Places container = places_of(g_, g_[callee].operands[0]);
+    return any_read(id, [&](const Read& r) {
+      const Value& v = g_[r.value];
+      const bool entry = v.kind == Kind::index || v.kind == Kind::element ||
+                         (v.kind == Kind::call && !entry_method(v.operands[0]));
+      return r.evaluated && entry && may_reach(container, places_of(g_, r.value));
     });
   }
 
-  bool reaches(ValueId write, const Places& written, CallResults calls) const {
-    return std::ranges::any_of(reads_, [&](const Read& read) {
-      return read.at < write && overlap(written, places_of(g_, read.value, calls));
+  // Unknown code writes to tensors that it is handed, and to no others.
+  bool writes_what_it_is_handed(ValueId id) const {
+    const Value& v = g_[id];
+    return std::any_of(v.operands.begin() + 1, v.operands.end(), [&](ValueId given) {
+      if (given == kNone) return false;
+      const Places places = places_of(g_, given);
+      return any_read(id, [&](const Read& r) { return overlap(places, places_of(g_, r.value)); });
     });
+  }
+
+  // `self.k = y` where `self.k` is read again, or where the norm is that `norm.eps = …` changes.
+  bool rebinds_a_read(const AttributeWrite& write) const {
+    Places stored = places_of(g_, write.object);
+    for (std::string& path : stored.paths) path += "." + write.name;
+    return any_read(write.at, [&](const Read& r) {
+      const Value& v = g_[r.value];
+      if (r.evaluated && v.kind == Kind::attribute && v.text == write.name) return true;
+      return overlap(stored, places_of(g_, r.value));
+    });
+  }
+
+  template <class Test>
+  bool any_read(ValueId write, Test test) const {
+    return std::ranges::any_of(reads_,
+                               [&](const Read& read) { return read.at < write && test(read); });
   }
 
   const Graph& g_;
   const ValueId root_;
   const std::set<ValueId>& interior_;
   std::vector<Read> reads_;
+  std::set<std::pair<ValueId, ValueId>> seen_;
 };
 
 }  // namespace
 
-bool SitePlanner::written_between(ValueId root, PlannedSite& site,
-                                  const std::vector<ValueId>& kept) const {
+bool SitePlanner::written_between(ValueId root, PlannedSite& site) const {
   std::string attribute;
-  const ValueId write = Writes(g_, root, site.interior).find(kept, attribute);
+  const ValueId write = Writes(g_, root, site.interior).find(attribute);
   if (write == kNone) return false;
-  std::string what = attribute.empty() ? "a write in place" : "a store into ." + attribute;
+  std::string what = !attribute.empty()             ? "a store into ." + attribute
+                     : g_[write].kind == Kind::call ? "a call"
+                                                    : "a write in place";
   if (std::string text = text_of_value(write); attribute.empty() && !text.empty()) {
     what += ", " + text + ",";
   }

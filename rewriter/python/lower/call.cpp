@@ -132,13 +132,28 @@ bool FunctionLowering::moves_axes() {
 
 void FunctionLowering::note_number(ValueId id) {
   if (g()[id].kind != Kind::attribute || !moves_axes()) return;
+  if (own_attribute_is(id, &ClassFacts::number)) g().numbers.insert(id);
+}
+
+bool FunctionLowering::own_attribute_is(ValueId id, bool (ClassFacts::*fact)(const std::string&,
+                                                                             std::string_view)) {
   const std::string* owner = own_attribute(id);
-  if (owner == nullptr) return;
+  if (owner == nullptr) return false;
   const std::string& name = g()[id].text;
   Project& project = context_.project;
-  if (unit_.classes->number(*owner, name) && !project.stored_outside(name) &&
-      !project.subclass_writes(unit_.module, owner->substr(owner->rfind('.') + 1), name)) {
-    g().numbers.insert(id);
+  return (*unit_.classes.*fact)(*owner, name) && !project.stored_outside(name) &&
+         !project.subclass_writes(unit_.module, owner->substr(owner->rfind('.') + 1), name);
+}
+
+void FunctionLowering::note_own_storage() {
+  bool writes = !g().in_place.empty() || !g().writers.empty();
+  for (ValueId id = 0; !writes && id < g().values.size(); ++id) {
+    writes = g()[id].kind == Kind::update || written_by(g(), id) != kNone;
+  }
+  for (ValueId id = 0; writes && id < g().values.size(); ++id) {
+    const Value& v = g()[id];
+    const bool own = v.kind == Kind::attribute && g()[v.operands[0]].text == "self";
+    if (own && own_attribute_is(id, &ClassFacts::own_storage)) g().own_storage.insert(id);
   }
 }
 
@@ -179,6 +194,19 @@ bool FunctionLowering::reads_only(ValueId callee) {
            const Names& names = unit_.names.names;
            return !names.stars.empty() || names.bindings.contains(name);
          });
+}
+
+// Whether the body of what a call may run is in sight and may write to what lies outside of it.
+bool FunctionLowering::may_write(ValueId callee) {
+  const Value& c = g()[callee];
+  if (c.kind == Kind::literal || c.kind == Kind::op) return false;
+  std::string_view name = c.text;
+  if (c.kind == Kind::symbol) {
+    if (!name.starts_with(unit_.module + ".")) return false;
+    name = name.substr(name.rfind('.') + 1);
+  }
+  if (!shared_.body_writes) shared_.body_writes.emplace(unit_.tree.root(), unit_.text());
+  return shared_.body_writes->may_write(name);
 }
 
 // Whether a call makes a number, or a list of them, of what it is given: `x.item()`, `int(x)`.
@@ -408,7 +436,11 @@ ValueId FunctionLowering::call(TSNode node) {
   ValueId id = add(std::move(v), node);
   use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);
-  if (reads_only(callee) || gives_number(callee, arguments)) g().readers.insert(id);
+  if (reads_only(callee) || gives_number(callee, arguments)) {
+    g().readers.insert(id);
+  } else if (may_write(callee)) {
+    g().writers.insert(id);
+  }
   return id;
 }
 

@@ -45,6 +45,7 @@ void FunctionLowering::run(TSNode definition) {
   current_ = kNone;
   g().statements[function].time_end = ++clock_;
   block(body);
+  note_own_storage();
 }
 
 void FunctionLowering::run_module(TSNode root) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rewriter/python/lower/body_writes.hpp"
 #include "rewriter/python/lower/lower.hpp"
 
 namespace refit::python {
@@ -30,8 +31,9 @@ struct UnitLowering {
   std::deque<Pending> pending;
   std::map<std::string, TSNode, std::less<>> top_level;  // functions of the module, by name
   std::map<uint32_t, TSNode> definitions;                // functions of the unit, by number
-  std::optional<bool> may_end_errors{};    // an object of a `with` that is not torch's, once asked
-  std::map<std::string, bool> catching{};  // what makes objects that may end errors, once asked
+  std::optional<bool> may_end_errors{};     // an object of a `with` that is not torch's, once asked
+  std::map<std::string, bool> catching{};   // what makes objects that may end errors, once asked
+  std::optional<BodyWrites> body_writes{};  // once asked
   // What names of the module mean, once they were asked for.
   struct Symbol {
     std::optional<std::string> meaning;
@@ -188,11 +190,17 @@ class FunctionLowering {
   bool moves_axes();
   // Notes that `self.scale` is a number, where its class and its kin store nothing else there.
   void note_number(ValueId id);
+  // Whether `self.cache` is, by its class and its kin, what `fact` says, and nobody stores
+  // something else there.
+  bool own_attribute_is(ValueId id, bool (ClassFacts::*fact)(const std::string&, std::string_view));
+  // Notes which attributes hold tensors of their own, where something is written in place.
+  void note_own_storage();
   void note_project_call(ValueId value, ValueId callee);
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;
   TSNode definition_of(ValueId callee, ValueId* object) const;
   bool reads_only(ValueId callee);
+  bool may_write(ValueId callee);
   bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
   bool in_any_order(const std::vector<Argument>& arguments) const;
   bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;

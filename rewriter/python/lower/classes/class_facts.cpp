@@ -134,7 +134,9 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
     if (whole && is(part, "string_content")) known += text_at(part);
   }
   if (whole) {
-    c.stores[known].push_back(TSNode{});
+    const bool tensor = function.starts_with("self.register_") && arguments.size() > 1 &&
+                        !is(arguments[1], "keyword_argument") && !is(arguments[1], "comment");
+    c.stores[known].push_back(tensor ? arguments[1] : TSNode{});
   } else {
     c.computed.push_back(known);
   }

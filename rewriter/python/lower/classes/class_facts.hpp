@@ -46,6 +46,9 @@ class ClassFacts {
   bool over_last_axis(const std::string& class_name, std::string_view attribute);
   // Whether every value that the file gives to `self.NAME` is a number.
   bool number(const std::string& class_name, std::string_view attribute);
+  // Whether every value that the file gives to `self.NAME` is a tensor that nothing else holds,
+  // made there by a function of the catalogue, a number or None.
+  bool own_storage(const std::string& class_name, std::string_view attribute);
   // The definition of a private method, where no class of this file's kin has another of that name;
   // a null node otherwise.
   TSNode private_method(const std::string& class_name, std::string_view name);
@@ -75,6 +78,7 @@ class ClassFacts {
     std::optional<std::vector<const Operation*>> instances;
     std::optional<bool> number;
     std::optional<bool> over_last_axis;
+    std::optional<bool> own_storage;
   };
   // What a function binds: names by parameters and assignments, and its import statements.
   struct Locals {
@@ -94,6 +98,7 @@ class ClassFacts {
   const Operation* layer(TSNode call);
   bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool over_last_axis(TSNode value);
+  bool makes_tensor(TSNode value, int depth);
   bool size(TSNode value, int depth) const;
   bool numeric(TSNode value, int depth) const;
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }

@@ -1,5 +1,5 @@
-// What the values are that a class stores in its attributes: layers of which kind, numbers. Entry
-// points: ClassFacts::instances, over_last_axis, number.
+// What the values are that a class stores in its attributes: layers of which kind, numbers,
+// tensors of their own. Entry points: ClassFacts::instances, over_last_axis, number, own_storage.
 #include <algorithm>
 #include <iterator>
 
@@ -103,6 +103,38 @@ bool ClassFacts::over_last_axis(TSNode value) {
     }
   }
   return true;
+}
+
+bool ClassFacts::own_storage(const std::string& class_name, std::string_view attribute) {
+  Answer& a = answer(class_name, attribute);
+  if (!a.own_storage) {
+    a.own_storage = a.known && std::ranges::all_of(a.values, [&](TSNode value) {
+                      if (ts_node_is_null(value)) return false;
+                      // Of `self.a = self.b = torch.zeros(n)` both hold it.
+                      const TSNode statement = ts_node_parent(value);
+                      return !is(ts_node_parent(statement), "assignment") && makes_tensor(value, 0);
+                    });
+  }
+  return *a.own_storage;
+}
+
+// `torch.zeros(n)`, `nn.Parameter(torch.ones(n))`, a number or None.
+bool ClassFacts::makes_tensor(TSNode value, int depth) {
+  if (ts_node_is_null(value) || too_deep(value, depth)) return false;
+  value = without_parentheses(value);
+  if (is(value, "none") || numeric(value, depth + 1)) return true;
+  if (!is(value, "call")) return false;
+  TSNode function = field(value, "function");
+  if (!is(function, "identifier") && !is(function, "attribute")) return false;
+  auto qualified = meaning(function, text_at(function));
+  const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
+  if (op == nullptr) return false;
+  const NodeList arguments = children_of(field(value, "arguments"));
+  if (op->is_class) return op->view && !arguments.empty() && makes_tensor(arguments[0], depth + 1);
+  const bool elsewhere = std::ranges::any_of(arguments, [&](TSNode argument) {
+    return is(argument, "keyword_argument") && text_at(field(argument, "name")) == "out";
+  });
+  return op->pure && !op->view && !op->in_place && !elsewhere;
 }
 
 bool ClassFacts::number(const std::string& class_name, std::string_view attribute) {
