@@ -440,7 +440,7 @@ TEST(Growth, Rules) {
                "rules:\n" + times(n, [](size_t i) {
                  const std::string s = std::to_string(i);
                  return "  - id: more-" + s +
-                        "\n    summary: one of many\n    subject: activation\n"
+                        "\n    summary: one of many\n    subject: activation\n    drops: [y]\n"
                         "    match:\n      patterns:\n        - code: |\n            return $x * " +
                         s + " + $y * " + s +
                         "\n    rewrites:\n"
