@@ -57,6 +57,8 @@ const Row kRows[] = {
     {"among_several", "import attention\na, attention.F = x, y\n", true, true},
     {"in_a_tuple", "import attention\n(attention.F, b) = x, y\n", true, true},
     {"changed", "import attention\nattention.F += x\n", true, true},
+    {"beside_a_case_with_a_name",
+     "import attention\nmatch x:\n  case [1, 2] as y:\n    attention.F = y\n", true, true},
     {"by_for", "import attention\nfor attention.F in x: pass\n", true, true},
     {"by_with", "import attention\nwith x as attention.F: pass\n", true, true},
     {"under_an_alias", "from pkg import attention as a\na.F = x\n", true, true},

@@ -49,8 +49,9 @@ class FactsReader {
     });
     for (TSNode node : assignments) {
       if (present(field(node, "type"))) continue;
-      const bool as = is(node, "as_pattern");
-      note_targets(as ? field(node, "alias") : field(node, "left"), field(node, "right"));
+      // `case pattern as name` has no such field, for it binds a plain name.
+      const TSNode target = is(node, "as_pattern") ? field(node, "alias") : field(node, "left");
+      if (present(target)) note_targets(target, field(node, "right"));
     }
     for (TSNode node : calls) note_call(node);
     std::stable_sort(out_.patches.begin(), out_.patches.end(),

@@ -63,7 +63,10 @@ struct KindNames {
   KindNames();
 };
 extern const KindNames kKindNames;
-inline uint16_t kind_index(TSNode node) { return std::min(ts_node_symbol(node), kNoKind); }
+// A node that is not there has no kind, since ts_node_symbol reads it.
+inline uint16_t kind_index(TSNode node) {
+  return present(node) ? std::min(ts_node_symbol(node), kNoKind) : kNoKind;
+}
 inline NodeKind type_of(TSNode node) { return NodeKind(kKindNames.numbers[kind_index(node)]); }
 inline std::string_view type_name(TSNode node) { return kKindNames.names[kind_index(node)]; }
 inline bool is(TSNode node, NodeKind type) { return present(node) && type_of(node) == type; }
