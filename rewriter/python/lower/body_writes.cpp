@@ -67,7 +67,7 @@ BodyWrites::BodyWrites(TSNode root, std::string_view source) : source_(source) {
     if (kind == "function_definition") {
       functions_.emplace(text_of(source_, field(node, "name")), node);
     }
-    return kind != "expression_statement" && kind != "return_statement";
+    return holds_statements(kind);
   });
 }
 

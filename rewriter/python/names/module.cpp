@@ -243,16 +243,6 @@ std::string star_module(TSNode statement, std::string_view source, std::string_v
 
 namespace {
 
-// Whether a statement may stand somewhere below a node of this kind.
-bool holds_statements(NodeKind kind) {
-  return kind == "module" || kind == "block" || kind == "ERROR" || kind == "function_definition" ||
-         kind == "class_definition" || kind == "decorated_definition" || kind == "if_statement" ||
-         kind == "elif_clause" || kind == "else_clause" || kind == "for_statement" ||
-         kind == "while_statement" || kind == "with_statement" || kind == "try_statement" ||
-         kind == "except_clause" || kind == "except_group_clause" || kind == "finally_clause" ||
-         kind == "match_statement" || kind == "case_clause";
-}
-
 // Binds the name of an entry of `globals()` or, at the module's level, of `vars()` that a statement
 // writes or deletes.
 void add_table_entry(TSNode statement, TSNode target, std::string_view source, Module& out) {

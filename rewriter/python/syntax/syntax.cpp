@@ -183,6 +183,15 @@ TSNode without_parentheses(TSNode node) {
 
 NodeList statements_of(TSNode block) { return children_of(block); }
 
+bool holds_statements(NodeKind kind) {
+  return kind == "module" || kind == "block" || kind == "ERROR" || kind == "function_definition" ||
+         kind == "class_definition" || kind == "decorated_definition" || kind == "if_statement" ||
+         kind == "elif_clause" || kind == "else_clause" || kind == "for_statement" ||
+         kind == "while_statement" || kind == "with_statement" || kind == "try_statement" ||
+         kind == "except_clause" || kind == "except_group_clause" || kind == "finally_clause" ||
+         kind == "match_statement" || kind == "case_clause";
+}
+
 Tree::Tree(std::string_view text) : tree_(parse(nullptr, text)) {}
 
 Tree::Tree(std::string_view text, ByteRange part)

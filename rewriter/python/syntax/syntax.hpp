@@ -92,6 +92,8 @@ inline std::string_view text_of(std::string_view source, TSNode node) {
 TSNode without_parentheses(TSNode node);
 // Statements of a block or module.
 NodeList statements_of(TSNode block);
+// Whether a statement may stand somewhere below a node of this kind.
+bool holds_statements(NodeKind kind);
 
 // A tree-sitter cursor that is freed with its scope.
 class Cursor {
