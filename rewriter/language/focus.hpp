@@ -14,11 +14,14 @@ namespace refit {
 class EditSet;
 class Unit;
 
+// The range by which the statements of a file that stand in no function are meant, as one function.
+inline constexpr ByteRange kOwnStatements{};
+
 struct Focus {
   const Vocabulary* vocabulary = nullptr;
   // Whether to lower a function that stands at `where` and can see those entries: in its own text,
   // in the short functions of the file that it names, in what the file gives the names that it
-  // reads.
+  // reads. It is asked of the file's own statements, too.
   std::function<bool(ByteRange where, const EntrySet&)> wanted;
   // Whether functions whose results what is wanted may use are wanted, too.
   bool helpers = false;

@@ -37,9 +37,9 @@ struct ProjectCall {
   uint32_t local = kNone;  // the function of this unit that it names, if one
 };
 
-// A function that a focus did not want.
+// A function that a focus did not want, or the file's own statements.
 struct LeftOut {
-  ByteRange range;
+  ByteRange range;              // kOwnStatements comes first
   std::vector<uint64_t> words;  // of its text: their hash_of, ascending, each once
 };
 
@@ -55,7 +55,7 @@ class Unit {
   std::deque<Function> functions;  // never moved, however many come
   std::vector<ProjectCall> project_calls;
   std::vector<ByteRange> syntax_errors;
-  std::vector<LeftOut> left_out;    // functions that the focus did not want: their graphs are empty
+  std::vector<LeftOut> left_out;    // what the focus did not want: its graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
   std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
   std::string module;               // qualified name of the file's module

@@ -75,7 +75,6 @@ void Run::note_migrated(const Unit& unit, FileState& state) {
 void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                      FileState& state) {
   for (const ProjectCall& call : unit.project_calls) {
-    if (call.function == 0 && state.noted) continue;
     const Function& home = unit.functions[call.function];
     const Value& v = home.graph[call.value];
     CallSites& calls = state.calls;
@@ -105,7 +104,6 @@ void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32
     calls.sites.push_back(site);
   }
   state.calls.shrink_to_fit();
-  state.noted = true;
 }
 
 void Run::add_givers(Definitions& definitions) const {

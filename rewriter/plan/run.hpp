@@ -62,8 +62,7 @@ struct FileState {
   uint64_t lowered = 0;                        // functions, of all its units
   bool migrated_here = false;                  // names the runtime already
   std::optional<std::string> bytes;            // until it is planned, where there is room
-  bool noted = false;                          // the calls of its own statements were
-  std::vector<LeftOut> left_out;               // functions that were not looked into
+  std::vector<LeftOut> left_out;               // what was not looked into
   const LanguageFacts* language = nullptr;     // null: none that could concern a rule
   std::vector<Alias> aliases;                  // that the file makes
   std::map<std::string, std::string> patched;  // callee name -> FILE:LINE that assigns to it

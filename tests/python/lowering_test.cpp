@@ -121,6 +121,12 @@ const Row kStores[] = {
      "operator.add(operator.add(a, 0), 1)"},
 };
 
+TEST(Decorators, ADecoratorOfAClassIsNoneOfTheNextFunction) {
+  const Lowered lowered(
+      "import torch\n@torch.jit.script\nclass A:\n  pass\ndef f(a):\n  return a\n");
+  EXPECT_TRUE(lowered.function().decorators.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Assignments, Lowering, testing::ValuesIn(kAssignments), RowName());
 INSTANTIATE_TEST_SUITE_P(Branches, Lowering, testing::ValuesIn(kBranches), RowName());
 INSTANTIATE_TEST_SUITE_P(Opaque, Lowering, testing::ValuesIn(kOpaque), RowName());

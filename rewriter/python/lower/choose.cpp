@@ -19,29 +19,34 @@ class Chooser {
 
   Choice run() {
     scan();
-    for (size_t i = 0; i < parts().size(); ++i) {
-      seen_.push_back(held_in(parts()[i].range));
-      changed_.push_back(was_changed(parts()[i].range));
-      named_.push_back(names_in(i));
+    for (const Part& part : parts()) {
+      seen_.push_back(held_in(part));
+      changed_.push_back(was_changed(part));
+      named_.push_back(names_in(part));
     }
     spread();
     std::vector<bool> wanted(parts().size(), false);
     bool any = false;
     for (size_t i = 0; i < parts().size(); ++i) {
       const Part& part = parts()[i];
-      if (!part.is_function()) continue;
+      if (!part.is_lowered()) continue;
       wanted[i] =
           (focus_.changed.empty() || changed_[i]) && focus_.wanted(part.definition, seen_[i]);
       any = any || wanted[i];
     }
     if (focus_.helpers) add_helpers(wanted);
     Choice out;
-    out.nothing = !any && focus_.before == nullptr && !outside_wanted();
+    out.nothing = !any && focus_.before == nullptr;
     for (size_t i = 0; i < parts().size(); ++i) {
       const Part& part = parts()[i];
-      if (!part.is_function() || wanted[i]) continue;
+      if (!part.is_lowered() || wanted[i]) continue;
       LeftOut left{part.definition, {}};
-      for (const Word& word : words_in(part.range)) left.words.push_back(word.hash);
+      // A module's text is full of names in comments and docstrings, which call nothing.
+      const bool module = part.kind == Part::Kind::module;
+      each_word(part, [&](const Word& word) {
+        if (module && (in_remark(word.begin) || in_comment(text_, word.begin))) return;
+        left.words.push_back(word.hash);
+      });
       std::ranges::sort(left.words);
       left.words.erase(std::unique(left.words.begin(), left.words.end()), left.words.end());
       left.words.shrink_to_fit();
@@ -70,33 +75,44 @@ class Chooser {
           words_.push_back({hash, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
         });
     std::ranges::sort(hits_, [](const Hit& a, const Hit& b) { return a.at < b.at; });
-    auto remark = all_.remarks.begin();
-    std::erase_if(hits_, [&](const Hit& hit) {
-      while (remark != all_.remarks.end() && remark->end <= hit.at) ++remark;
-      return remark != all_.remarks.end() && remark->begin <= hit.at;
-    });
-    for (size_t i = 0; i < parts().size(); ++i) by_name_[hash_of(parts()[i].name)].push_back(i);
+    std::erase_if(hits_, [&](const Hit& hit) { return in_remark(hit.at); });
+    for (size_t i = 1; i < parts().size(); ++i) by_name_[hash_of(parts()[i].name)].push_back(i);
   }
 
-  std::span<const Word> words_in(ByteRange range) const {
-    const auto before = [](const Word& word, uint32_t at) { return word.begin < at; };
-    const auto begin = std::lower_bound(words_.begin(), words_.end(), range.begin, before);
-    return {begin, std::lower_bound(begin, words_.end(), range.end, before)};
+  // Whether a place is in a string that is a statement, text about the code.
+  bool in_remark(uint32_t at) const {
+    const auto after = std::ranges::upper_bound(all_.remarks, at, {}, &ByteRange::begin);
+    return after != all_.remarks.begin() && at < std::prev(after)->end;
   }
 
-  EntrySet held_in(ByteRange range) const {
+  // The texts that a part is made of.
+  std::span<const ByteRange> texts_of(const Part& part) const {
+    if (part.kind == Part::Kind::module) return all_.own;
+    return {&part.range, 1};
+  }
+
+  template <typename Visit>
+  void each_word(const Part& part, Visit visit) const {
+    for (const ByteRange range : texts_of(part)) {
+      auto word = std::ranges::lower_bound(words_, range.begin, {}, &Word::begin);
+      for (; word != words_.end() && word->begin < range.end; ++word) visit(*word);
+    }
+  }
+
+  EntrySet held_in(const Part& part) const {
     EntrySet out = vocabulary_.none();
-    const auto before = [](const Hit& hit, uint32_t at) { return hit.at < at; };
-    for (auto hit = std::lower_bound(hits_.begin(), hits_.end(), range.begin, before);
-         hit != hits_.end() && hit->at < range.end; ++hit) {
-      out.set(hit->entry);
+    for (const ByteRange range : texts_of(part)) {
+      auto hit = std::ranges::lower_bound(hits_, range.begin, {}, &Hit::at);
+      for (; hit != hits_.end() && hit->at < range.end; ++hit) out.set(hit->entry);
     }
     return out;
   }
 
-  bool was_changed(ByteRange range) const {
+  bool was_changed(const Part& part) const {
     return std::ranges::any_of(focus_.changed, [&](ByteRange changed) {
-      return changed.begin <= range.end && range.begin <= changed.end;
+      return std::ranges::any_of(texts_of(part), [&](ByteRange range) {
+        return changed.begin <= range.end && range.begin <= changed.end;
+      });
     });
   }
 
@@ -108,16 +124,19 @@ class Chooser {
   }
 
   // The other parts that a part's text names, each once.
-  std::vector<size_t> names_in(size_t i) const {
+  std::vector<size_t> names_in(const Part& part) const {
     std::vector<size_t> out;
-    for (const Word& word : words_in(parts()[i].range)) {
+    each_word(part, [&](const Word& word) {
       const auto named = by_name_.find(word.hash);
-      if (named == by_name_.end() || is_given(word)) continue;
+      if (named == by_name_.end() || is_given(word)) return;
       const bool dotted = word.begin > 0 && text_[word.begin - 1] == '.';
       for (const size_t n : named->second) {
-        if (n != i && names(word, dotted, parts()[n])) out.push_back(n);
+        // Names in a class's lists of names, `_no_split_modules = ["norm"]`, read no attribute.
+        const bool listed =
+            part.kind == Part::Kind::module && !dotted && parts()[n].kind == Part::Kind::attribute;
+        if (&parts()[n] != &part && !listed && names(word, dotted, parts()[n])) out.push_back(n);
       }
-    }
+    });
     std::ranges::sort(out);
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
@@ -183,20 +202,6 @@ class Chooser {
         work.push_back(n);
       }
     }
-  }
-
-  // The same question of the statements of the module and of its classes.
-  bool outside_wanted() const {
-    EntrySet held = vocabulary_.none();
-    uint32_t end = 0;  // of the last function
-    auto part = parts().begin();
-    for (const Hit& hit : hits_) {
-      for (; part != parts().end() && part->range.begin <= hit.at; ++part) {
-        if (part->is_function()) end = std::max(end, part->range.end);
-      }
-      if (hit.at >= end) held.set(hit.entry);
-    }
-    return focus_.wanted({}, held);
   }
 
   std::string_view text_;

@@ -48,24 +48,53 @@ void FunctionLowering::note_scripted(Function& function, std::string_view class_
   }
 }
 
-void FunctionLowering::define_function(TSNode node) {
-  auto id = open(node, StatementKind::other);
-  for (TSNode parameter : children_of(field(node, "parameters"))) {
+void FunctionLowering::lower_defaults(TSNode definition) {
+  for (TSNode parameter : children_of(field(definition, "parameters"))) {
     TSNode value = field(parameter, "value");
     if (present(value)) use(expression(value));
   }
-  auto index = static_cast<uint32_t>(unit_.functions.size());
+}
+
+// A function of the unit, to be lowered after this one; `class_name` is that of a method's class.
+uint32_t FunctionLowering::add_function(TSNode node, std::vector<std::string> decorators,
+                                        std::string_view class_name) {
+  const auto index = static_cast<uint32_t>(unit_.functions.size());
+  const std::string& outer = unit_.functions[index_].qualified;
   Function inner;
   inner.name = text(field(node, "name"));
-  const std::string& outer = unit_.functions[index_].qualified;
   inner.qualified = (outer.empty() ? unit_.module : outer) + "." + inner.name;
   inner.parent = index_;
-  inner.decorators = std::move(decorators_);
-  decorators_.clear();
-  note_scripted(inner, "");
+  inner.decorators = std::move(decorators);
+  note_scripted(inner, class_name);
   inner.range = range_of(node);
   unit_.functions.push_back(std::move(inner));
   shared_.pending.push_back({node, index, index_ == 0 ? nullptr : scope_});
+  return index;
+}
+
+bool FunctionLowering::definition(TSNode node) {
+  const bool decorated = is(node, "decorated_definition");
+  const TSNode inner = decorated ? field(node, "definition") : node;
+  const bool function = is(inner, "function_definition");
+  if (!function && !is(inner, "class_definition")) return false;
+  std::vector<std::string> decorated_by;
+  if (decorated && (function ? !unit_.is_left_out(range_of(inner)) : own_statements_)) {
+    auto id = open(node, StatementKind::other);
+    decorated_by = decorators(node);
+    close(id);
+  }
+  if (function) {
+    define_function(inner, std::move(decorated_by));
+  } else {
+    define_class(inner);
+  }
+  return true;
+}
+
+void FunctionLowering::define_function(TSNode node, std::vector<std::string> decorators) {
+  auto id = open(node, StatementKind::other);
+  if (!unit_.is_left_out(range_of(node))) lower_defaults(node);
+  const uint32_t index = add_function(node, std::move(decorators), "");
   shared_.definitions.emplace(index, node);
   Value v;
   v.kind = Kind::function;
@@ -76,8 +105,8 @@ void FunctionLowering::define_function(TSNode node) {
   close(id);
 }
 
-// The statements of a class body, those of its conditions and loops included, in source order.
-std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
+// The statements of a body, those of its conditions and loops included, in source order.
+std::vector<TSNode> FunctionLowering::statements_within(TSNode body) {
   std::vector<TSNode> out, work;
   auto push = [&work](const NodeList& nodes) {
     work.insert(work.end(), nodes.rbegin(), nodes.rend());
@@ -97,6 +126,7 @@ std::vector<TSNode> FunctionLowering::class_statements(TSNode body) {
         if (is(child, "block") || type_name(child).ends_with("_clause")) inner.push_back(child);
       }
       push(inner);
+      if (!own_statements_) continue;
       for (FieldName part : {FieldName("condition"), FieldName("right")}) {
         TSNode asked = field(at, part);
         if (present(asked)) use(expression(asked));
@@ -116,7 +146,7 @@ void FunctionLowering::define_class(TSNode node) {
   }
   auto id = open(node, StatementKind::other);
   TSNode bases = field(node, "superclasses");
-  if (present(bases)) {
+  if (present(bases) && own_statements_) {
     for (TSNode base : children_of(bases)) {
       use(expression(is(base, "keyword_argument") ? field(base, "value") : base));
     }
@@ -128,27 +158,19 @@ void FunctionLowering::define_class(TSNode node) {
   unit_.functions[index_].qualified = (outer.empty() ? unit_.module : outer) + "." + name;
   unit_.classes->add_class(unit_.functions[index_].qualified, node);
   overlays_.emplace_back();
-  for (TSNode child : class_statements(field(node, "body"))) {
+  for (TSNode child : statements_within(field(node, "body"))) {
     TSNode inner = is(child, "decorated_definition") ? field(child, "definition") : child;
     if (is(inner, "function_definition")) {
-      for (TSNode parameter : children_of(field(inner, "parameters"))) {
-        TSNode value = field(parameter, "value");
-        if (present(value)) use(expression(value));
+      std::vector<std::string> decorated_by;
+      if (!unit_.is_left_out(range_of(inner))) {
+        lower_defaults(inner);
+        decorated_by = decorators(child);
       }
-      auto index = static_cast<uint32_t>(unit_.functions.size());
-      Function method;
-      method.name = text(field(inner, "name"));
-      method.qualified = unit_.functions[index_].qualified + "." + method.name;
-      method.parent = index_;
-      if (is(child, "decorated_definition")) method.decorators = decorators(child);
-      note_scripted(method, name);
-      method.range = range_of(inner);
-      unit_.functions.push_back(std::move(method));
+      const uint32_t index = add_function(inner, std::move(decorated_by), name);
       unit_.methods.emplace(index, unit_.functions[index_].qualified);
-      shared_.pending.push_back({inner, index, index_ == 0 ? nullptr : scope_});
     } else if (is(inner, "class_definition")) {
       define_class(inner);
-    } else if (is(inner, "expression_statement")) {
+    } else if (is(inner, "expression_statement") && own_statements_) {
       for (TSNode e : children_of(inner)) {
         if (is(e, "assignment")) {
           TSNode right = field(e, "right");

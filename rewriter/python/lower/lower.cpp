@@ -50,7 +50,14 @@ void FunctionLowering::run(TSNode definition) {
 
 void FunctionLowering::run_module(TSNode root) {
   collect_locals(root, unit_.text(), *scope_);
-  block(root);
+  own_statements_ = !unit_.is_left_out(kOwnStatements);
+  if (own_statements_) {
+    block(root);
+    return;
+  }
+  for (TSNode node : statements_within(root)) {
+    if (!definition(node)) note_old_syntax(node);
+  }
 }
 
 StatementId FunctionLowering::open(TSNode node, StatementKind kind) {
@@ -210,31 +217,20 @@ bool FunctionLowering::statement(TSNode node) {
     match_statement(node);
     return true;
   }
-  if (type == "function_definition" || type == "decorated_definition") {
-    TSNode inner = node;
-    if (type == "decorated_definition") {
-      inner = field(node, "definition");
-      auto id = open(node, StatementKind::other);
-      decorators_ = decorators(node);
-      close(id);
-    }
-    if (is(inner, "class_definition")) {
-      define_class(inner);
-    } else {
-      define_function(inner);
-    }
-    return true;
-  }
-  if (type == "class_definition") {
-    define_class(node);
-    return true;
-  }
+  if (definition(node)) return true;
   if (type == "import_statement" || type == "import_from_statement" ||
       type == "future_import_statement") {
     import(node);
     return true;
   }
   return simple(node);
+}
+
+// What Python 3 does not have and the grammar takes.
+void FunctionLowering::note_old_syntax(TSNode node) {
+  if (is(node, "print_statement") || is(node, "exec_statement")) {
+    unit_.syntax_errors.push_back(range_of(node));
+  }
 }
 
 bool FunctionLowering::simple(TSNode node) {
@@ -256,9 +252,7 @@ bool FunctionLowering::simple(TSNode node) {
     return true;
   }
   if (type == "break_statement" || type == "continue_statement") leave_round();
-  if (type == "print_statement" || type == "exec_statement") {  // Python 2
-    unit_.syntax_errors.push_back(range_of(node));
-  }
+  note_old_syntax(node);
   StatementKind kind = type == "return_statement" ? StatementKind::give : StatementKind::other;
   auto id = open(node, kind);
   for (TSNode child : children_of(node)) {
@@ -380,11 +374,7 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   while (!shared.pending.empty()) {
     Pending next = shared.pending.front();
     shared.pending.pop_front();
-    uint32_t begin = ts_node_start_byte(next.definition);
-    auto left_out =
-        std::lower_bound(unit.left_out.begin(), unit.left_out.end(), begin,
-                         [](const LeftOut& one, uint32_t at) { return one.range.begin < at; });
-    if (left_out != unit.left_out.end() && left_out->range.begin == begin) continue;
+    if (unit.is_left_out(range_of(next.definition))) continue;
     auto scope = std::make_shared<Scope>();
     scope->parent = next.enclosing;
     FunctionLowering(shared, next.index, scope).run(next.definition);

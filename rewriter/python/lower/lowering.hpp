@@ -53,6 +53,7 @@ class FunctionLowering {
   bool block(TSNode node);
   bool statement(TSNode node);
   bool simple(TSNode node);
+  void note_old_syntax(TSNode node);
   bool if_statement(TSNode node);
   // A loop makes opaque the names that its rounds bind; leave_round notes what they mean where a
   // round ends.
@@ -68,12 +69,19 @@ class FunctionLowering {
   // Of a `match` every case may run, and its patterns bind names to what is not followed.
   void match_statement(TSNode node);
   void import(TSNode node);
-  void define_function(TSNode node);
+  // Defines what a definition of a function or a class defines; false where the node is none. What
+  // runs where a definition stands is lowered only where the statements around it are, and its
+  // decorators and defaults only where the function itself is.
+  bool definition(TSNode node);
+  void define_function(TSNode node, std::vector<std::string> decorators);
+  uint32_t add_function(TSNode node, std::vector<std::string> decorators,
+                        std::string_view class_name);
+  void lower_defaults(TSNode definition);
   std::vector<std::string> decorators(TSNode node);
   bool library_function(std::string_view qualified) const;
   void note_scripted(Function& function, std::string_view class_name) const;
   void define_class(TSNode node);
-  std::vector<TSNode> class_statements(TSNode body);
+  std::vector<TSNode> statements_within(TSNode body);
   // Stores: a name is bound, a part of a tensor becomes an update, anything else is an effect.
   void assign(TSNode target, ValueId value);
   void assignment(TSNode node);
@@ -237,12 +245,12 @@ class FunctionLowering {
   int catching_ = 0;  // blocks around it whose errors may be caught
   StatementId current_ = kNone;
   uint32_t block_number_ = 0;
-  std::vector<std::string> decorators_;  // of the definition that follows
-  std::vector<uint32_t> seeing_;         // definitions that are being seen through, by place
-  std::optional<bool> moves_axes_;       // whether its text names an operation that moves axes
-  bool impure_ = false;                  // the statement being lowered has an effect
-  int trials_ = 0;                       // helpers being looked through
-  std::vector<DefinitionId> env_;        // by name
+  bool own_statements_ = true;      // else only the definitions among them
+  std::vector<uint32_t> seeing_;    // definitions that are being seen through, by place
+  std::optional<bool> moves_axes_;  // whether its text names an operation that moves axes
+  bool impure_ = false;             // the statement being lowered has an effect
+  int trials_ = 0;                  // helpers being looked through
+  std::vector<DefinitionId> env_;   // by name
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> name_ids_;
   std::set<ValueId> unsettled_;
   std::vector<Roots> roots_;                                       // by value

@@ -9,7 +9,13 @@ namespace {
 
 class Walk {
  public:
-  Walk(TSNode module, std::string_view text) : text_(text) { block(module, {}); }
+  Walk(TSNode module, std::string_view text) : text_(text) {
+    Part own;
+    own.kind = Part::Kind::module;
+    own.range = {0, static_cast<uint32_t>(text.size())};
+    out_.parts.push_back(own);
+    block(module, {});
+  }
 
   Parts run() {
     while (!work_.empty()) {
@@ -19,7 +25,18 @@ class Walk {
     }
     std::ranges::stable_sort(
         out_.parts, [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
-    std::ranges::sort(out_.remarks, [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
+    const auto earlier = [](ByteRange a, ByteRange b) { return a.begin < b.begin; };
+    std::ranges::sort(out_.remarks, earlier);
+    for (const Part& part : out_.parts) {
+      if (part.is_function()) others_.push_back(part.range);
+    }
+    std::ranges::sort(others_, earlier);
+    uint32_t end = 0;
+    for (ByteRange other : others_) {
+      if (other.begin > end) out_.own.push_back({end, other.begin});
+      end = other.end;
+    }
+    out_.own.push_back({end, static_cast<uint32_t>(text_.size())});
     return std::move(out_);
   }
 
@@ -38,8 +55,11 @@ class Walk {
 
   std::string_view name_of(TSNode node) const { return text_of(text_, node); }
 
-  void block(TSNode node, const Place& in) {
-    for (TSNode child : children_of(node)) work_.push_back({child, in});
+  // Says how many statements it has.
+  size_t block(TSNode node, const Place& in) {
+    const NodeList inside = children_of(node);
+    for (TSNode child : inside) work_.push_back({child, in});
+    return inside.size();
   }
 
   void add(Part::Kind kind, std::string_view name, TSNode value) {
@@ -54,10 +74,12 @@ class Walk {
   void statement(TSNode node, const Place& in) {
     const NodeKind type = type_of(node);
     if (type == "expression_statement") {
-      const NodeList inside = children_of(node);
-      if (inside.empty()) return;
-      if (is(inside[0], "string") && inside.size() == 1) out_.remarks.push_back(range_of(node));
-      if (is(inside[0], "assignment")) assignment(inside[0], in);
+      const TSNode inside = ts_node_child(node, 0);
+      if (is(inside, "string") && ts_node_child_count(node) == 1) {
+        out_.remarks.push_back(range_of(node));
+      } else if (is(inside, "assignment")) {
+        assignment(inside, in);
+      }
     } else if (type == "function_definition") {
       function(node, node, in);
     } else if (type == "class_definition") {
@@ -71,6 +93,7 @@ class Walk {
       }
     } else if (type == "import_statement" || type == "import_from_statement") {
       import(node);
+      if (in.function == kNone) others_.push_back(range_of(node));
     } else if (type == "return_statement") {
       give(node, in);
     } else {
@@ -102,10 +125,9 @@ class Walk {
     part.name = name_of(field(node, "name"));
     part.range = range_of(decorated);
     part.definition = range_of(node);
-    part.statements = children_of(body).size();
+    part.statements = block(body, {out_.parts.size(), false, false});
     out_.parts.push_back(part);
     gives_.resize(out_.parts.size());
-    block(body, {out_.parts.size() - 1, false, false});
   }
 
   void class_(TSNode node, const Place& in) {
@@ -165,7 +187,8 @@ class Walk {
   };
   std::string_view text_;
   Parts out_;
-  std::vector<Gives> gives_;  // by part
+  std::vector<Gives> gives_;       // by part
+  std::vector<ByteRange> others_;  // texts outside functions that are not the module's own
   std::vector<Step> work_;
 };
 

@@ -1,11 +1,13 @@
 // One Python file: its tree, its module's names and its lowered functions.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rewriter/language/frontend.hpp"
@@ -24,6 +26,11 @@ class PythonUnit : public Unit {
   PythonUnit(Source file, std::string name, Tree parsed)
       : Unit(std::move(file)), relative(std::move(name)), tree(std::move(parsed)) {}
   std::string_view text() const { return source_.text(); }
+  // Whether the focus did not want the function that stands there.
+  bool is_left_out(ByteRange range) const {
+    const auto begin = [](const LeftOut& one) { return std::pair(one.range.begin, one.range.end); };
+    return std::ranges::binary_search(left_out, std::pair(range.begin, range.end), {}, begin);
+  }
   void release() override {
     Unit::release();
     classes.reset();
