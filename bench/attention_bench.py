@@ -30,6 +30,7 @@ CASES = {
     "Wan2.1-14B": (1, 40, 40, 32760, 32760, 128, None),
     "Wan2.1-14B cross": (1, 40, 40, 32760, 512, 128, None),
     "Wan2.1-1.3B": (1, 12, 12, 32760, 32760, 128, None),
+    "CogVideoX": (2, 48, 48, 17776, 17776, 64, None),
     "SD3": (2, 24, 24, 4250, 4250, 64, None),
     "LTX-Video": (2, 32, 32, 4992, 4992, 64, None),
     "LTX-Video cross, mask": (2, 32, 32, 4992, 128, 64, "padding"),
@@ -39,12 +40,14 @@ CASES = {
     "PixArt, bias": (2, 16, 16, 4096, 4096, 72, "bias"),
     "PixArt, float32 bias": (2, 16, 16, 4096, 4096, 72, "float32 bias"),
     "full boolean mask": (2, 16, 16, 4096, 4096, 128, "boolean"),
+    "head 72": (2, 16, 16, 4096, 4096, 72, None),
     "head 80": (2, 16, 16, 4096, 4096, 80, None),
     "head 96": (2, 16, 16, 4096, 4096, 96, None),
     "head 160": (2, 8, 8, 4096, 4096, 160, None),
     "head 192": (2, 8, 8, 4096, 4096, 192, None),
     "head 256": (2, 8, 8, 4096, 4096, 256, None),
     "VAE middle": (1, 1, 1, 4096, 4096, 512, None),
+    "Llama, causal, 32 key heads": (2, 32, 32, 4096, 4096, 128, "causal"),
     "Llama-8B, causal": (2, 32, 8, 4096, 4096, 128, "causal"),
     "Llama-8B, causal, padded": (2, 32, 8, 4096, 4096, 128, "causal, padding"),
     "Mistral-7B, window": (1, 32, 8, 8192, 8192, 128, "window"),
@@ -55,8 +58,8 @@ TORCH = {
     "cuDNN": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
-OURS = {"tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
-COLUMNS = ("tensor_core", "cudnn", *TORCH, "torch")
+OURS = {"hopper": "hopper", "tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
+COLUMNS = ("hopper", "tensor_core", "cudnn", *TORCH, "torch")
 
 
 WINDOW = 4096  # keys before a query's own that it sees, in "window"

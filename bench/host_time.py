@@ -83,7 +83,7 @@ def cases(device):
                 mindiesd.attention_forward, q, k, v, opt_mode="manual", op_type=name
             ),
         )
-        for name in (("tensor_core", "cudnn", "torch") if device == "cuda" else ())
+        for name in (("hopper", "tensor_core", "cudnn", "torch") if device == "cuda" else ())
     ]
     return (
         ("torch.empty_like", lambda: torch.empty_like(q)),

@@ -14,6 +14,7 @@ import torch
 _RANK = 8
 _TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.bool: 3, torch.float64: 6}
 ACTIVATIONS = {"gelu": 0, "gelu-tanh": 1, "gelu-fast": 2, "silu": 3, "mish": 4, "relu": 5}
+_UNSUPPORTED = 2  # LaunchStatus
 SUBTRACT = {None: 0, "row": 1, "global": 2}
 
 _i32, _i64, _f32, _bool, _pointer = (
@@ -128,9 +129,15 @@ def _vector(name, tensor):
     }
 
 
+class Unsupported(RuntimeError):
+    """The kernel does not compute this problem."""
+
+
 def _call(name, problem):
     stream = torch.cuda.current_stream().cuda_stream
     status = getattr(_library, f"launch_{name}")(ctypes.byref(problem), ctypes.c_void_p(stream))
+    if status == _UNSUPPORTED:
+        raise Unsupported(f"{name} does not compute this problem")
     if status != 0:
         raise RuntimeError(f"{name}: status {status}, {_library.launch_error().decode()}")
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/cuda/attention_host.h"
 #include "kernels/cuda/attention_mma.cuh"
 #include "kernels/cuda/attention_plain.cuh"
 #include "kernels/cuda/host.h"
@@ -36,49 +37,6 @@ int mask_unit(const Attention& problem) {
 
 int window(std::int64_t bound) {
   return bound < 0 ? -1 : static_cast<int>(bound < kUnbounded ? bound : kUnbounded);
-}
-
-AttentionParameters parameters(const Attention& problem) {
-  AttentionParameters p = {};
-  p.query = problem.query;
-  p.key = problem.key;
-  p.value = problem.value;
-  p.output = problem.output;
-  p.mask = problem.mask;
-  p.slopes = problem.alibi_slopes;
-  for (int d = 0; d < 3; ++d) {
-    p.query_strides[d] = problem.query_strides[d];
-    p.key_strides[d] = problem.key_strides[d];
-    p.value_strides[d] = problem.value_strides[d];
-    p.output_strides[d] = problem.output_strides[d];
-  }
-  for (int d = 0; d < 4; ++d) p.mask_strides[d] = problem.mask_strides[d];
-  for (int d = 0; d < 2; ++d) p.slope_strides[d] = problem.alibi_strides[d];
-  p.heads = static_cast<int>(problem.query_heads);
-  p.heads_per_key = static_cast<int>(problem.query_heads / problem.key_heads);
-  p.query_length = static_cast<int>(problem.query_length);
-  p.key_length = static_cast<int>(problem.key_length);
-  p.head_dim = static_cast<int>(problem.head_dim);
-  p.value_dim = static_cast<int>(problem.value_dim);
-  p.type = problem.type;
-  p.mask_type = problem.mask_type;
-  p.mask_unit = problem.mask != nullptr ? mask_unit(problem) : 1;
-  p.scale = problem.scale;
-  p.softcap = problem.softcap;
-  p.causal = problem.causal;
-  p.window_left = window(problem.window_left);
-  p.window_right = window(problem.window_right);
-  p.query_vectors = rows_aligned(problem.query, problem.query_strides, problem.head_dim);
-  p.key_vectors = rows_aligned(problem.key, problem.key_strides, problem.head_dim);
-  p.value_vectors = rows_aligned(problem.value, problem.value_strides, problem.value_dim);
-  p.output_vectors = rows_aligned(problem.output, problem.output_strides, problem.value_dim);
-  return p;
-}
-
-bool in_range(const Attention& problem) {
-  return problem.query_length <= kLongest && problem.key_length <= kLongest &&
-         problem.head_dim <= kLongest && problem.value_dim <= kLongest &&
-         problem.query_heads <= kMostBlocks && problem.batch <= kMostBlocks;
 }
 
 // --- the tensor-core kernels ---------------------------------------------------------------------
@@ -196,25 +154,71 @@ LaunchStatus launch_plain(const Attention& problem, const AttentionParameters& p
 
 }  // namespace
 
+AttentionParameters attention_parameters(const Attention& problem) {
+  AttentionParameters p = {};
+  p.query = problem.query;
+  p.key = problem.key;
+  p.value = problem.value;
+  p.output = problem.output;
+  p.mask = problem.mask;
+  p.slopes = problem.alibi_slopes;
+  for (int d = 0; d < 3; ++d) {
+    p.query_strides[d] = problem.query_strides[d];
+    p.key_strides[d] = problem.key_strides[d];
+    p.value_strides[d] = problem.value_strides[d];
+    p.output_strides[d] = problem.output_strides[d];
+  }
+  for (int d = 0; d < 4; ++d) p.mask_strides[d] = problem.mask_strides[d];
+  for (int d = 0; d < 2; ++d) p.slope_strides[d] = problem.alibi_strides[d];
+  p.heads = static_cast<int>(problem.query_heads);
+  p.heads_per_key = static_cast<int>(problem.query_heads / problem.key_heads);
+  p.query_length = static_cast<int>(problem.query_length);
+  p.key_length = static_cast<int>(problem.key_length);
+  p.head_dim = static_cast<int>(problem.head_dim);
+  p.value_dim = static_cast<int>(problem.value_dim);
+  p.type = problem.type;
+  p.mask_type = problem.mask_type;
+  p.mask_unit = problem.mask != nullptr ? mask_unit(problem) : 1;
+  p.scale = problem.scale;
+  p.softcap = problem.softcap;
+  p.causal = problem.causal;
+  p.window_left = window(problem.window_left);
+  p.window_right = window(problem.window_right);
+  p.query_vectors = rows_aligned(problem.query, problem.query_strides, problem.head_dim);
+  p.key_vectors = rows_aligned(problem.key, problem.key_strides, problem.head_dim);
+  p.value_vectors = rows_aligned(problem.value, problem.value_strides, problem.value_dim);
+  p.output_vectors = rows_aligned(problem.output, problem.output_strides, problem.value_dim);
+  return p;
+}
+
+bool attention_in_range(const Attention& problem) {
+  return problem.query_length <= kLongest && problem.key_length <= kLongest &&
+         problem.head_dim <= kLongest && problem.value_dim <= kLongest &&
+         problem.query_heads <= kMostBlocks && problem.batch <= kMostBlocks;
+}
+
 bool attention_mma_supports(const Attention& problem, std::int32_t device_id) {
-  if (problem.type == DataType::kFloat32 || !in_range(problem)) return false;
+  if (problem.type == DataType::kFloat32 || !attention_in_range(problem)) return false;
   return instance_of(problem, shared_limit(device_id)) >= 0;
 }
 
-bool attention_plain_supports(const Attention& problem, std::int32_t) { return in_range(problem); }
+bool attention_plain_supports(const Attention& problem, std::int32_t) {
+  return attention_in_range(problem);
+}
 
 LaunchStatus attention_mma(const Attention& problem, void* stream) {
-  return launch_mma(problem, parameters(problem), stream);
+  return launch_mma(problem, attention_parameters(problem), stream);
 }
 
 LaunchStatus attention_plain(const Attention& problem, void* stream) {
-  return launch_plain(problem, parameters(problem), stream);
+  return launch_plain(problem, attention_parameters(problem), stream);
 }
 
 LaunchStatus attention_varlen(const VarlenAttention& varlen, void* stream) {
   const Attention& problem = varlen.problem;
-  if (!in_range(problem) || varlen.sequences > kLongest) return LaunchStatus::kUnsupported;
-  AttentionParameters p = parameters(problem);
+  if (!attention_in_range(problem) || varlen.sequences > kLongest)
+    return LaunchStatus::kUnsupported;
+  AttentionParameters p = attention_parameters(problem);
   p.cu_query = varlen.cu_seqlens_query;
   p.cu_key = varlen.cu_seqlens_key;
   p.wide_cu = varlen.cu_seqlens_type == DataType::kInt64;
@@ -222,6 +226,9 @@ LaunchStatus attention_varlen(const VarlenAttention& varlen, void* stream) {
   int id = 0;
   const cudaError_t error = cudaGetDevice(&id);
   if (error != cudaSuccess) return failed(error);
+#ifdef MINDIESD_HAVE_HOPPER
+  if (hopper_supports(problem, true, id)) return hopper_launch(problem, p, stream);
+#endif
   return attention_mma_supports(problem, id) ? launch_mma(problem, p, stream)
                                              : launch_plain(problem, p, stream);
 }

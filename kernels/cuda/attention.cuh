@@ -132,6 +132,7 @@ __device__ __forceinline__ bool find_tile(const AttentionParameters& p, int rows
 struct KeyBounds {
   int low, high, length;
 
+  KeyBounds() = default;
   __device__ __forceinline__ KeyBounds(const AttentionParameters& p, const AttentionTile& t)
       : low(-kUnbounded), high(kUnbounded), length(t.key_length) {
     const int shift = t.key_length - t.query_length;

@@ -16,13 +16,17 @@ namespace mindiesd::kernels::cuda {
 //   cudnn  a library that a process may have or not: masks, causality, windows; no softcap, slopes.
 //          Only its launch finds out whether it has an engine for the sizes (kUnsupported: it has
 //          not, or a graph is captured and the question was not asked before)
+//   hopper float16 and bfloat16 on compute capability 9.0, heads of up to 256 values, aligned
+//          operands, causality and windows; no masks, softcap, slopes (MINDIESD_HAVE_HOPPER)
 //   mma    float16 and bfloat16 on tensor cores, heads of up to 512 values, every option
 //   plain  multiply-add in float32, every type and width
 // What a back end supports is asked of a device; neither question nor launch waits for it.
 bool attention_cudnn_supports(const Attention& problem, std::int32_t device_id);
+bool attention_hopper_supports(const Attention& problem, std::int32_t device_id);
 bool attention_mma_supports(const Attention& problem, std::int32_t device_id);
 bool attention_plain_supports(const Attention& problem, std::int32_t device_id);
 LaunchStatus attention_cudnn(const Attention& problem, void* stream);
+LaunchStatus attention_hopper(const Attention& problem, void* stream);
 LaunchStatus attention_mma(const Attention& problem, void* stream);
 LaunchStatus attention_plain(const Attention& problem, void* stream);
 LaunchStatus attention_varlen(const VarlenAttention& problem, void* stream);

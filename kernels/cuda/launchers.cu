@@ -43,6 +43,14 @@ MINDIESD_EXPORTED int launch_attention_cudnn(const Attention* problem, void* str
   }
   return static_cast<int>(cuda::attention_cudnn(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_attention_hopper(const Attention* problem, void* stream) {
+#ifdef MINDIESD_HAVE_HOPPER
+  if (cuda::attention_hopper_supports(*problem, 0)) {
+    return static_cast<int>(cuda::attention_hopper(*problem, stream));
+  }
+#endif
+  return static_cast<int>(LaunchStatus::kUnsupported);
+}
 MINDIESD_EXPORTED int launch_attention_mma(const Attention* problem, void* stream) {
   return static_cast<int>(cuda::attention_mma(*problem, stream));
 }

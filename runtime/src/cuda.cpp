@@ -18,6 +18,9 @@ constexpr DeviceKernels kCudaKernels = {
 };
 
 constexpr AttentionBackend kCudaAttention[] = {
+#ifdef MINDIESD_HAVE_HOPPER
+    {"hopper", kernels::cuda::attention_hopper_supports, kernels::cuda::attention_hopper},
+#endif
     {"cudnn", kernels::cuda::attention_cudnn_supports, kernels::cuda::attention_cudnn},
     {"tensor_core", kernels::cuda::attention_mma_supports, kernels::cuda::attention_mma},
     {"multiply_add", kernels::cuda::attention_plain_supports, kernels::cuda::attention_plain},

@@ -30,6 +30,7 @@ _VENDORS = frozenset(("cudnn",))
 
 CHOICES = (
     "runtime", "static", *PUBLISHED, "math", "torch", "cudnn", "tensor_core", "multiply_add", "cpu",
+    "hopper",
 )  # fmt: skip
 """What an operator's argument ``choice`` counts: a name keeps its number, which compiled graphs hold."""
 
@@ -130,10 +131,10 @@ def _candidates(tensors, options):
 
 def _static(tensors, options):
     """0, the library's own order, but for what torch's function was faster at wherever it was measured
-    (docs/performance.md): what cuDNN computes for torch and not for the library."""
+    (docs/performance-attention.md): what cuDNN computes for torch and not for the library."""
     if tensors["query"].device.type != "cuda" or not torch_computes(tensors, options):
         return 0
-    if tensors["query"].shape[-1] > 256 or "cudnn" in _candidates(tensors, options):
+    if tensors["query"].shape[-1] > 256 or {"hopper", "cudnn"} & set(_candidates(tensors, options)):
         return 0
     return TORCH
 

@@ -16,7 +16,11 @@ import torch
 launchers = pytest.importorskip("launchers", reason="no library of launchers", exc_type=OSError)
 
 HALVES = (torch.float16, torch.bfloat16)
-KERNELS = [("mma", t) for t in HALVES] + [("plain", t) for t in (torch.float32, *HALVES)]
+EVERY_OPTION = [("mma", t) for t in HALVES] + [("plain", t) for t in (torch.float32, *HALVES)]
+ON_HOPPER = torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+_on_hopper = pytest.mark.skipif(not ON_HOPPER, reason="no device of compute capability 9.0")
+HOPPER = [pytest.param("hopper", t, marks=_on_hopper) for t in HALVES]
+KERNELS = [*EVERY_OPTION, *HOPPER]
 
 
 def normal(*shape, dtype=torch.float32):
@@ -78,8 +82,31 @@ def run(kernel, q, k, v, **options):
     return output
 
 
+def aligned(tensor):
+    """Whether the copy engine reads a tensor: rows at multiples of 16 bytes, in their order."""
+    if tensor.data_ptr() % 16 or tensor.shape[-1] % 8 or (tensor.stride(2) == 0 and tensor.shape[2] > 1):
+        return False
+    return all(tensor.stride(d) % 8 == 0 for d in range(3) if tensor.shape[d] > 1)
+
+
+def computes(kernel, q, k, v, mask=None, slopes=None, scale=None, softcap=0.0, **_):
+    if kernel != "hopper":
+        return True
+    return (
+        mask is None and slopes is None and not softcap and (scale is None or scale > 0)
+        and max(q.shape[3], v.shape[3]) <= 256 and all(map(aligned, (q, k, v)))
+        and k.shape[2] > 0 and v.shape[3] % 8 == 0
+    )  # fmt: skip
+
+
 def compare(kernel, q, k, v, **options):
+    """True where the kernel computes the problem, which it then must do right."""
+    if not computes(kernel, q, k, v, **options):
+        with pytest.raises(launchers.Unsupported):
+            run(kernel, q, k, v, **options)
+        return False
     verify(run(kernel, q, k, v, **options), *reference(q, k, v, **options))
+    return True
 
 
 @pytest.mark.parametrize("kernel, dtype", KERNELS)
@@ -132,18 +159,22 @@ def test_accuracy_against_torchs_own(dtype):
         unit = torch.exp2(torch.floor(torch.log2(magnitude))) * torch.finfo(dtype).eps
         original = torch.nn.functional.scaled_dot_product_attention(q, k, v)
         theirs = (original.double() - expected).abs()
-        for kernel in [name for name, t in KERNELS if t == dtype]:
+        kernels = [name for name, t in EVERY_OPTION if t == dtype]
+        if ON_HOPPER and dtype != torch.float32:
+            kernels.append("hopper")
+        for kernel in kernels:
             ours = (run(kernel, q, k, v).double() - expected).abs()
             assert ours.max() <= 1.25 * theirs.max() or (ours / unit).max() <= 2
             rms, limit = ours.square().mean().sqrt(), 1.25 * theirs.square().mean().sqrt()
             assert rms <= limit or (ours / unit).square().mean().sqrt() <= 2
 
 
-def arranged(generator, *shape, dtype):
-    """Random values, of which the outer dimensions lie in any order, with gaps, a shift, or repeated."""
+def arranged(generator, *shape, dtype, odd=True):
+    """Random values, of which the outer dimensions lie in any order, with gaps and a shift, at multiples
+    of 16 bytes or, with ``odd``, anywhere."""
     order = generator.sample(range(3), 3)
-    pad = generator.choice((0, 0, 8, 3))
-    shift = generator.choice((0, 0, 8, 1))
+    pad = generator.choice((0, 0, 8, 3) if odd else (0, 0, 8, 24))
+    shift = generator.choice((0, 0, 8, 1) if odd else (0, 0, 8, 40))
     sizes = [shape[d] for d in order] + [shape[3] + pad]
     flat = normal(math.prod(sizes) + shift, dtype=dtype)[shift:]
     tensor = flat.view(sizes)[..., : shape[3]]
@@ -167,6 +198,7 @@ def masked(generator, batch, heads, queries, keys):
 @pytest.mark.parametrize("kernel, dtype", KERNELS)
 @pytest.mark.parametrize("block", range(4))
 def test_random_problems(kernel, dtype, block):
+    computed = 0
     for seed in range(50 * block, 50 * block + 50):
         generator = random.Random(seed)
         torch.manual_seed(seed)
@@ -175,24 +207,77 @@ def test_random_problems(kernel, dtype, block):
         queries, keys = generator.randint(1, 200), generator.randint(1, 300)
         width = generator.choice((8, 32, 40, 64, 72, 80, 96, 128, 160, 200, 256, 320, 512, 37))
         columns = generator.choice((width, width, width, 16, 136))
-        q = arranged(generator, batch, heads, queries, width, dtype=dtype)
-        k = arranged(generator, generator.choice((1, batch)), key_heads, keys, width, dtype=dtype)
-        v = arranged(generator, k.shape[0], key_heads, keys, columns, dtype=dtype)
+        # What a kernel does not compute need not be asked for often.
+        odd = kernel != "hopper" or generator.random() < 0.1
+        more = 1.0 if odd else 0.0
+        how = dict(dtype=dtype, odd=odd)
+        q = arranged(generator, batch, heads, queries, width, **how)
+        k = arranged(generator, generator.choice((1, batch)), key_heads, keys, width, **how)
+        v = arranged(generator, k.shape[0], key_heads, keys, columns, **how)
         options = {"causal": generator.randrange(3)}
-        if generator.random() < 0.4:
+        if generator.random() < 0.4 * more:
             options["mask"] = masked(generator, batch, heads, queries, keys)
         if generator.random() < 0.3:
             options["left"] = generator.randint(0, 120)
         if generator.random() < 0.3:
             options["right"] = generator.randint(0, 120)
-        if generator.random() < 0.3:
+        if generator.random() < 0.3 * more:
             options["softcap"] = 2.5
-        if generator.random() < 0.3:
+        if generator.random() < 0.3 * more:
             slopes = torch.rand(generator.choice(((heads,), (batch, heads))), device="cuda") * 0.3
             options["slopes"] = slopes
         if generator.random() < 0.2:
-            options["scale"] = generator.choice((0.3, 0.0, -0.2))
-        compare(kernel, q, k, v, **options)
+            options["scale"] = generator.choice((0.3, 0.0, -0.2) if odd else (0.3, 0.02))
+        computed += compare(kernel, q, k, v, **options)
+    assert computed == 50 or (kernel == "hopper" and computed >= 20)
+
+
+@pytest.mark.parametrize("kernel, dtype", HOPPER)
+@pytest.mark.parametrize("width", [48, 64, 80, 128, 160, 256])
+def test_tiles_on_hopper(kernel, dtype, width):
+    """Lengths around the edges of tiles and blocks, more tiles than the device computes at once."""
+    edges = sorted({n * size + d for size in (64, 80, 112, 128, 160, 192) for n in (1, 2) for d in (-1, 0, 1)})
+    generator = random.Random(width)
+    for queries in (*edges, 1000, 4099):
+        keys = generator.choice((*edges, 4099) if queries < 1000 else edges)
+        heads = generator.choice((1, 6) if queries < 1000 else (12, 24))
+        key_heads = max(heads // 3, 1)
+        q = normal(2, heads, queries, width, dtype=dtype)
+        k, v = (normal(2, key_heads, keys, width, dtype=dtype) for _ in range(2))
+        compare(kernel, q, k, v)
+        compare(kernel, q, k, v, causal=generator.choice((1, 2)))
+        compare(kernel, q, k, v, left=generator.choice((0, 70, 300)), right=generator.choice((-1, 0, 200)))
+
+
+@pytest.mark.parametrize("kernel, dtype", HOPPER)
+def test_the_same_result_from_run_to_run(kernel, dtype):
+    for width in (64, 128, 256):
+        q, k, v = (normal(2, 24, 1500, width, dtype=dtype) for _ in range(3))
+        for options in ({}, {"causal": 1}):
+            first = run(kernel, q, k, v, **options)
+            assert all(torch.equal(first, run(kernel, q, k, v, **options)) for _ in range(5))
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_scores_that_grow(kernel, dtype):
+    """Every block of keys has larger scores than those before it, for some rows or for all."""
+    for width in (64, 128):
+        q, k, v = (normal(1, 2, n, width, dtype=dtype) for n in (200, 900, 900))
+        k = k * torch.linspace(0.1, 12.0, 900, device="cuda", dtype=dtype)[:, None]
+        for rows in (q, q.abs(), torch.cat((q[:, :, :190] * 0.01, q[:, :, 190:]), 2)):
+            compare(kernel, rows, k, v)
+            compare(kernel, rows, k.abs(), v, causal=2)
+
+
+@pytest.mark.parametrize("kernel, dtype", KERNELS)
+def test_extreme_scores(kernel, dtype):
+    for width in (64, 128):
+        q, k, v = (normal(1, 2, n, width, dtype=dtype) for n in (200, 500, 500))
+        scale = 3e4 / (q.double() @ k.double().transpose(-1, -2)).abs().amax().item()
+        expected, magnitude, largest = reference(q, k, v, scale=scale)
+        result = run(kernel, q, k, v, scale=scale)
+        # A score of that size has an error of some hundredths in float32.
+        assert ((result.double() - expected).abs() <= 5e-2 * magnitude).all()
 
 
 @pytest.mark.parametrize("kernel, dtype", KERNELS)
@@ -200,6 +285,8 @@ def test_rows_without_a_key_are_zeros(kernel, dtype):
     q, k, v = (normal(2, 2, n, 64, dtype=dtype) for n in (150, 90, 90))
     result = run(kernel, q, k, v, causal=2)  # the first 60 queries see none
     assert not result[:, :, :60].any() and result[:, :, 60:].all(-1).any()
+    if kernel == "hopper":
+        return
     keep = torch.rand(2, 1, 150, 1, device="cuda") > 0.5
     for mask in (keep, torch.zeros(keep.shape, device="cuda").masked_fill(~keep, -math.inf)):
         result = run(kernel, q, k, v, mask=mask.expand(2, 1, 150, 90))
@@ -208,7 +295,7 @@ def test_rows_without_a_key_are_zeros(kernel, dtype):
     assert not result.any()
 
 
-@pytest.mark.parametrize("kernel, dtype", KERNELS)
+@pytest.mark.parametrize("kernel, dtype", EVERY_OPTION)
 def test_the_lowest_number_in_a_mask_is_no_infinity(kernel, dtype):
     q, k, v = (normal(1, 2, n, 64, dtype=dtype) for n in (70, 80, 80))
     for mask_type in (torch.float32, dtype):
@@ -256,7 +343,7 @@ def test_nothing_is_written_outside_the_result(kernel, dtype):
 
 
 @pytest.mark.usefixtures("much_memory")
-@pytest.mark.parametrize("kernel, dtype", KERNELS[1:3])
+@pytest.mark.parametrize("kernel, dtype", [*EVERY_OPTION[1:3], HOPPER[1]])
 def test_strides_beyond_32_bits(kernel, dtype):
     far = 2**31 + 64
     memory = torch.empty(2 * far + 2**20, dtype=dtype, device="cuda")
@@ -270,6 +357,17 @@ def test_strides_beyond_32_bits(kernel, dtype):
     verify(out, *reference(q, k, v))
     rows = memory.as_strided((1, 1, 3, 64), (0, 0, far, 1)).normal_()
     compare(kernel, rows, rows, rows)
+
+
+@pytest.mark.usefixtures("much_memory")
+@pytest.mark.parametrize("kernel, dtype", [EVERY_OPTION[1], HOPPER[1]])
+def test_results_of_more_than_32_bits(kernel, dtype):
+    length = 2**31 // 128 + 1000
+    q = normal(1, 1, 4096, 128, dtype=dtype).repeat(1, 1, length // 4096 + 1, 1)[:, :, :length]
+    k, v = (normal(1, 1, 200, 128, dtype=dtype) for _ in range(2))
+    result = run(kernel, q, k, v)
+    for part in (slice(0, 500), slice(length - 1500, length)):
+        verify(result[:, :, part], *reference(q[:, :, part], k, v))
 
 
 @pytest.mark.parametrize("dtype", (torch.float32, *HALVES))

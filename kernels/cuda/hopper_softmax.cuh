@@ -1,0 +1,154 @@
+// What a warpgroup does with scores and results in its registers: the bounds of rows, the running
+// softmax, the store of a finished tile. No entry point of its own.
+
+#pragma once
+
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/hopper_tiles.cuh"
+
+namespace mindiesd::kernels::cuda::hopper {
+
+// Scores of the keys outside of a row's bounds become -infinity. `row`, `key`: of scores[0].
+template <int kScores>
+__device__ __forceinline__ void hide(float (&scores)[kScores], const KeyBounds& bounds, int row,
+                                     int key) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int first = bounds.first(row + 8 * half) - key;
+    const int last = bounds.last(row + 8 * half) - key;
+#pragma unroll
+    for (int n = 0; n < kScores / 4; ++n) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        float& score = scores[4 * n + 2 * half + i];
+        if (8 * n + i < first || 8 * n + i > last) score = kMinusInfinity;
+      }
+    }
+  }
+}
+
+// The running softmax of a thread's two rows. Their maxima only keep the weights in range, so
+// further scores are weighed by the maxima that are known, without a look at their own; the sum of
+// what comes out tells when one of them was too large. Then, and for the first scores of a row,
+// there is a look.
+struct Softmax {
+  float largest[2];  // times `factor`
+  float total[2];    // of the weights that this thread holds
+  bool settled;      // all rows of the warp have seen a key
+
+  __device__ __forceinline__ void restart() {
+    largest[0] = largest[1] = kMinusInfinity;
+    total[0] = total[1] = 0.0F;
+    settled = false;
+  }
+
+  // Makes weights of scores, rounded to T as the products with values want them. True where earlier
+  // sums must be multiplied by `shrink`, which the first scores of a tile leave as it is.
+  template <typename T, int kScores>
+  __device__ __forceinline__ bool update(const float (&scores)[kScores], float factor, bool first,
+                                         std::uint32_t (&weights)[kScores / 2],
+                                         float (&shrink)[2]) {
+    // So many times the largest weight before; float16 holds four times as much.
+    constexpr float kMost = 16384.0F;
+    float part[2];
+    bool look = !settled;
+    if (!look) {
+      weigh<T>(scores, factor, weights, part);
+      look = __any_sync(0xffffffffU, fmaxf(part[0], part[1]) > kMost) != 0;
+    }
+    bool grew = false;
+    if (look) {
+      grew = look_at(scores, factor, first, shrink);
+      weigh<T>(scores, factor, weights, part);
+    }
+    total[0] += part[0];
+    total[1] += part[1];
+    return grew;
+  }
+
+  // Takes in the maxima of scores.
+  template <int kScores>
+  __device__ __forceinline__ bool look_at(const float (&scores)[kScores], float factor, bool first,
+                                          float (&shrink)[2]) {
+    bool grew = false, seen = true;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      // A NaN need not be kept here: it reaches the sum.
+      float even = scores[2 * half], odd = scores[2 * half + 1];
+#pragma unroll
+      for (int n = 1; n < kScores / 4; ++n) {
+        even = fmaxf(even, scores[4 * n + 2 * half]);
+        odd = fmaxf(odd, scores[4 * n + 2 * half + 1]);
+      }
+      float high = fmaxf(even, odd);
+      high = fmaxf(high, __shfl_xor_sync(0xffffffffU, high, 1));
+      high = fmaxf(high, __shfl_xor_sync(0xffffffffU, high, 2));
+      const float now = fmaxf(high * factor, largest[half]);
+      const float less = largest[half] == now ? 1.0F : exp2_fast(largest[half] - now);
+      grew = grew || largest[half] != now;
+      if (!first) shrink[half] = less;
+      largest[half] = now;
+      total[half] *= less;
+      seen = seen && now != kMinusInfinity;
+    }
+    settled = __all_sync(0xffffffffU, seen) != 0;
+    return __any_sync(0xffffffffU, grew) != 0;
+  }
+
+  template <typename T, int kScores>
+  __device__ __forceinline__ void weigh(const float (&scores)[kScores], float factor,
+                                        std::uint32_t (&weights)[kScores / 2],
+                                        float (&part)[2]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float base = largest[half] == kMinusInfinity ? 0.0F : largest[half];
+      float even = 0.0F, odd = 0.0F;
+#pragma unroll
+      for (int n = 0; n < kScores / 4; ++n) {
+        const float a = exp2_fast(fmaf(scores[4 * n + 2 * half], factor, -base));
+        const float b = exp2_fast(fmaf(scores[4 * n + 2 * half + 1], factor, -base));
+        even += a;
+        odd += b;
+        weights[2 * n + half] = pack_word<T>(a, b);
+      }
+      part[half] = even + odd;
+    }
+  }
+};
+
+// Stores a finished tile: sums divided by the totals of their rows, zeros where a row saw no key.
+// `own_row`: the thread's first one in the tile.
+template <typename T, int kSums>
+__device__ __forceinline__ void store_rows(const HopperParameters& p, const HopperTile& tile,
+                                           int own_row, const float (&sums)[kSums],
+                                           const float (&totals)[2]) {
+  const int q = static_cast<int>(threadIdx.x % 4);
+  const bool odd = q % 2 != 0;
+  const std::int64_t* const strides = p.problem.output_strides;
+  const int rows = tile.rows - own_row;
+  const int column = 8 * (q % 2) + 4 * (q / 2), columns = p.problem.value_dim - column;
+  T* const place = static_cast<T*>(p.problem.output) + tile.batch * strides[0] +
+                   tile.head * strides[1] + (tile.query + own_row) * strides[2] + column;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    T* const row = place + 8 * half * strides[2];
+    float total = totals[half];
+    total += __shfl_xor_sync(0xffffffffU, total, 1);
+    total += __shfl_xor_sync(0xffffffffU, total, 2);
+    const bool nothing = total == 0.0F;
+    const float inverse = reciprocal_fast(total);
+    // Of two times 8 columns a lane has 2 each: with its neighbour's it has 4 of one of them.
+#pragma unroll
+    for (int n = 0; n < kSums / 4; n += 2) {
+      const float* const pairs = sums + 4 * n + 2 * half;
+      const std::uint32_t left = pack_word<T>(pairs[0] * inverse, pairs[1] * inverse);
+      const std::uint32_t right = pack_word<T>(pairs[4] * inverse, pairs[5] * inverse);
+      const std::uint32_t other = __shfl_xor_sync(0xffffffffU, odd ? left : right, 1);
+      uint2 four = odd ? make_uint2(other, right) : make_uint2(left, other);
+      if (nothing) four = make_uint2(0, 0);
+      if (8 * half < rows && 8 * n < columns) *reinterpret_cast<uint2*>(row + 8 * n) = four;
+    }
+  }
+}
+
+}  // namespace mindiesd::kernels::cuda::hopper
