@@ -43,8 +43,10 @@ def cases(batch, length, width, head):
             (x,),
         )
 
-    def fused(*operands, kind):
-        return tuple(t.to(_BFLOAT16) for t in _math.fused_norm(*operands, 1e-6, kind))
+    def fused(x, branch, gate, weight, bias, scale, shift, kind):
+        total = x if branch is None else _math.residual(x, branch, gate, False, None, None)
+        normal = _math.fused_norm(total, weight, bias, scale, shift, 1e-6, kind)
+        return total.to(_BFLOAT16), normal.to(_BFLOAT16)
 
     def rotate_plain(x, cos, sin, interleaved):
         return _math.rotary(x.view(heads), cos, sin, interleaved, _BFLOAT16).view_as(x)
@@ -79,9 +81,13 @@ def cases(batch, length, width, head):
         )  # fmt: skip
         yield (
             f"residual {name} norm",
-            lambda x, y, g, a, b, kind=kind: _ops.residual_norm(x, y, g, None, None, a, b, 1e-6, kind, _BFLOAT16, _BFLOAT16),
+            lambda x, y, g, a, b, kind=kind: _ops.residual_norm(x, y, g, None, None, a, b, 1e-6, kind, _BFLOAT16, _BFLOAT16, False, None, None),
             lambda x, y, g, a, b, kind=kind: fused(x, y, g, None, None, a, b, kind=kind), (x, y, gate, scale, shift),
         )  # fmt: skip
+    yield (
+        "residual", lambda x, y, g: _ops.residual(x, y, g, _BFLOAT16, False, None, None),
+        lambda x, y, g: _math.residual(x, y, g, False, None, None).to(_BFLOAT16), (x, y, gate),
+    )  # fmt: skip
     yield (
         "rms_norm", lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *types, False),
         lambda x, w: _math.rms_norm(x, w, None, 1e-6, *types), (x, weight),

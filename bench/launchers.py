@@ -40,7 +40,9 @@ _FusedNorm = _struct(
     ("has_branch", _bool), ("has_gate", _bool), ("has_sum", _bool),
     ("branch", _Operand), ("gate", _Operand), ("sum", _Operand),
     ("has_scale", _bool), ("has_shift", _bool), ("scale", _Operand), ("shift", _Operand),
-    *_VECTORS, ("eps", _f32),
+    *_VECTORS, ("eps", _f32), ("gate_tanh", _bool), ("branch_norm", _bool),
+    ("branch_weight", _pointer), ("branch_weight_type", _i32), ("branch_weight_step", _i64),
+    ("branch_eps", _f32),
 )  # fmt: skip
 _RmsNorm = _struct(
     "RmsNorm", *_ROWS, ("input", _Operand), ("output", _Operand), *_VECTORS,
@@ -144,8 +146,10 @@ def _call(name, problem):
 
 def fused_norm(
     x, output, *, kind="layer", branch=None, gate=None, sum=None, scale=None, shift=None,
-    weight=None, bias=None, eps=1e-5,
+    weight=None, bias=None, eps=1e-5, gate_tanh=False, branch_norm=False, branch_weight=None,
+    branch_eps=1e-6,
 ):  # fmt: skip
+    """Without an output (None) only the sum is computed."""
     shape = x.shape
     problem = _FusedNorm(
         **_rows(shape), kind=0 if kind == "layer" else 1, input=_operand(x, shape),
@@ -153,7 +157,8 @@ def fused_norm(
         has_sum=sum is not None, branch=_operand(branch, shape), gate=_operand(gate, shape),
         sum=_operand(sum, shape), has_scale=scale is not None, has_shift=shift is not None,
         scale=_operand(scale, shape), shift=_operand(shift, shape), **_vector("weight", weight),
-        **_vector("bias", bias), eps=eps,
+        **_vector("bias", bias), eps=eps, gate_tanh=gate_tanh, branch_norm=branch_norm,
+        **_vector("branch_weight", branch_weight), branch_eps=branch_eps,
     )  # fmt: skip
     _call("fused_norm", problem)
     return output

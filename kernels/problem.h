@@ -159,13 +159,14 @@ enum class NormKind : std::int32_t { kLayer, kRms };
 
 // Over rows of `width` values, each step where its operand is present and none rounded before the
 // results are stored:
-//   sum = input + gate * branch
+//   b = branch / sqrt(mean(branch^2) + branch_eps) * branch_weight    with branch_norm, else branch
+//   sum = input + gate * b                                            tanh(gate) with gate_tanh
 //   y = (sum - mean(sum)) / sqrt(variance(sum) + eps)  or  y = sum / sqrt(mean(sum^2) + eps)
 //   y = y * weight + bias
 //   output = y * (1 + scale) + shift
 // The variance is that of the population (arXiv 1607.06450). gate, scale and shift repeat by
 // strides of 0, within a row too. `sum` may be the same view as input or branch; `output` as any of
-// input, branch where `sum` is elsewhere.
+// input, branch where `sum` is elsewhere. Without an output (null) only the sum is computed.
 struct FusedNorm {
   RowSpace rows;
   std::int64_t width = 0;
@@ -182,6 +183,11 @@ struct FusedNorm {
   DataType bias_type = DataType::kFloat32;
   std::int64_t bias_step = 1;
   float eps = 0.0F;
+  bool gate_tanh = false, branch_norm = false;
+  const void* branch_weight = nullptr;
+  DataType branch_weight_type = DataType::kFloat32;
+  std::int64_t branch_weight_step = 1;
+  float branch_eps = 0.0F;
 };
 
 enum class Subtract : std::int32_t { kNone, kRow, kGlobal };

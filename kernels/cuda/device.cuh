@@ -161,6 +161,21 @@ __device__ __forceinline__ float reciprocal_fast(float x) {
   return result;
 }
 
+// tanh, for half precisions to 2^-20 of itself: a Taylor polynomial where 1 - e^(-2 |x|) would lose
+// digits.
+template <bool kExact>
+__device__ __forceinline__ float tanh_of(float x) {
+  if constexpr (kExact) return tanhf(x);
+  const float size = fabsf(x), square = x * x;
+  const float e = exp2_fast(size * (-2.0F * 1.4426950408889634F));
+  float near = fmaf(square, -1382.0F / 155925.0F, 62.0F / 2835.0F);
+  near = fmaf(square, near, -17.0F / 315.0F);
+  near = fmaf(square, near, 2.0F / 15.0F);
+  near = fmaf(square, near, -1.0F / 3.0F);
+  near = fmaf(size * square, near, size);
+  return copysignf(size < 0.25F ? near : (1.0F - e) * reciprocal_fast(1.0F + e), x);
+}
+
 // A NaN stays, as torch's clamp and amax have it.
 __device__ __forceinline__ float max_nan(float a, float b) {
   float result;
@@ -224,9 +239,16 @@ __device__ __forceinline__ void store_one(void* base, DataType type, std::int64_
   }
 }
 
+template <int kBytes, bool kCoherent>
+__device__ __forceinline__ Raw<kBytes> load_bytes(const void* from) {
+  if constexpr (kCoherent) return load_operand<kBytes>(from);
+  return load_shared_data<kBytes>(from);
+}
+
 // kCount dense values from element `index` on. The type is the same for the whole launch, so the
-// branches do not diverge. Alignment: min(16, kCount * element size).
-template <int kCount>
+// branches do not diverge. Alignment: min(16, kCount * element size). kCoherent: an operand that
+// the kernel may write over.
+template <int kCount, bool kCoherent = false>
 __device__ __forceinline__ void load_values(const void* base, DataType type, std::int64_t index,
                                             float* values) {
   if constexpr (kCount == 1) {
@@ -236,14 +258,14 @@ __device__ __forceinline__ void load_values(const void* base, DataType type, std
 #pragma unroll
     for (int i = 0; i < kCount * 4 / kBytes; ++i) {
       const char* place = static_cast<const char*>(base) + index * 4 + i * kBytes;
-      unpack<float>(load_shared_data<kBytes>(place), values + i * (kBytes / 4));
+      unpack<float>(load_bytes<kBytes, kCoherent>(place), values + i * (kBytes / 4));
     }
   } else {
     constexpr int kBytes = kCount * 2 < 16 ? kCount * 2 : 16;
 #pragma unroll
     for (int i = 0; i < kCount * 2 / kBytes; ++i) {
       const char* place = static_cast<const char*>(base) + index * 2 + i * kBytes;
-      const Raw<kBytes> raw = load_shared_data<kBytes>(place);
+      const Raw<kBytes> raw = load_bytes<kBytes, kCoherent>(place);
       if (type == DataType::kBFloat16) {
         unpack<__nv_bfloat16>(raw, values + i * (kBytes / 2));
       } else {
@@ -279,10 +301,10 @@ __device__ __forceinline__ void store_values(void* base, DataType type, std::int
 
 // The same where the type is that of the kernel, T, or float32: what the vectorised kernels of half
 // precisions take (host.h: mixes). Each type more is another copy of the loads in every instance.
-template <typename T, int kCount>
+template <typename T, int kCount, bool kCoherent = false>
 __device__ __forceinline__ void load_mixed(const void* base, DataType type, std::int64_t index,
                                            float* values) {
-  load_values<kCount>(
+  load_values<kCount, kCoherent>(
       base, sizeof(T) == 4 || type == DataType::kFloat32 ? DataType::kFloat32 : kTypeOf<T>, index,
       values);
 }
@@ -297,15 +319,15 @@ __device__ __forceinline__ void store_mixed(void* base, DataType type, std::int6
 // A vector of any type that the kernels of T take, or, with kSame, of type T. The latter is the
 // common case, and conversions chosen at run time cost more instructions than memory leaves time
 // for.
-template <typename T, bool kSame>
+template <typename T, bool kSame, bool kCoherent = false>
 __device__ __forceinline__ void load_vector(const void* base, DataType type, std::int64_t at,
                                             float* values) {
   if constexpr (kSame) {
-    unpack<T>(load_shared_data<16>(static_cast<const T*>(base) + at), values);
+    unpack<T>(load_bytes<16, kCoherent>(static_cast<const T*>(base) + at), values);
   } else if constexpr (sizeof(T) == 4) {
-    load_values<4>(base, type, at, values);
+    load_values<4, kCoherent>(base, type, at, values);
   } else {
-    load_mixed<T, 16 / sizeof(T)>(base, type, at, values);
+    load_mixed<T, 16 / sizeof(T), kCoherent>(base, type, at, values);
   }
 }
 template <typename T, bool kSame>
@@ -352,8 +374,7 @@ struct Held {
     float values[kCount];
 #pragma unroll
     for (int i = 0; i < kCount; ++i) values[i] = value;
-#pragma unroll
-    for (int i = 0; i < kParts; ++i) raw[i] = pack<M, 16>(values);
+    set(values);
   }
   // `vector`: which columns.
   __device__ __forceinline__ void load(const char* row, int vector) {
@@ -364,6 +385,26 @@ struct Held {
   __device__ __forceinline__ void get(float* values) const {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) unpack<M>(raw[i], values + i * (kCount / kParts));
+  }
+  __device__ __forceinline__ void set(const float* values) {
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) raw[i] = pack<M, 16>(values + i * (kCount / kParts));
+  }
+  __device__ __forceinline__ void take_tanh() {
+    float values[kCount];
+    get(values);
+#pragma unroll
+    for (float& value : values) value = tanh_of < sizeof(M) == 4 > (value);
+    set(values);
+  }
+  // (this + more) * factor
+  __device__ __forceinline__ void multiply(const Held& factor, float more) {
+    float values[kCount], by[kCount];
+    get(values);
+    factor.get(by);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) values[i] = (values[i] + more) * by[i];
+    set(values);
   }
   // Without letting the compiler keep what an earlier call computed.
   __device__ __forceinline__ void get_again(float* values) {

@@ -1,7 +1,6 @@
 // RMSNorm, LayerNorm and the fused block x + gate * y, norm, scale, shift. Entry points:
-// fused_norm, rms_norm. The vectorised kernel is in norm.cuh; here are the choice of its instance,
-// or of how many rows go together (norm_plan.h, norm_block.cuh), and the plain kernel for
-// everything that cannot be read in vectors.
+// fused_norm, rms_norm. The vectorised kernel is in norm.cuh; here are the choice of its instance
+// and of how many rows go together (norm_plan.h, norm_block.cuh).
 
 #include "kernels/cuda/norm.cuh"
 
@@ -13,130 +12,18 @@
 #include "kernels/cuda/norm_plan.h"
 #include "kernels/cuda/norm_rows.cuh"
 #include "kernels/cuda/norm_short.cuh"
+#include "kernels/cuda/norm_task.h"
 
 namespace mindiesd::kernels::cuda {
 namespace {
 
-// What both descriptions come to.
-struct Task {
-  RowSpace space;
-  std::int64_t width;
-  bool centered;
-  RowOperand operands[kNormOperands];  // by NormOperand; absent ones have no data
-  RowOperand weight, bias;
-  DataType normalized, product;
-  float eps;
-};
-
-struct PlainOperand {
-  void* data;
-  DataType type;
-  std::int64_t step;
-};
-
-struct PlainParameters {
-  RowMap<kNormOperands> map;
-  PlainOperand operands[kNormOperands];
-  PlainOperand weight, bias;
-  std::int64_t width;
-  DataType normalized, product;
-  bool centered;
-  float eps;
-};
-
-// One block a row, the row read again for each step.
-__global__ void __launch_bounds__(256) plain_norm(const __grid_constant__ PlainParameters p) {
-  __shared__ float memory[4][8];
-  wait_for_previous_kernel();
-  allow_next_kernel();
-  std::int64_t offsets[kNormOperands];
-  for (int o = 0; o < kNormOperands; ++o) offsets[o] = p.map.offset(blockIdx.x, o);
-  const auto load = [&](NormOperand which, std::int64_t i) {
-    const PlainOperand& operand = p.operands[which];
-    return load_one(operand.data, operand.type, offsets[which] + i * operand.step);
-  };
-  const auto value = [&](std::int64_t i) {
-    const float x = load(kInput, i);
-    if (p.operands[kBranch].data == nullptr) return x;
-    const float y = load(kBranch, i);
-    return p.operands[kGate].data == nullptr ? x + y : fmaf(load(kGate, i), y, x);
-  };
-
-  const float width = static_cast<float>(p.width);
-  float total[1], mean, down = 1.0F, eps = p.eps;
-  for (int round = 0;; ++round) {  // see norm_kernel
-    total[0] = mean = 0.0F;
-    if (p.centered) {
-      for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) total[0] += value(i) * down;
-      reduce_row<Sum>(total, memory[2 * round]);
-      mean = total[0] / width;
-      total[0] = 0.0F;
-    }
-    for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-      const float deviation = value(i) * down - mean;
-      total[0] = fmaf(deviation, deviation, total[0]);
-    }
-    reduce_row<Sum>(total, memory[2 * round + 1]);
-    if (round == 1 || is_finite(total[0])) break;
-    down = kDown;
-    eps = eps_down(eps);
-  }
-  const float factor = 1.0F / sqrtf(total[0] / width + eps);
-
-  for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-    const float x = value(i);
-    float y = round_to((x * down - mean) * factor, p.normalized);
-    if (p.weight.data != nullptr) y *= load_one(p.weight.data, p.weight.type, i * p.weight.step);
-    if (p.bias.data != nullptr) {
-      y = round_to(y, p.product) + load_one(p.bias.data, p.bias.type, i * p.bias.step);
-    }
-    if (p.operands[kScale].data != nullptr) y = fmaf(y, load(kScale, i), y);
-    if (p.operands[kShift].data != nullptr) y += load(kShift, i);
-    const PlainOperand& sum = p.operands[kSum];
-    if (sum.data != nullptr) store_one(sum.data, sum.type, offsets[kSum] + i * sum.step, x);
-    const PlainOperand& output = p.operands[kOutput];
-    store_one(output.data, output.type, offsets[kOutput] + i * output.step, y);
-  }
-}
-
-bool modulated(const Task& task) {
+bool modulated(const NormTask& task) {
   return present(task.operands[kScale]) || present(task.operands[kShift]);
-}
-
-PlainOperand plain(const RowOperand& operand, std::int64_t offset) {
-  return {advance(operand.data, operand.type, offset), operand.type, operand.step};
 }
 
 Modulation modulation(const RowOperand& operand, std::int64_t offset) {
   return {advance(operand.data, operand.type, offset), operand.type,
           static_cast<int>(operand.step)};
-}
-
-template <typename Launch>
-LaunchStatus by_rows(const Task& task, const Launch& body) {
-  std::array<const RowOperand*, kNormOperands> operands{};
-  for (int o = 0; o < kNormOperands; ++o) operands[o] = &task.operands[o];
-  return for_each_piece<kNormOperands>(merge_rows<kNormOperands>(task.space, operands), 1,
-                                       std::cref(body));
-}
-
-LaunchStatus run_plain(const Task& task, const Device& device, void* stream) {
-  PlainParameters p;
-  p.width = task.width;
-  p.weight = plain(task.weight, 0);
-  p.bias = plain(task.bias, 0);
-  p.normalized = task.normalized;
-  p.product = task.product;
-  p.centered = task.centered;
-  p.eps = task.eps;
-  const unsigned threads = task.width <= 256 ? 32 : 256;
-  const auto body = [&](const Rows<kNormOperands>& rows,
-                        const std::array<std::int64_t, kNormOperands>& offsets) {
-    p.map = map_of(rows);
-    for (int o = 0; o < kNormOperands; ++o) p.operands[o] = plain(task.operands[o], offsets[o]);
-    return launch(plain_norm, static_cast<unsigned>(rows.count()), threads, 0, device, stream, p);
-  };
-  return by_rows(task, body);
 }
 
 NormKernel kernel_of(DataType type, const NormChoice& choice) {
@@ -155,10 +42,31 @@ bool shared_by_rows(int operand) {
   return operand == kGate || operand == kScale || operand == kShift;
 }
 
-// Whether norm_kernel takes the task: one type, no repeats within a row, and either weight and
-// bias, with at most the rounding that most models have, or scale and shift. With `shared` what
-// rows share has that type (norm_rows_kernel, norm_block_kernel).
-bool simple(const Task& task, DataType shared) {
+// Whether weight or bias are there beside scale or shift.
+bool affine_and_modulated(const NormTask& task) {
+  return modulated(task) && (present(task.weight) || present(task.bias));
+}
+
+// Whether of norm_kernel it takes kOther.
+bool other_form(const NormTask& task) {
+  return task.branch_norm || task.gate_tanh || !present(task.operands[kOutput]) ||
+         affine_and_modulated(task) || (modulated(task) && !task.centered);
+}
+
+// Whether one factor a column, and with a branch one addend, is all that follows the norm: what the
+// kernels for many rows know.
+bool for_many_rows(const NormTask& task) {
+  if (task.branch_norm || !present(task.operands[kOutput])) return false;
+  if (task.centered) return !affine_and_modulated(task);
+  if (!modulated(task)) return true;
+  const bool branches = present(task.operands[kBranch]);
+  return !present(task.bias) && (branches || !present(task.operands[kShift]));
+}
+
+// Whether norm_kernel takes the task: one type, no repeats within a row, and either at most the
+// rounding that most models have, or scale and shift. With `shared` what rows share has that type
+// (norm_rows_kernel, norm_block_kernel).
+bool simple(const NormTask& task, DataType shared) {
   const DataType type = task.operands[kInput].type;
   const auto is = [](const RowOperand& operand, DataType wanted) {
     return !present(operand) || (operand.type == wanted && operand.step == 1);
@@ -166,33 +74,32 @@ bool simple(const Task& task, DataType shared) {
   for (int o = 0; o < kNormOperands; ++o) {
     if (!is(task.operands[o], shared_by_rows(o) ? shared : type)) return false;
   }
-  if (!is(task.weight, shared) || !is(task.bias, shared)) return false;
-  const bool rounded = task.normalized != DataType::kFloat32;
-  if (modulated(task)) {
-    return task.centered && !present(task.weight) && !present(task.bias) && !rounded;
+  for (const RowOperand* vector : {&task.weight, &task.bias, &task.branch_weight}) {
+    if (!is(*vector, shared)) return false;
   }
-  if (task.centered) return !rounded;
+  const bool rounded = task.normalized != DataType::kFloat32;
+  if (task.centered || modulated(task)) return !rounded;
   return !present(task.bias) && (!rounded || task.normalized == type);
 }
 
-bool vectorised(const Task& task) {
+bool vectorised(const NormTask& task) {
   const DataType type = task.operands[kInput].type;
   const int count = static_cast<int>(16 / bytes_of(type));
   if (task.width % count != 0 || task.width > (std::int64_t{1} << 20)) return false;
-  const bool branches = present(task.operands[kBranch]);
-  if (branches && task.operands[kBranch].type != type) return false;
   const auto loadable = [&](const RowOperand& operand) {
     return !present(operand) || mixes(type, operand.type);
   };
   if (!std::all_of(std::begin(task.operands), std::end(task.operands), loadable)) return false;
-  if (!loadable(task.weight) || !loadable(task.bias)) return false;
+  for (const RowOperand* vector : {&task.weight, &task.bias, &task.branch_weight}) {
+    if (!loadable(*vector)) return false;
+  }
   for (const NormOperand o : {kInput, kOutput, kBranch, kSum}) {
     if (present(task.operands[o]) && task.operands[o].step != 1) return false;
   }
   for (const RowOperand& operand : task.operands) {
     if (!aligned(operand, task.space, count)) return false;
   }
-  for (const RowOperand* vector : {&task.weight, &task.bias}) {
+  for (const RowOperand* vector : {&task.weight, &task.bias, &task.branch_weight}) {
     if (present(*vector) && !aligned_vector(vector->data, vector->type, vector->step, count)) {
       return false;
     }
@@ -201,7 +108,7 @@ bool vectorised(const Task& task) {
 }
 
 // Of norm_rows_kernel and those like it.
-NormRowsParameters rows_parameters(const Task& task, int turns, std::int64_t vectors,
+NormRowsParameters rows_parameters(const NormTask& task, int turns, std::int64_t vectors,
                                    const Rows<kNormOperands>& rows,
                                    const std::array<std::int64_t, kNormOperands>& offsets,
                                    const NormParameters& like) {
@@ -231,11 +138,12 @@ NormRowsParameters rows_parameters(const Task& task, int turns, std::int64_t vec
   p.eps = like.eps;
   p.per_width = like.per_width;
   p.one_plus = like.one_plus;
+  p.factor = like.both && !task.centered ? task.weight.data : nullptr;
   p.rounded = like.normalized != DataType::kFloat32;
   return p;
 }
 
-LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vectors,
+LaunchStatus run_rows(const NormTask& task, const RowsPlan& plan, std::int64_t vectors,
                       const Rows<kNormOperands>& rows,
                       const std::array<std::int64_t, kNormOperands>& offsets,
                       const NormParameters& like, const Device& device, void* stream) {
@@ -258,12 +166,13 @@ LaunchStatus run_rows(const Task& task, const RowsPlan& plan, std::int64_t vecto
 }
 
 // The block with a branch over many rows; false where norm_block_kernel does not take it.
-bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNormOperands>& rows,
+bool run_block(const NormTask& task, bool wide, std::int64_t vectors,
+               const Rows<kNormOperands>& rows,
                const std::array<std::int64_t, kNormOperands>& offsets, const NormParameters& like,
                const Device& device, void* stream, LaunchStatus* status) {
   const DataType type = task.operands[kInput].type;
   const int inner = rows.rank - 1;
-  if (!task.centered || bytes_of(type) != 2 || rows.rank > 2) return false;
+  if (bytes_of(type) != 2 || rows.rank > 2) return false;
   for (const NormOperand o : {kGate, kScale, kShift}) {
     if (rows.strides[o][inner] != 0) return false;
   }
@@ -279,7 +188,7 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   int turns = wide ? 4 : 2;
   unsigned groups = static_cast<unsigned>(std::max<std::int64_t>(256 / threads, 1));
   const auto blocks = [&] { return ceil_div(own, std::int64_t{groups} * turns) * outer; };
-  NormBlockChoice choice{wide, false, static_cast<int>(threads * groups)};
+  NormBlockChoice choice{task.centered, wide, false, static_cast<int>(threads * groups)};
   const bool enough = blocks() >= std::int64_t{3} * device.multiprocessors;
   choice.shared =
       wide && threads <= kSharedThreads && (threads <= 256 || threads == kSharedThreads || !enough);
@@ -290,7 +199,7 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
     const std::int64_t at_once = blocks_at_once(choice.threads, 800, device);
     turns = fullest({3, 4, 2}, rows.count(), groups, at_once);
     if (2 * blocks() < at_once) return false;
-  } else if (!enough) {
+  } else if (!enough || (wide && !task.centered)) {
     return false;
   }
   const std::int64_t block_rows = std::int64_t{groups} * turns;
@@ -311,6 +220,7 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   p.branch_outer = step(kBranch, inner - 1);
   p.sum_outer = step(kSum, inner - 1);
   p.gate_outer = step(kGate, inner - 1);
+  p.gate_tanh = task.gate_tanh;
   const NormBlockKernel kernel = type == DataType::kBFloat16
                                      ? norm_block_kernel_for<__nv_bfloat16>(choice)
                                      : norm_block_kernel_for<__half>(choice);
@@ -321,56 +231,19 @@ bool run_block(const Task& task, bool wide, std::int64_t vectors, const Rows<kNo
   return true;
 }
 
-LaunchStatus run(Task& task, void* stream) {
-  if (task.space.count() == 0 || task.width == 0) return LaunchStatus::kOk;
-  const Device* device = current_device();
-  if (device == nullptr) return LaunchStatus::kFailed;
-  if (!vectorised(task)) return run_plain(task, *device, stream);
-
-  const DataType type = task.operands[kInput].type;
-  const bool branches = present(task.operands[kBranch]);
-  const std::int64_t vectors = task.width / (16 / bytes_of(type));
-  const std::int64_t row_count = task.space.count();
-  // Rows of half precision with weights or modulators of float32: for few of them
-  // general_norm_kernel.
-  const bool one_type = simple(task, type);
-  const bool wide = !one_type && bytes_of(type) == 2 && simple(task, DataType::kFloat32);
-  const bool direct = wide && wide_needs_no_plan(task.centered, branches, vectors, row_count);
-  NormChoice choice{1, task.centered, branches, !one_type && !direct, direct};
-  const auto most = [](int per_thread) { return norm_threads(per_thread); };
-  // As measured on an H200.
-  const auto shaped = [&](std::initializer_list<int> choices, int threads) {
-    return row_shape(vectors, row_count, *device, choices, threads, most);
-  };
-  // RMSNorm has larger blocks where its rows are few or very many.
-  const std::int64_t total = vectors * row_count;
-  const bool small_blocks = bytes_of(type) == 2 && total >= 200000 && total < 16000000;
-  const int block_threads = small_blocks ? 256 : 512;
-  const bool thirds = ceil_div(vectors, 96) * 96 * 16 <= vectors * 17;  // few idle threads
-  const RowShape shape = choice.general            ? shaped({4, 1}, 256)
-                         : direct && branches      ? shaped({thirds ? 3 : 2, 1}, 256)
-                         : direct && task.centered ? shaped({5, 4, 3, 2, 1}, 256)
-                         : direct                  ? shaped({4, 5, 3, 2, 1}, 256)
-                         : branches                ? shaped({3, 2, 4, 1}, 256)
-                         : task.centered           ? shaped({4, 5, 3, 2, 8, 1}, 256)
-                         : vectors > 1536 && vectors < 2048
-                             ? shaped({8, 4}, 256)
-                             : shaped({4, 3, 8, 2, 1}, block_threads);
-  choice.vectors = shape.per_thread;
-  const NormKernel kernel = kernel_of(type, choice);
-  if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
-    return run_plain(task, *device, stream);
-  }
+// Without what differs from piece to piece.
+NormParameters parameters_of(const NormTask& task, std::int64_t vectors) {
   NormParameters p;
   p.one_plus = modulated(task);
+  p.both = affine_and_modulated(task);
   p.centered = task.centered;
-  // The other kernels know no weight: it is the scale, without the one.
-  std::optional<Task> copy;
-  Task& plain_task = one_type || direct ? task : copy.emplace(task);
-  if (!p.one_plus) {
-    plain_task.operands[kScale] = task.weight;
-    plain_task.operands[kShift] = task.bias;
-  }
+  p.zero_mean = !task.centered;
+  p.branch_norm = task.branch_norm;
+  p.branch_weight = task.branch_weight.data;
+  p.branch_weight_type = task.branch_weight.type;
+  p.branch_eps = task.branch_eps;
+  p.gate_tanh = task.gate_tanh;
+  p.branch_type = task.operands[kBranch].type;
   p.output_type = task.operands[kOutput].type;
   p.sum_type = task.operands[kSum].type;
   p.weight = task.weight.data;
@@ -382,9 +255,71 @@ LaunchStatus run(Task& task, void* stream) {
   p.vectors = static_cast<int>(vectors);
   p.eps = task.eps;
   p.per_width = 1.0F / static_cast<float>(task.width);
+  return p;
+}
+
+LaunchStatus run(NormTask& task, void* stream) {
+  if (task.space.count() == 0 || task.width == 0) return LaunchStatus::kOk;
+  const Device* device = current_device();
+  if (device == nullptr) return LaunchStatus::kFailed;
+  const bool branches = present(task.operands[kBranch]);
+  // The vectorised kernels store a sum only where they compute one.
+  const bool copies = present(task.operands[kSum]) && !branches;
+  if (copies || !vectorised(task)) return run_plain_norm(task, *device, stream);
+  if (!present(task.operands[kOutput]) && !task.branch_norm) {
+    return run_residual(task, *device, stream);
+  }
+
+  const DataType type = task.operands[kInput].type;
+  const std::int64_t vectors = task.width / (16 / bytes_of(type));
+  const std::int64_t row_count = task.space.count();
+  // Rows of half precision with weights or modulators of float32: for few of them
+  // general_norm_kernel.
+  const bool one_type = simple(task, type);
+  const bool wide = !one_type && bytes_of(type) == 2 && simple(task, DataType::kFloat32);
+  const bool other = (one_type || wide) && other_form(task);
+  const bool many = (one_type || wide) && for_many_rows(task);
+  const bool direct =
+      wide && !other && wide_needs_no_plan(task.centered, branches, vectors, row_count);
+  NormChoice choice{
+      1, task.centered, branches, !one_type && !direct && !other, direct || (wide && other), other};
+  const auto most = [](int per_thread) { return norm_threads(per_thread); };
+  // As measured on an H200.
+  const auto shaped = [&](std::initializer_list<int> choices, int threads) {
+    return row_shape(vectors, row_count, *device, choices, threads, most);
+  };
+  // RMSNorm has larger blocks where its rows are few or very many.
+  const std::int64_t total = vectors * row_count;
+  const bool small_blocks = bytes_of(type) == 2 && total >= 200000 && total < 16000000;
+  const int block_threads = small_blocks ? 256 : 512;
+  const bool thirds = ceil_div(vectors, 96) * 96 * 16 <= vectors * 17;  // few idle threads
+  const RowShape shape = choice.general            ? shaped({4, 1}, 256)
+                         : other && branches       ? shaped({2, 1}, 256)
+                         : other                   ? shaped({4, 2, 1}, 256)
+                         : direct && branches      ? shaped({thirds ? 3 : 2, 1}, 256)
+                         : direct && task.centered ? shaped({5, 4, 3, 2, 1}, 256)
+                         : direct                  ? shaped({4, 5, 3, 2, 1}, 256)
+                         : branches                ? shaped({3, 2, 4, 1}, 256)
+                         : task.centered           ? shaped({4, 5, 3, 2, 8, 1}, 256)
+                         : vectors > 1536 && vectors < 2048
+                             ? shaped({8, 4}, 256)
+                             : shaped({4, 3, 8, 2, 1}, block_threads);
+  choice.vectors = shape.per_thread;
+  const NormKernel kernel = kernel_of(type, choice);
+  if (shape.threads * shape.per_thread < vectors || kernel == nullptr) {
+    return run_plain_norm(task, *device, stream);
+  }
+  NormParameters p = parameters_of(task, vectors);
+  // The other kernels know no weight: it is the scale, without the one.
+  std::optional<NormTask> copy;
+  NormTask& plain_task = choice.general ? copy.emplace(task) : task;
+  if (!p.one_plus) {
+    plain_task.operands[kScale] = task.weight;
+    plain_task.operands[kShift] = task.bias;
+  }
   const auto body = [&](const Rows<kNormOperands>& rows,
                         const std::array<std::int64_t, kNormOperands>& offsets) {
-    if ((one_type || wide) && !direct && !branches) {
+    if (many && !direct && !branches) {
       const bool scaled_alike =
           rows.strides[kScale][rows.rank - 1] == 0 && rows.strides[kShift][rows.rank - 1] == 0;
       const std::int64_t own = rows.sizes[rows.rank - 1];
@@ -392,12 +327,13 @@ LaunchStatus run(Task& task, void* stream) {
           bytes_of(type) == 2 && rows.rank <= 2 && scaled_alike
               ? rows_plan(task.centered, wide, vectors, own, rows.count() / own, *device)
               : RowsPlan{};
-      if (plan.turns > 0) {
+      // norm_short_kernel knows no second factor.
+      if (plan.turns > 0 && (plan.side_by_side == 1 || !other)) {
         return run_rows(plain_task, plan, vectors, rows, offsets, p, *device, stream);
       }
     }
     LaunchStatus status;
-    if ((one_type || wide) && !direct && branches &&
+    if (many && !direct && branches &&
         run_block(plain_task, wide, vectors, rows, offsets, p, *device, stream, &status)) {
       return status;
     }
@@ -431,7 +367,7 @@ RowOperand vector_operand(const void* data, DataType type, std::int64_t step) {
 }  // namespace
 
 LaunchStatus fused_norm(const FusedNorm& problem, void* stream) {
-  Task task;
+  NormTask task = {};
   task.space = problem.rows;
   task.width = problem.width;
   task.centered = problem.kind == NormKind::kLayer;
@@ -446,18 +382,16 @@ LaunchStatus fused_norm(const FusedNorm& problem, void* stream) {
   task.bias = vector_operand(problem.bias, problem.bias_type, problem.bias_step);
   task.normalized = task.product = DataType::kFloat32;
   task.eps = problem.eps;
-  // The vectorised kernel stores a sum only where it computes one.
-  if (problem.has_sum && !problem.has_branch) {
-    const Device* device = current_device();
-    if (device == nullptr) return LaunchStatus::kFailed;
-    return task.space.count() == 0 || task.width == 0 ? LaunchStatus::kOk
-                                                      : run_plain(task, *device, stream);
-  }
+  task.branch_norm = problem.has_branch && problem.branch_norm;
+  task.branch_weight = vector_operand(task.branch_norm ? problem.branch_weight : nullptr,
+                                      problem.branch_weight_type, problem.branch_weight_step);
+  task.branch_eps = problem.branch_eps;
+  task.gate_tanh = present(task.operands[kGate]) && problem.gate_tanh;
   return run(task, stream);
 }
 
 LaunchStatus rms_norm(const RmsNorm& problem, void* stream) {
-  Task task;
+  NormTask task = {};
   task.space = problem.rows;
   task.width = problem.width;
   task.centered = false;

@@ -10,11 +10,9 @@
 #pragma once
 
 #include "kernels/cuda/device.cuh"
-#include "kernels/problem.h"
+#include "kernels/cuda/norm_task.h"
 
 namespace mindiesd::kernels::cuda {
-
-enum NormOperand { kInput, kOutput, kBranch, kGate, kSum, kScale, kShift, kNormOperands };
 
 struct NormParameters {
   RowMap<kNormOperands> map;
@@ -22,14 +20,21 @@ struct NormParameters {
   const void* branch;
   void* output;
   void* sum;
-  DataType output_type, sum_type;
+  DataType branch_type, output_type, sum_type;
   Modulation gate, scale, shift;
   const void* weight;
   const void* bias;
   DataType weight_type, bias_type;
   DataType normalized, product;
-  bool one_plus;  // norm_kernel: `scale` is added to 1
-  bool centered;  // general_norm_kernel: a LayerNorm
+  const void* branch_weight;
+  DataType branch_weight_type;
+  float branch_eps;
+  bool branch_norm;  // the branch has an RMSNorm of its own
+  bool gate_tanh;
+  bool one_plus;   // norm_kernel: `scale` is added to 1
+  bool both;       // norm_kernel with kOther: weight and bias come before scale and shift
+  bool centered;   // general_norm_kernel: a LayerNorm
+  bool zero_mean;  // norm_kernel with kCentered and kOther: an RMSNorm
   std::uint32_t rows;
   int vectors;  // in a row
   float eps;
@@ -45,6 +50,37 @@ constexpr int norm_blocks(int bytes, int vectors, bool centered) {
   return vectors == 5 ? 3 : vectors == 3 || vectors == 4 ? 2 : 1;
 }
 
+// The factor of the branch's own RMSNorm. `values(v, y)` gives a thread's vectors, zeros beyond the
+// row; `memory`: two times 32 floats.
+template <typename T, int kVectors, bool kOverflow, typename Values>
+__device__ __forceinline__ float branch_factor(const NormParameters& p, const Values& values,
+                                               float* memory) {
+  const auto squares = [&](float down, float* room) {
+    float sum[1] = {0.0F};
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      float y[16 / sizeof(T)];
+      values(v, y);
+#pragma unroll
+      for (float& value : y) {
+        value *= down;
+        sum[0] = fmaf(value, value, sum[0]);
+      }
+    }
+    reduce_row<Sum>(sum, room);
+    return sum[0] * p.per_width;
+  };
+  const float mean = squares(1.0F, memory);
+  if constexpr (kOverflow) {
+    const bool fits = is_finite(mean);
+    if (!(blockDim.x < 32 ? __all_sync(0xffffffffU, fits) : fits)) {  // see norm_kernel
+      const float small = squares(kDown, memory + 32);
+      if (!fits) return kDown / sqrtf(small + eps_down(p.branch_eps));
+    }
+  }
+  return sizeof(T) == 4 ? 1.0F / sqrtf(mean + p.branch_eps) : rsqrtf(mean + p.branch_eps);
+}
+
 // The common case: every operand has a step of 1 and type T, but what rows share, gate, scale and
 // shift, type M; `scale` is the weight or the scale and `shift` the bias or the shift. kVectors
 // vectors of 16 bytes of a row are in each thread; blockDim.x threads share a row, blockDim.y rows
@@ -52,9 +88,13 @@ constexpr int norm_blocks(int bytes, int vectors, bool centered) {
 // loops: short conditional bodies become predicated instructions, which take their turn even where
 // the condition is false. A LayerNorm of half precision is bound by its instructions, a second
 // reduction among them.
-template <typename T, typename M, int kVectors, bool kCentered, bool kBranches>
+//
+// kOther: the forms beyond that, which the others are to have no registers and instructions for: a
+// branch with a norm of its own, the gate's tanh, weight and bias beside scale and shift, no output
+// but the sum, and with kCentered an RMSNorm that is modulated, as a norm whose mean is zero.
+template <typename T, typename M, int kVectors, bool kCentered, bool kBranches, bool kOther = false>
 __global__ void __launch_bounds__(norm_threads(kVectors),
-                                  norm_blocks(sizeof(T), kVectors, kCentered))
+                                  kOther ? 1 : norm_blocks(sizeof(T), kVectors, kCentered))
     norm_kernel(const __grid_constant__ NormParameters p) {
   constexpr int kCount = 16 / sizeof(T);
   // Half precision takes mean and variance from one reduction, of the values and their squares, and
@@ -65,7 +105,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   constexpr bool kPacked = sizeof(T) == 2 && !kBranches && (kCentered || kVectors >= 4);
   constexpr bool kOneType = sizeof(M) == sizeof(T);
   constexpr bool kTwice = kBranches || kOverflows<T>;
-  __shared__ float memory[160];
+  __shared__ float memory[kOther ? 224 : 160];
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
@@ -139,18 +179,42 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
         if (inside(v)) gate[v].load(gates, column(v));
       }
     }
+    const auto add_branch = [&](const auto& normalise) {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      float y[kCount], g[kCount];
-      unpack<T>(raw[v], x[v]);
-      unpack<T>(branch[v], y);
-      if constexpr (!kOneType) {
-        gate[0].fill(1.0F);
-        if (gates != nullptr && inside(v)) gate[0].load(gates, column(v));
+      for (int v = 0; v < kVectors; ++v) {
+        float y[kCount], g[kCount];
+        unpack<T>(raw[v], x[v]);
+        unpack<T>(branch[v], y);
+        normalise(v, y);
+        if constexpr (!kOneType) {
+          gate[0].fill(1.0F);
+          if (gates != nullptr && inside(v)) gate[0].load(gates, column(v));
+        }
+        gate[kOneType ? v : 0].get(g);
+        if (kOther && p.gate_tanh) {
+#pragma unroll
+          for (float& value : g) value = tanh_of < sizeof(T) == 4 > (value);
+        }
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
       }
-      gate[kOneType ? v : 0].get(g);
+    };
+    if (kOther && p.branch_norm) {
+      const float own = branch_factor<T, kVectors, kOverflows<T>>(
+          p, [&](int v, float* y) { unpack<T>(branch[v], y); }, memory + 160);
+      add_branch([&](int v, float* y) {
+        Held<T, M> weight;
+        weight.fill(1.0F);
+        if (p.branch_weight != nullptr && inside(v)) {
+          weight.load(static_cast<const char*>(p.branch_weight), column(v));
+        }
+        float w[kCount];
+        weight.get(w);
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) x[v][i] = fmaf(g[i], y[i], x[v][i]);
+        for (int i = 0; i < kCount; ++i) y[i] *= own * w[i];
+      });
+    } else {
+      add_branch([](int, float*) {});
     }
     if constexpr (kEarly) load_modulators();
     if (p.sum != nullptr) {
@@ -160,6 +224,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
         if (inside(v)) store_raw(to + at(v), pack<T, 16>(x[v]));
       }
     }
+    if (kOther && p.output == nullptr) return;
   } else if constexpr (!kPacked) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) unpack<T>(raw[v], x[v]);
@@ -190,6 +255,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     total[0] += squares[i];
     total[1] += sums[i];
   }
+  const bool zero_mean = kOther && p.zero_mean;
   float variance, mean = 0.0F, factor, offset;
   const auto root = [](float x) { return sizeof(T) == 4 ? 1.0F / sqrtf(x) : rsqrtf(x); };
   const auto set_factor = [&] {
@@ -221,7 +287,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   };
   // Of the row times kDown, for rows whose squares do not fit float32. `room`: for two sums.
   const auto bring_down = [&](bool fits, float* room) {
-    if constexpr (kCentered) {
+    if (kCentered && !zero_mean) {
       mean = p.per_width *
              sum_over_row(room, [](float& value, float& sum) { sum = fmaf(value, kDown, sum); });
     }
@@ -243,7 +309,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
     if (kTwice && !all_of_warp(fits)) bring_down(fits, memory + 32);
   } else if constexpr (kOnce) {
     reduce_row<Sum>(total, memory);
-    mean = total[1] * p.per_width;
+    mean = zero_mean ? 0.0F : total[1] * p.per_width;
     variance = total[0] * p.per_width - mean * mean;
     set_factor();
     const bool fits = !kTwice || is_finite(total[0]);
@@ -255,7 +321,8 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
   } else {
     float one[1] = {total[1]};
     reduce_row<Sum>(one, memory);
-    mean = is_finite(one[0]) ? one[0] * p.per_width : 0.0F;  // else the squares do not fit
+    // Where the sum is not finite the squares do not fit.
+    mean = is_finite(one[0]) && !zero_mean ? one[0] * p.per_width : 0.0F;
     const bool fits = take_deviations(memory + 32);
     if (!all_of_warp(fits)) bring_down(fits, memory + 64);
   }
@@ -279,8 +346,24 @@ __global__ void __launch_bounds__(norm_threads(kVectors),
       float m[kCount], a[kCount];
       multiplier[kEarly ? v : 0].get(m);
       if constexpr (kCentered) addend[kEarly ? v : 0].get(a);
+      if (kOther && p.both) {
+        Held<T, M> weight, bias;
+        weight.fill(1.0F);
+        bias.fill(0.0F);
+        if (p.weight != nullptr) weight.load(static_cast<const char*>(p.weight), column(v));
+        if (p.bias != nullptr) bias.load(static_cast<const char*>(p.bias), column(v));
+        float w[kCount], b[kCount];
+        weight.get(w);
+        bias.get(b);
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) x[v][i] = modulate(x[v][i], m[i], a[i]);
+        for (int i = 0; i < kCount; ++i) {
+          const float affine = fmaf(fmaf(x[v][i], factor, offset), w[i], b[i]);
+          x[v][i] = fmaf(affine, 1.0F + m[i], a[i]);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x[v][i] = modulate(x[v][i], m[i], a[i]);
+      }
       store_raw(output + at(v), pack<T, 16>(x[v]));
     }
   };
@@ -316,7 +399,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
   // Weights are in registers before the reduction where there is room: with few rows the wait for
   // them would come on top of everything.
   constexpr bool kEarlyWeight = kVectors <= 2;
-  __shared__ float memory[4][32];
+  __shared__ float memory[6][32];
 
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -326,13 +409,11 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
   allow_next_kernel();
 
   Raw<16> raw[kVectors];
-  Raw<16> branch[kBranches ? kVectors : 1];
+  // The branch, and then what is normalised where it is computed, in float32.
+  float sums[kBranches ? kVectors : 1][kCount];
   {
     const T* input = static_cast<const T*>(p.input) + p.map.offset(row, kInput);
-    const T* other = nullptr;
-    if constexpr (kBranches) {
-      other = static_cast<const T*>(p.branch) + p.map.offset(row, kBranch);
-    }
+    const std::int64_t other = kBranches ? p.map.offset(row, kBranch) : 0;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const int vector = v * threads + thread;
@@ -340,8 +421,11 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
       raw[v] = {};
       if (inside) raw[v] = load_operand<16>(input + vector * kCount);
       if constexpr (kBranches) {
-        branch[v] = {};
-        if (inside) branch[v] = load_operand<16>(other + vector * kCount);
+#pragma unroll
+        for (float& value : sums[v]) value = 0.0F;
+        if (inside) {
+          load_vector<T, false, true>(p.branch, p.branch_type, other + vector * kCount, sums[v]);
+        }
       }
     }
   }
@@ -358,8 +442,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
     }
   }
 
-  // What is normalised: as it was read, or, where it was computed, in float32.
-  float sums[kBranches ? kVectors : 1][kCount];
+  // What is normalised.
   const auto values = [&](int v, float* x) {
     if constexpr (kBranches) {
 #pragma unroll
@@ -372,16 +455,36 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
   if constexpr (kBranches) {
     const std::int64_t gate_row = p.gate.data != nullptr ? p.map.offset(row, kGate) : 0;
     const std::int64_t sum_row = p.sum != nullptr ? p.map.offset(row, kSum) : 0;
+    const auto of_branch = [&](int v, float* y) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) y[i] = sums[v][i];
+    };
+    const float own =
+        p.branch_norm ? branch_factor<T, kVectors, true>(p, of_branch, memory[4]) : 1.0F;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const int vector = v * threads + thread;
       float y[kCount];
+      of_branch(v, y);
       unpack<T>(raw[v], sums[v]);
-      unpack<T>(branch[v], y);
       if (row_inside && vector < p.vectors) {
+        if (p.branch_norm) {
+          float w[kCount];
+#pragma unroll
+          for (float& value : w) value = 1.0F;
+          if (p.branch_weight != nullptr) {
+            load_vector<T, false>(p.branch_weight, p.branch_weight_type, vector * kCount, w);
+          }
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) y[i] *= own * w[i];
+        }
         if (p.gate.data != nullptr) {
           float gate[kCount];
           load_modulation<T, false>(p.gate, gate_row, vector * kCount, gate);
+          if (p.gate_tanh) {
+#pragma unroll
+            for (float& value : gate) value = tanh_of < sizeof(T) == 4 > (value);
+          }
 #pragma unroll
           for (int i = 0; i < kCount; ++i) sums[v][i] = fmaf(gate[i], y[i], sums[v][i]);
         } else {
@@ -393,6 +496,7 @@ __global__ void __launch_bounds__(norm_threads(kVectors))
         }
       }
     }
+    if (p.output == nullptr) return;
   }
   float total[1], eps = p.eps, mean = 0.0F;
   const auto statistics = [&](float(*room)[32]) {  // see norm_kernel
@@ -494,8 +598,9 @@ using NormKernel = void (*)(NormParameters);
 struct NormChoice {
   int vectors;  // in each thread
   bool centered, branches;
-  bool general;       // general_norm_kernel
-  bool wide = false;  // norm_kernel of half precision with float32 for what rows share
+  bool general;        // general_norm_kernel
+  bool wide = false;   // norm_kernel of half precision with float32 for what rows share
+  bool other = false;  // its kOther
 };
 
 // Null where there is no such instance.
@@ -504,6 +609,13 @@ NormKernel norm_kernel_for(const NormChoice& choice);
 
 template <typename T, int kVectors, bool kBranches>
 NormKernel norm_kernel_of(const NormChoice& choice) {
+  if (choice.other) {
+    if constexpr (kVectors <= 2 || (kVectors == 4 && !kBranches)) {
+      if (!choice.wide) return norm_kernel<T, T, kVectors, true, kBranches, true>;
+      if constexpr (sizeof(T) == 2) return norm_kernel<T, float, kVectors, true, kBranches, true>;
+    }
+    return nullptr;
+  }
   if (choice.wide) {
     if constexpr (sizeof(T) == 2 && kVectors <= (kBranches ? 3 : 5)) {
       return choice.centered ? norm_kernel<T, float, kVectors, true, kBranches>

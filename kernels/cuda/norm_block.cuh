@@ -1,4 +1,4 @@
-// The block x + gate * branch, LayerNorm, scale and shift over many like rows of half precision:
+// The block x + gate * branch, norm, scale and shift over many like rows of half precision:
 // each thread goes through several rows with the gate and the modulators of its columns in
 // registers, or, those of float32, in shared memory, and the next row on its way. Instances:
 // norm_*.cu through norm_block_kernel_for; the choice: norm.cu.
@@ -18,6 +18,7 @@ struct NormBlockParameters {
   const void* gate;
   void* sum;
   std::int64_t branch_row, branch_outer, sum_row, sum_outer, gate_outer;
+  bool gate_tanh;
 };
 
 // Of a block whose gate, scale and shift, of type M, lie in shared memory: vectors of 16 bytes, in
@@ -29,8 +30,8 @@ constexpr std::size_t norm_block_bytes(std::int64_t vectors) {
 
 // blockDim.x threads, whole warps, share a row, kVectors vectors of it in each. M: the type of
 // gate, scale and shift, which with kShared are in the block's norm_block_bytes of shared memory,
-// else in registers. A block has kThreads threads at most.
-template <typename T, typename M, int kVectors, int kThreads, bool kShared>
+// else in registers. kCentered: a LayerNorm, else an RMSNorm. A block has kThreads threads at most.
+template <typename T, typename M, int kVectors, int kThreads, bool kShared, bool kCentered = true>
 __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
     norm_block_kernel(const __grid_constant__ NormBlockParameters all) {
   static_assert(sizeof(T) == 2);
@@ -87,6 +88,14 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       const char* row = static_cast<const char*>(from[o]) + blockIdx.y * outer[o];
       if (from[o] != nullptr && there) held[o][v].load(row, vector);
     }
+    if (all.gate_tanh) held[0][v].take_tanh();
+    if constexpr (!kCentered) {
+      if (p.factor != nullptr && there) {
+        Held<T, M> factor;
+        factor.load(static_cast<const char*>(p.factor), vector);
+        held[1][v].multiply(factor, 1.0F);
+      }
+    }
   };
   if constexpr (kShared) {
     const int block_threads = threads * static_cast<int>(blockDim.y);
@@ -116,7 +125,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
       held[which][v].get_again(values);
     }
   };
-  const float one = p.one_plus ? 1.0F : 0.0F;
+  const float one = p.one_plus && (kCentered || p.factor == nullptr) ? 1.0F : 0.0F;
 
 #pragma unroll 1
   for (std::uint32_t turn = 0; turn < p.turns; ++turn) {
@@ -154,7 +163,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
 #pragma unroll
     for (int s = 0; s < 2; ++s) sums[s] = parts[s][0] + parts[s][1];
     sum_row<0, kWarps>(sums, memory[turn % 2]);
-    float mean = sums[1] * p.per_width;
+    float mean = kCentered ? sums[1] * p.per_width : 0.0F;
     float variance = sums[0] * p.per_width - mean * mean;
     float factor = rsqrtf(variance + p.eps), offset = -mean * factor;
     const bool fits = is_finite(sums[0]);
@@ -171,7 +180,7 @@ __global__ void __launch_bounds__(kThreads, kThreads > 384 ? 1 : 2)
         sum_row<0, kWarps>(sum, room);
         return sum[0] * p.per_width;
       };
-      if (!fits) {
+      if (!fits && kCentered) {
         mean = sum_over_row(memory[3], [&](float x, float sum) { return fmaf(x, down, sum); });
       }
       variance = sum_over_row(memory[2], [&](float x, float sum) {
@@ -204,6 +213,7 @@ constexpr int kWideBlockVectors = 2;  // with modulators of float32
 constexpr int kSharedThreads = 384;   // of a block, at most, whose modulators lie in shared memory
 
 struct NormBlockChoice {
+  bool centered;
   bool wide;    // modulators of float32
   bool shared;  // which lie in shared memory
   int threads;  // of a block
@@ -216,6 +226,10 @@ NormBlockKernel norm_block_kernel_for(const NormBlockChoice& choice);
   template <>                                                                                 \
   NormBlockKernel norm_block_kernel_for<T>(const NormBlockChoice& choice) {                   \
     constexpr int kWide = kWideBlockVectors;                                                  \
+    if (!choice.centered) {                                                                   \
+      return choice.wide ? norm_block_kernel<T, float, kWide, kSharedThreads, true, false>    \
+                         : norm_block_kernel<T, T, kBlockVectors, 256, false, false>;         \
+    }                                                                                         \
     return !choice.wide            ? norm_block_kernel<T, T, kBlockVectors, 256, false>       \
            : choice.shared         ? norm_block_kernel<T, float, kWide, kSharedThreads, true> \
            : choice.threads <= 320 ? norm_block_kernel<T, float, kWide, 320, false>           \

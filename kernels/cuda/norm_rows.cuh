@@ -15,8 +15,9 @@ namespace mindiesd::kernels::cuda {
 struct NormRowsParameters {
   const void* input;
   void* output;
-  const void* scale;  // or the weight; null: ones
-  const void* shift;  // or the bias; null: zeros
+  const void* scale;   // or the weight; null: ones
+  const void* shift;   // or the bias; null: zeros
+  const void* factor;  // RMSNorm: null, or the weight beside the scale
   std::int64_t input_row, input_outer, output_row, output_outer, scale_outer, shift_outer;
   std::uint32_t rows;  // of an outer one
   std::uint32_t turns;
@@ -138,6 +139,21 @@ __global__ void __launch_bounds__(kThreads, kThreads > kNormRowsThreads
       if constexpr (kCentered) {
         shifts[v].fill(0.0F);
         if (p.shift != nullptr && inside(v)) shifts[v].load(shift, vector);
+      }
+    }
+  }
+  if constexpr (!kCentered) {
+    // What the scale is to be multiplied with; their product is kept in the scale's type.
+    if (p.one_plus || p.factor != nullptr) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const int vector = v * threads + thread;
+        Held<T, M> factor;
+        factor.fill(1.0F);
+        if (p.factor != nullptr && inside(v)) {
+          factor.load(static_cast<const char*>(p.factor), vector);
+        }
+        scales[v].multiply(factor, p.one_plus ? 1.0F : 0.0F);
       }
     }
   }

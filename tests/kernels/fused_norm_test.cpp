@@ -12,7 +12,7 @@ struct Case {
   Random random;
   std::int64_t width;
   Rows x, y, branch, gate, sum, scale, shift;
-  Memory weight, bias;
+  Memory weight, bias, branch_weight;
   FusedNorm p;
 
   Case(unsigned seed, std::int64_t columns)
@@ -26,9 +26,11 @@ struct Case {
         scale(rows(true)),
         shift(rows(true)),
         weight(random.float_type(), columns),
-        bias(random.float_type(), columns) {
+        bias(random.float_type(), columns),
+        branch_weight(random.float_type(), columns) {
     fill(weight, width, random);
     fill(bias, width, random);
+    fill(branch_weight, width, random);
     p.rows = space(kOuter, kInner);
     p.width = width;
     p.kind = random.flip() ? NormKind::kLayer : NormKind::kRms;
@@ -53,6 +55,14 @@ struct Case {
       p.bias = bias.data();
       p.bias_type = bias.type();
     }
+    p.gate_tanh = p.has_gate && random.flip();
+    p.branch_norm = p.has_branch && random.flip();
+    p.branch_eps = 1e-3F;
+    if (p.branch_norm && random.flip()) {
+      p.branch_weight = branch_weight.data();
+      p.branch_weight_type = branch_weight.type();
+    }
+    if (p.has_sum && random.pick(0, 3) == 0) p.output.data = nullptr;
   }
 
   Rows rows(bool broadcast) {
@@ -60,11 +70,20 @@ struct Case {
     return {random.float_type(), kOuter, kInner, width, random, broadcast, step};
   }
 
+  double branch_factor(std::int64_t a, std::int64_t b) const {
+    if (!p.branch_norm) return 1.0;
+    double squares = 0.0;
+    for (std::int64_t i = 0; i < width; ++i) squares += std::pow(branch.get(a, b, i), 2);
+    const auto eps = static_cast<double>(p.branch_eps);
+    return 1.0 / std::sqrt(squares / static_cast<double>(width) + eps);
+  }
+
   // The sum before the norm, and the magnitude of its terms.
-  double term(std::int64_t a, std::int64_t b, std::int64_t i, double* size) const {
+  double term(std::int64_t a, std::int64_t b, std::int64_t i, double factor, double* size) {
     const double first = x.get(a, b, i);
-    double added = p.has_branch ? branch.get(a, b, i) : 0.0;
-    if (p.has_gate) added *= gate.get(a, b, i);
+    double added = p.has_branch ? branch.get(a, b, i) * factor : 0.0;
+    if (p.branch_weight != nullptr) added *= branch_weight.get(i);
+    if (p.has_gate) added *= p.gate_tanh ? std::tanh(gate.get(a, b, i)) : gate.get(a, b, i);
     *size = std::abs(first) + std::abs(added);
     return first + added;
   }
@@ -72,17 +91,21 @@ struct Case {
   void check_row(std::int64_t a, std::int64_t b) {
     std::vector<double> s(static_cast<std::size_t>(width));
     double total = 0.0, largest = 0.0;
+    const double factor = branch_factor(a, b);
+    // What the branch's own norm and a tanh round beside the sum itself.
+    const int steps = 1 + (p.branch_norm ? 2 : 0) + (p.gate_tanh ? 3 : 0);
     for (std::int64_t i = 0; i < width; ++i) {
       double size = 0.0;
-      s[static_cast<std::size_t>(i)] = term(a, b, i, &size);
+      s[static_cast<std::size_t>(i)] = term(a, b, i, factor, &size);
       total += s[static_cast<std::size_t>(i)];
       largest = std::max(largest, size);
       if (p.has_sum) {
         const double wanted = s[static_cast<std::size_t>(i)];
         ASSERT_NEAR(sum.get(a, b, i), wanted,
-                    0.51 * ulp(wanted, sum.operand.type) + ulp(size, DataType::kFloat32));
+                    0.51 * ulp(wanted, sum.operand.type) + steps * ulp(size, DataType::kFloat32));
       }
     }
+    if (p.output.data == nullptr) return;
     const double mean = p.kind == NormKind::kLayer ? total / static_cast<double>(width) : 0.0;
     double squares = 0.0;
     for (double& value : s) {
@@ -102,7 +125,7 @@ struct Case {
       // float32 at the size of its terms.
       const double terms = (std::abs(normal * w) + std::abs(c)) * (1.0 + std::abs(g)) + std::abs(h);
       const double bound = 0.51 * ulp(wanted, y.operand.type) +
-                           4 * ulp(largest, DataType::kFloat32) * root * std::abs(w * g) +
+                           (3 + steps) * ulp(largest, DataType::kFloat32) * root * std::abs(w * g) +
                            6 * ulp(terms, DataType::kFloat32);
       ASSERT_NEAR(y.get(a, b, i), wanted, bound) << "width " << width << " column " << i;
     }

@@ -276,6 +276,32 @@ TEST_F(Checks, FusedNorm) {
   expect_refused(fused_norm(x, y, options), "shift must broadcast");
 }
 
+TEST_F(Checks, ResidualsAndNormedBranches) {
+  const TensorView x = view({4, 8}), y = view({4, 8}, 1), sum = view({4, 8}, 2);
+  const TensorView weight = view({8}, 3), narrow = view({7}, 3);
+  FusedNormOptions options;
+  EXPECT_TRUE(residual(x, y, sum, options).ok());
+  EXPECT_TRUE(residual(x, y, y, options).ok());
+  expect_refused(fused_norm(x, nullptr, options), "output must be a tensor where sum is null");
+  options.gate_function = static_cast<GateFunction>(2);
+  expect_refused(residual(x, y, sum, options), "gate_function must be 0 or 1 (tanh), but is 2");
+  options = {};
+  options.branch_norm = true;
+  expect_refused(fused_norm(x, sum, options), "branch_norm must be null where branch is");
+  options.branch_weight = &narrow;
+  expect_refused(residual(x, y, sum, options), "branch_weight must have input's width, 8");
+  options.branch_weight = &weight;
+  EXPECT_TRUE(residual(x, y, sum, options).ok());
+  options.branch_eps = -1.0;
+  expect_refused(residual(x, y, sum, options), "branch_eps must be finite and not negative");
+  options.branch_eps = 0.0;
+  options.branch_weight = &y;
+  expect_refused(residual(x, y, sum, options), "branch_weight must have 1 dimensions");
+  options.branch_weight = &weight;
+  expect_refused(residual(x, y, view({4, 8}, 3), options),
+                 "sum must not share memory with branch_weight");
+}
+
 TEST_F(Checks, RotaryQk) {
   const TensorView q = view({4, 2, 8}), k = view({4, 1, 8}, 1), table = view({4, 1, 8}, 2);
   const TensorView q_out = view({4, 2, 8}, 3), k_out = view({4, 1, 8}, 4);

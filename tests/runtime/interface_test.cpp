@@ -275,5 +275,23 @@ TEST(Interface, ABlockOfATransformerInOnePass) {
   EXPECT_NEAR(out[11], normal * (1.0 + static_cast<double>(gate[3])), 1e-5);
 }
 
+TEST(Interface, TheSumAloneOfANormedBranch) {
+  const std::vector<float> x = counting(2 * 8), gate = counting(8);
+  std::vector<float> total(x.size()), branch(x.rbegin(), x.rend());
+  const auto g = floats(gate, {8});
+  FusedNormOptions options;
+  options.gate = &g;
+  options.gate_function = GateFunction::kTanh;
+  options.branch_norm = true;
+  options.branch_weight = &g;
+  options.branch_eps = 0.5;
+  ASSERT_TRUE(
+      residual(floats(x, {2, 8}), floats(branch, {2, 8}), floats(total, {2, 8}), options).ok());
+  double squares = 0.0;
+  for (std::size_t i = 8; i < 16; ++i) squares += std::pow(static_cast<double>(branch[i]), 2) / 8;
+  const double w = static_cast<double>(gate[2]), y = static_cast<double>(branch[10]);
+  EXPECT_NEAR(total[10], x[10] + std::tanh(w) * w * y / std::sqrt(squares + 0.5), 1e-5);
+}
+
 }  // namespace
 }  // namespace mindiesd

@@ -1,7 +1,7 @@
-import mindiesd.ext as _mindiesd_ext
+import torch.nn.functional as F
 
 mindiesd = "a name that is taken"
 
 
 def attend(q, k, v):
-    return _mindiesd_ext.attention_forward(q, k, v, head_first=True), mindiesd
+    return F.scaled_dot_product_attention(q, k, v), mindiesd

@@ -1,5 +1,6 @@
 // LayerNorm and RMSNorm with what stands around them in a transformer block, one row at a time in
-// float32: a gated residual before, scale and shift after. Entry point: fused_norm.
+// float32: a gated residual before, whose branch may have a norm of its own, scale and shift after.
+// Entry point: fused_norm.
 // Traffic: each input element is read once, each result element written once.
 
 #include "kernels/cpu/isa/kernels.h"
@@ -69,6 +70,62 @@ void add_product(float* row, const float* a, const float* b, int64_t width) {
   for (int64_t i = 0; i < width; ++i) row[i] += a[i] * b[i];
 }
 
+void multiply(float* row, const float* by, int64_t width) {
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) row[i] *= by[i];
+}
+
+// The rows of memory that one thread works in, beside the rows themselves.
+enum Slot : int { kBranch, kBranchWeight, kGate, kTanh, kWeight, kBias, kScale, kShift, kSlots };
+
+// Adds gate * branch to rows.
+class Residual {
+ public:
+  Residual(const FusedNorm& p, float* slots, int64_t padded)
+      : p_(p),
+        branch_(slots + kBranch * padded),
+        weight_(slots + kBranchWeight * padded),
+        tanh_(slots + kTanh * padded),
+        gate_(p.gate, p.width, slots + kGate * padded) {
+    if (p.branch_weight != nullptr) {
+      load_row(weight_, p.branch_weight, p.branch_weight_type, p.branch_weight_step, p.width);
+    }
+  }
+
+  void add_to(float* row, int64_t branch_offset, int64_t gate_offset) {
+    load_row(branch_, at(p_.branch.data, p_.branch.type, branch_offset), p_.branch.type,
+             p_.branch.step, p_.width);
+    if (p_.branch_norm) {
+      root_of(branch_, p_.width, p_.branch_eps).apply(branch_, p_.width);
+      if (p_.branch_weight != nullptr) multiply(branch_, weight_, p_.width);
+    }
+    if (p_.has_gate) {
+      add_product(row, branch_, gate_at(gate_offset), p_.width);
+    } else {
+      add(row, branch_, p_.width);
+    }
+  }
+
+ private:
+  const float* gate_at(int64_t offset) {
+    const float* gate = gate_.at_offset(offset);
+    if (!p_.gate_tanh) return gate;
+    if (!computed_ || offset != offset_) {
+#pragma omp simd
+      for (int64_t i = 0; i < p_.width; ++i) tanh_[i] = tanh_of(gate[i]);
+      offset_ = offset;
+      computed_ = true;
+    }
+    return tanh_;
+  }
+
+  const FusedNorm& p_;
+  float *branch_, *weight_, *tanh_;
+  SharedRow gate_;
+  int64_t offset_ = 0;
+  bool computed_ = false;
+};
+
 // What is left to do; a null pointer where it is absent.
 struct Tail {
   float mean, rest;
@@ -119,9 +176,6 @@ Finish choose_finish(const FusedNorm& p) {
                            : choose_scale<false, false>(p.has_scale, p.has_shift);
 }
 
-// The rows of memory that one thread works in, beside the rows themselves.
-enum Slot : int { kBranch, kGate, kWeight, kBias, kScale, kShift, kSlots };
-
 // Narrow rows are taken several at once, step by step: each step of a row waits for the one before.
 constexpr int64_t kMostRows = 8;
 
@@ -145,7 +199,7 @@ LaunchStatus fused_norm(const FusedNorm& p) {
     float* bias = slots + kBias * padded;
     if (p.weight != nullptr) load_row(weight, p.weight, p.weight_type, p.weight_step, width);
     if (p.bias != nullptr) load_row(bias, p.bias, p.bias_type, p.bias_step, width);
-    SharedRow gate(p.gate, width, slots + kGate * padded);
+    Residual residual(p, slots, padded);
     SharedRow scale(p.scale, width, slots + kScale * padded);
     SharedRow shift(p.shift, width, slots + kShift * padded);
     const int64_t* const strides[7] = {p.input.strides, p.branch.strides, p.gate.strides,
@@ -167,21 +221,13 @@ LaunchStatus fused_norm(const FusedNorm& p) {
         } else {
           load_row(row, input, p.input.type, p.input.step, width);
         }
-        if (p.has_branch) {
-          float* branch = slots + kBranch * padded;
-          load_row(branch, at(p.branch.data, p.branch.type, walk.offset(1)), p.branch.type,
-                   p.branch.step, width);
-          if (p.has_gate) {
-            add_product(row, branch, gate.at_offset(walk.offset(2)), width);
-          } else {
-            add(row, branch, width);
-          }
-        }
+        if (p.has_branch) residual.add_to(row, walk.offset(1), walk.offset(2));
         if (p.has_sum) {
           store_row(at(p.sum.data, p.sum.type, walk.offset(3)), row, p.sum.type, p.sum.step, width);
         }
         for (int i = 0; i < 3; ++i) offsets[k][i] = walk.offset(4 + i);
       }
+      if (p.output.data == nullptr) continue;
       const auto statistics = [&](const float* row) {
         return p.kind == NormKind::kLayer
                    ? moments_of(row, divided)

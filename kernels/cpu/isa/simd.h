@@ -245,6 +245,22 @@ inline float decay(float x) {
   return p * scale * 0x1p-64F;
 }
 
+// tanh to 2 ulp: a Taylor polynomial where 1 - e^(-2 |x|) would lose digits.
+inline float tanh_of(float x) {
+  const float size = x < 0.0F ? -x : x;
+  const float e = decay(-2.0F * size);
+  const float square = x * x;
+  float p = -1382.0F / 155925.0F;
+  p = p * square + 62.0F / 2835.0F;
+  p = p * square - 17.0F / 315.0F;
+  p = p * square + 2.0F / 15.0F;
+  p = p * square - 1.0F / 3.0F;
+  const float near = size + size * square * p;
+  const float far = (1.0F - e) / (1.0F + e);
+  const float result = size < 0.25F ? near : far;  // a NaN takes the second
+  return x < 0.0F ? -result : result;
+}
+
 // The row index in each leading dimension, and the element offset of every operand of a walk.
 template <int kOperands>
 class RowWalk {

@@ -337,6 +337,7 @@ inline Status rms_norm(const TensorView& input, const TensorView& output,
 }
 
 enum class NormKind { kLayer = MINDIESD_LAYER_NORM, kRms = MINDIESD_RMS_NORM };
+enum class GateFunction { kItself = MINDIESD_GATE_ITSELF, kTanh = MINDIESD_GATE_TANH };
 
 struct FusedNormOptions {
   NormKind kind = NormKind::kLayer;
@@ -348,13 +349,18 @@ struct FusedNormOptions {
   const TensorView* shift = nullptr;
   const TensorView* sum = nullptr;  // a result: input + gate * branch
   double eps = 1e-5;
+  GateFunction gate_function = GateFunction::kItself;
+  bool branch_norm = false;  // the branch has an RMSNorm of its own
+  const TensorView* branch_weight = nullptr;
+  double branch_eps = 1e-6;
 };
 
-// See mindiesd_fused_norm.
-inline Status fused_norm(const TensorView& input, const TensorView& output,
+// See mindiesd_fused_norm. Without an output only the sum is computed.
+inline Status fused_norm(const TensorView& input, const TensorView* output,
                          const FusedNormOptions& options = {}, void* stream = nullptr) {
-  const mindiesd_tensor in = input.c_view(), out = output.c_view();
-  const internal::OptionalView weight(options.weight), bias(options.bias);
+  const mindiesd_tensor in = input.c_view();
+  const internal::OptionalView out(output), weight(options.weight), bias(options.bias);
+  const internal::OptionalView branch_weight(options.branch_weight);
   const internal::OptionalView branch(options.branch), gate(options.gate), sum(options.sum);
   const internal::OptionalView scale(options.scale), shift(options.shift);
   mindiesd_fused_norm_args args = {};
@@ -367,11 +373,28 @@ inline Status fused_norm(const TensorView& input, const TensorView& output,
   args.scale = scale.get();
   args.shift = shift.get();
   args.sum = sum.get();
-  args.output = &out;
+  args.output = out.get();
   args.eps = options.eps;
   args.kind = static_cast<std::int32_t>(options.kind);
   args.stream = stream;
+  args.branch_weight = branch_weight.get();
+  args.branch_eps = options.branch_eps;
+  args.branch_norm = options.branch_norm ? 1 : 0;
+  args.gate_function = static_cast<std::int32_t>(options.gate_function);
   return internal::status_of(mindiesd_fused_norm(&args));
+}
+inline Status fused_norm(const TensorView& input, const TensorView& output,
+                         const FusedNormOptions& options = {}, void* stream = nullptr) {
+  return fused_norm(input, &output, options, stream);
+}
+
+// input + gate * branch; of `options` what concerns branch and gate counts.
+inline Status residual(const TensorView& input, const TensorView& branch, const TensorView& sum,
+                       const FusedNormOptions& options = {}, void* stream = nullptr) {
+  FusedNormOptions all = options;
+  all.branch = &branch;
+  all.sum = &sum;
+  return fused_norm(input, nullptr, all, stream);
 }
 
 enum class Activation {

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It grows when functions, fields or enumerators are added. */
-#define MINDIESD_ABI_VERSION 2
+#define MINDIESD_ABI_VERSION 3
 
 typedef enum mindiesd_status {
   MINDIESD_OK = 0,
@@ -222,12 +222,19 @@ typedef enum mindiesd_norm_kind {
   MINDIESD_RMS_NORM = 1
 } mindiesd_norm_kind;
 
+typedef enum mindiesd_gate_function {
+  MINDIESD_GATE_ITSELF = 0,
+  MINDIESD_GATE_TANH = 1 /* tanh(gate) stands for the gate */
+} mindiesd_gate_function;
+
 /* sum = input + gate * branch, y = norm(sum) * weight + bias, output = y * (1 + scale) + shift over
  * the last dimension D. Everything but input and output may be NULL; `sum` needs branch, gate needs
- * branch. branch and sum have input's shape; gate, scale and shift broadcast to it by its trailing
- * dimensions; weight and bias are [D]. LayerNorm takes the variance of the population. Each operand
- * has a floating type of its own; computed in float32, rounded where a result is stored. Outputs
- * may each be the same view as input or branch, but not as each other. */
+ * branch, and without an output only the sum is computed, which then must be given. branch and sum
+ * have input's shape; gate, scale and shift broadcast to it by its trailing dimensions; weight and
+ * bias are [D]. LayerNorm takes the variance of the population. With branch_norm the branch is
+ * normalised first, branch / sqrt(mean(branch^2) + branch_eps) * branch_weight, branch_weight [D]
+ * or NULL. Each operand has a floating type of its own; computed in float32, rounded where a result
+ * is stored. Outputs may each be the same view as input or branch, but not as each other. */
 typedef struct mindiesd_fused_norm_args {
   size_t struct_size;
   const mindiesd_tensor* input;
@@ -243,6 +250,10 @@ typedef struct mindiesd_fused_norm_args {
   int32_t kind;     /* mindiesd_norm_kind */
   int32_t reserved; /* zero */
   void* stream;
+  const mindiesd_tensor* branch_weight;
+  double branch_eps;
+  int32_t branch_norm;   /* 0 or 1 */
+  int32_t gate_function; /* mindiesd_gate_function */
 } mindiesd_fused_norm_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_fused_norm(const mindiesd_fused_norm_args* args);

@@ -216,21 +216,32 @@ struct NormOptions {
   std::optional<at::Tensor> scale, shift;  // broadcastable to x
   std::optional<at::Tensor> branch, gate;  // sum = x + gate * branch
   double eps = 1e-5;
+  GateFunction gate_function = GateFunction::kItself;
+  bool branch_norm = false;                 // the branch has an RMSNorm of its own
+  std::optional<at::Tensor> branch_weight;  // [H]
+  double branch_eps = 1e-6;
+  std::optional<at::ScalarType> sum_type, result_type;  // x's, where absent
 };
 
-// norm(x + gate * branch) * (1 + scale) + shift, and the sum (undefined without a branch), in x's
-// type. See mindiesd_fused_norm.
+namespace internal {
+
+// With `normalises` (result, sum), else the sum alone.
 inline std::tuple<at::Tensor, at::Tensor> fused_norm(const at::Tensor& x,
-                                                     const NormOptions& options = {}) {
+                                                     const NormOptions& options, bool normalises) {
   const TensorView in = internal::view_of(x, "x");
   const internal::Optional weight(options.weight, "weight"), bias(options.bias, "bias");
   const internal::Optional scale(options.scale, "scale"), shift(options.shift, "shift");
   const internal::Optional branch(options.branch, "branch"), gate(options.gate, "gate");
-  at::Tensor output = at::empty_like(x, x.options(), at::MemoryFormat::Contiguous);
-  at::Tensor sum;
-  if (branch.get() != nullptr) sum = at::empty_like(x);
-  const internal::Optional sum_view(sum.defined() ? std::optional<at::Tensor>(sum) : std::nullopt,
-                                    "sum");
+  const internal::Optional branch_weight(options.branch_weight, "branch_weight");
+  std::optional<at::Tensor> output, sum;
+  if (normalises) {
+    output = at::empty_like(x, x.options().dtype(options.result_type.value_or(x.scalar_type())),
+                            at::MemoryFormat::Contiguous);
+  }
+  if (branch.get() != nullptr) {
+    sum = at::empty_like(x, x.options().dtype(options.sum_type.value_or(x.scalar_type())));
+  }
+  const internal::Optional output_view(output, "output"), sum_view(sum, "sum");
   FusedNormOptions all;
   all.kind = options.kind;
   all.weight = weight.get();
@@ -241,9 +252,29 @@ inline std::tuple<at::Tensor, at::Tensor> fused_norm(const at::Tensor& x,
   all.gate = gate.get();
   all.sum = sum_view.get();
   all.eps = options.eps;
-  internal::check(
-      mindiesd::fused_norm(in, internal::view_of(output, "output"), all, internal::stream_of(x)));
-  return {output, sum};
+  all.gate_function = options.gate_function;
+  all.branch_norm = options.branch_norm;
+  all.branch_weight = branch_weight.get();
+  all.branch_eps = options.branch_eps;
+  internal::check(mindiesd::fused_norm(in, output_view.get(), all, internal::stream_of(x)));
+  return {output.value_or(at::Tensor()), sum.value_or(at::Tensor())};
+}
+
+}  // namespace internal
+
+// norm(x + gate * branch) * (1 + scale) + shift, contiguous, and the sum in the stride order of x
+// (undefined without a branch). See mindiesd_fused_norm.
+inline std::tuple<at::Tensor, at::Tensor> fused_norm(const at::Tensor& x,
+                                                     const NormOptions& options = {}) {
+  return internal::fused_norm(x, options, true);
+}
+
+// x + gate * branch in the stride order of x; of `options` what concerns the sum counts.
+inline at::Tensor residual(const at::Tensor& x, const at::Tensor& branch,
+                           const NormOptions& options = {}) {
+  NormOptions all = options;
+  all.branch = branch;
+  return std::get<1>(internal::fused_norm(x, all, false));
 }
 
 // See mindiesd_activation: activation(x), or x * activation(gate), in x's type and stride order.

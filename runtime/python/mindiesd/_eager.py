@@ -201,7 +201,7 @@ def _describe_python(arguments, repeat, tensors):
 
 
 def _outputs_of(operation, tensors, arguments):
-    written = [tensors[n] for n in operation.tensors if n in operation.outputs]
+    written = [tensors.get(n) for n in operation.tensors if n in operation.outputs]
     return [t for t in written if t is not None and not any(t is a for a in arguments)]
 
 

@@ -18,6 +18,7 @@ element-wise operations:
 operator               alone         between       decision
 =====================  ============  ============  ====================================================
 SiLU                   0.77 to 0.99  2.6 to 3.5    plain: it stands behind norms and sums
+residual sums          -             -             plain, as SiLU: element-wise code between norms
 other activations      0.67 to 0.90  2.1 to 2.9    operator from 2^25 elements on, behind matrix products
 RMSNorm and its kin    0.75 to 1.94  1.8 to 3.9    operator from 2^23 elements on
 LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements on
@@ -172,20 +173,34 @@ def rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
 def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
     """``_ops.norm_scale_shift``."""
     if _plain_norm(x, weight, bias, scale, shift):
-        normal = _math.fused_norm(x, None, None, weight, bias, scale, shift, eps, kind)[1]
+        normal = _math.fused_norm(x, weight, bias, scale, shift, eps, kind)
         return normal.to(dtype).contiguous()
     return _ops.norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype)
 
 
+def residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):
+    """``_ops.residual``."""
+    operands = (x, branch, gate, branch_weight)
+    plain = _as_torch_code("norm", *operands) or (
+        _chosen_in_graphs(x) and (branch_eps is None or _small(x, NORM_OPERATORS_FROM))
+    )
+    if plain:
+        return _math.residual(x, branch, gate, gate_tanh, branch_weight, branch_eps).to(dtype)
+    return _ops.residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps)
+
+
 def residual_norm(
-    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
-):
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype, gate_tanh,
+    branch_weight, branch_eps,
+):  # fmt: skip
     """``_ops.residual_norm``."""
     operands = (x, branch, gate, weight, bias, scale, shift)
-    if _plain_norm(*operands):
-        total, normal = _math.fused_norm(*operands, eps, kind)
+    added = (gate_tanh, branch_weight, branch_eps)
+    if _plain_norm(*operands, branch_weight):
+        total = _math.residual(x, branch, gate, *added)
+        normal = _math.fused_norm(total, weight, bias, scale, shift, eps, kind)
         return total.to(sum_dtype), normal.to(dtype).contiguous()
-    return _ops.residual_norm(*operands, eps, kind, sum_dtype, dtype)
+    return _ops.residual_norm(*operands, eps, kind, sum_dtype, dtype, *added)
 
 
 def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):

@@ -15,7 +15,7 @@ import torch
 
 from .utils import ModelExecError, ParametersInvalid
 
-_ABI_VERSION = 2
+_ABI_VERSION = 3
 _OK, _INVALID_ARGUMENT, _UNSUPPORTED, _OUT_OF_MEMORY = 0, 1, 2, 3
 _NAME = "libmindiesd.so"
 
@@ -234,7 +234,7 @@ rms_norm = Operation(
 fused_norm = Operation(
     "mindiesd_fused_norm", "sum output",
     "input:t branch:t gate:t weight:t bias:t scale:t shift:t sum:t output:t eps:f kind:i "
-    "reserved:i stream:s",
+    "reserved:i stream:s branch_weight:t branch_eps:f branch_norm:i gate_function:i",
 )  # fmt: skip
 softmax = Operation(
     "mindiesd_softmax", "output",

@@ -176,15 +176,26 @@ def qk_norm(x, weight, eps, norm, head_dim):
     return wide * weight
 
 
-def fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind):
-    """(the sum, what becomes of it), both in the computing type."""
-    operands = (x, branch, gate, weight, bias, scale, shift)
+def residual(x, branch, gate, gate_tanh, branch_weight, branch_eps):
+    """x + gate * branch in the computing type. branch_eps: None, or that of the branch's own RMSNorm."""
+    operands = (x, branch, gate, branch_weight)
     computing = computing_type(*operands)
-    total, branch, gate, weight, bias, scale, shift = (
+    total, branch, gate, branch_weight = (
         None if t is None else t.to(computing) for t in operands
     )
-    if branch is not None:
-        total = total + (branch if gate is None else gate * branch)
+    if branch_eps is not None:
+        branch = branch * torch.rsqrt(branch.square().mean(-1, keepdim=True) + branch_eps)
+        branch = branch if branch_weight is None else branch * branch_weight
+    if gate is not None:
+        branch = (gate.tanh() if gate_tanh else gate) * branch
+    return total + branch
+
+
+def fused_norm(total, weight, bias, scale, shift, eps, kind):
+    """The norm of ``total`` in the computing type. kind: 0 LayerNorm, 1 RMSNorm."""
+    operands = (total, weight, bias, scale, shift)
+    computing = computing_type(*operands)
+    total, weight, bias, scale, shift = (None if t is None else t.to(computing) for t in operands)
     if kind == 0:
         y = torch.nn.functional.layer_norm(total, total.shape[-1:], eps=eps)
     else:
@@ -192,7 +203,7 @@ def fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind):
     y = y if weight is None else y * weight
     y = y if bias is None else y + bias
     y = y if scale is None else y * (1 + scale)
-    return total, y if shift is None else y + shift
+    return y if shift is None else y + shift
 
 
 _ACTIVATIONS = (

@@ -276,24 +276,18 @@ def _rms_norm_fake(x, weight, bias, eps, dtype, normalized, product, contiguous)
     return _norm_output(x, dtype, contiguous)
 
 
-def _fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, total, output):
-    tensors = dict(
-        input=x, branch=branch, gate=gate, weight=weight, bias=bias, scale=scale, shift=shift,
-        sum=total, output=output,
-    )  # fmt: skip
-    if backend(*tensors.values()) == "kernels" and _library.fused_norm(
-        tensors, eps=eps, kind=kind
-    ):
-        return
-    added, normal = _math.fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind)
-    if total is not None:
-        total.copy_(added)
-    output.copy_(normal)
+def _fused_norm(tensors, **options):
+    """False where the library does not compute it."""
+    return backend(*tensors.values()) == "kernels" and _library.fused_norm(tensors, **options)
 
 
 def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
     output = _norm_output(x, dtype, True)
-    _fused_norm(x, None, None, weight, bias, scale, shift, eps, kind, None, output)
+    tensors = dict(
+        input=x, weight=weight, bias=bias, scale=scale, shift=shift, output=output
+    )  # fmt: skip
+    if not _fused_norm(tensors, eps=eps, kind=kind):
+        output.copy_(_math.fused_norm(x, weight, bias, scale, shift, eps, kind))
     return output
 
 
@@ -301,19 +295,49 @@ def _norm_scale_shift_fake(x, weight, bias, scale, shift, eps, kind, dtype):
     return _norm_output(x, dtype, True)
 
 
+def _branch(branch, gate, gate_tanh, branch_weight, branch_eps):
+    """(the tensors, the options) of what is added."""
+    tensors = dict(branch=branch, gate=gate, branch_weight=branch_weight)
+    normed = branch_eps is not None
+    return tensors, dict(
+        branch_eps=branch_eps if normed else 0.0, branch_norm=int(normed),
+        gate_function=int(gate_tanh),
+    )  # fmt: skip
+
+
+def _residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):
+    total = _norm_output(x, dtype, False)
+    added, options = _branch(branch, gate, gate_tanh, branch_weight, branch_eps)
+    if not _fused_norm(dict(input=x, **added, sum=total), **options):
+        total.copy_(_math.residual(x, branch, gate, gate_tanh, branch_weight, branch_eps))
+    return total
+
+
+def _residual_fake(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):
+    return _norm_output(x, dtype, False)
+
+
 def _residual_norm(
-    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
-):
-    total, output = _residual_norm_fake(
-        x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
-    )
-    _fused_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, total, output)
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype, gate_tanh,
+    branch_weight, branch_eps,
+):  # fmt: skip
+    total, output = _norm_output(x, sum_dtype, False), _norm_output(x, dtype, True)
+    added, options = _branch(branch, gate, gate_tanh, branch_weight, branch_eps)
+    tensors = dict(
+        input=x, weight=weight, bias=bias, scale=scale, shift=shift, sum=total, output=output,
+        **added,
+    )  # fmt: skip
+    if not _fused_norm(tensors, eps=eps, kind=kind, **options):
+        exact = _math.residual(x, branch, gate, gate_tanh, branch_weight, branch_eps)
+        total.copy_(exact)
+        output.copy_(_math.fused_norm(exact, weight, bias, scale, shift, eps, kind))
     return total, output
 
 
 def _residual_norm_fake(
-    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype
-):
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype, gate_tanh,
+    branch_weight, branch_eps,
+):  # fmt: skip
     return _norm_output(x, sum_dtype, False), _norm_output(x, dtype, True)
 
 
@@ -369,6 +393,8 @@ _QK = (
 )
 _MODULATED = "Tensor? weight, Tensor? bias, Tensor? scale, Tensor? shift, float eps, int kind"
 
+_BRANCH = "bool gate_tanh, Tensor? branch_weight, float? branch_eps"
+
 _OPERATORS = (
     (
         "attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
@@ -418,8 +444,13 @@ _OPERATORS = (
         _norm_scale_shift_fake,
     ),
     (
+        f"residual(Tensor x, Tensor branch, Tensor? gate, ScalarType dtype, {_BRANCH}) -> Tensor",
+        _residual,
+        _residual_fake,
+    ),
+    (
         f"residual_norm(Tensor x, Tensor branch, Tensor? gate, {_MODULATED}, ScalarType sum_dtype, "
-        "ScalarType dtype) -> (Tensor, Tensor)",
+        f"ScalarType dtype, {_BRANCH}) -> (Tensor, Tensor)",
         _residual_norm,
         _residual_norm_fake,
     ),
@@ -461,6 +492,7 @@ rotary_qk = torch.ops.mindiesd.rotary_qk.default
 rotary_qk_ = torch.ops.mindiesd.rotary_qk_.default
 rms_norm = torch.ops.mindiesd.rms_norm.default
 norm_scale_shift = torch.ops.mindiesd.norm_scale_shift.default
+residual = torch.ops.mindiesd.residual.default
 residual_norm = torch.ops.mindiesd.residual_norm.default
 softmax = torch.ops.mindiesd.softmax.default
 activation = torch.ops.mindiesd.activation.default

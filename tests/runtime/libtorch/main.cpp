@@ -74,6 +74,18 @@ void check_results() {
   const auto [normal, total] = m::fused_norm(q, block);
   expect_close(total, sum, "fused_norm, sum");
   expect_close(normal, at::layer_norm(sum, {16}) * (1 + *block.scale) + *block.shift, "fused_norm");
+  block.gate_function = mindiesd::GateFunction::kTanh;
+  block.branch_norm = true;
+  block.branch_weight = weight;
+  const at::Tensor added = at::tanh(weight) * rms(*block.branch, weight);
+  expect_close(m::residual(q, *block.branch, block), q + added, "residual");
+  block.sum_type = at::kHalf;
+  block.result_type = at::kBFloat16;
+  const auto [narrow, half] = m::fused_norm(q, block);
+  if (narrow.scalar_type() != at::kBFloat16 || half.scalar_type() != at::kHalf) {
+    std::puts("fused_norm: another type");
+    ++g_wrong;
+  }
   expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
   expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
   m::SoftmaxOptions soft;

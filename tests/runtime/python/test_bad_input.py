@@ -40,7 +40,6 @@ CALLS = {
     "layernorm_scale_shift": (
         mindiesd.layernorm_scale_shift, [NORM, ROWS, VECTOR, VECTOR], (1, 2, 3),
     ),
-    "residual_norm": (ext.residual_norm, [NORM, ROWS, ROWS, VECTOR, VECTOR, VECTOR], (1, 2, 3, 4, 5)),
     "softmax": (ext.softmax, [X], (0,)),
     "gelu": (ext.gelu, [X], (0,)),
     "gated": (ext.gated, [X, X, "silu"], (0, 1)),

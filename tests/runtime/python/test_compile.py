@@ -111,6 +111,15 @@ CALLS = {
     "residual_norm": lambda o, x, s: ext.residual_norm(
         o.norm, x, x, x[:, :1, :1], o.weight, o.weight
     ),
+    "residual": lambda o, x, s: ext.residual(x, x, x[:, :1, :1], gate_function="tanh"),
+    "residual of a normed branch": lambda o, x, s: ext.residual(x, x, branch_norm=o.root),
+    "modulated RMSNorm": lambda o, x, s: ext.norm_scale_shift(
+        o.root, x, o.weight, o.weight, dtype=torch.bfloat16
+    ),
+    "every part": lambda o, x, s: ext.residual_norm(
+        o.typed, x, x, o.weight, x[:, :1], gate_function="tanh", branch_norm=o.typed,
+        branch_rms_type="promoted", rms_type="promoted", sum_dtype=torch.float16,
+    ),
     "softmax": lambda o, x, s: ext.softmax(
         x, scale=s, bias=o.weight, mask=x > 0, clamp_min=-s, mask_value=-s, subtract="global"
     ),
@@ -187,7 +196,8 @@ OPERATORS = {
     ),
     "two results": (
         lambda x, w: _ops.residual_norm(
-            x, x, w, None, None, w, w, 1e-5, _ops.LAYER_NORM, torch.float32, torch.float32
+            x, x, w, None, None, w, w, 1e-5, _ops.LAYER_NORM, torch.float32, torch.float32, False, None,
+            None,
         ),
         lambda x, w: ext.residual_norm(torch.nn.LayerNorm(16), x, x, w, w, w),
     ),

@@ -198,7 +198,7 @@ def test_one_modulation_for_two_places(in_python):
     """Gate and scale are brought into shape from one tensor, or from two."""
     x, y, a, b = (torch.randn(2, 5, 16), torch.randn(2, 5, 16), *torch.randn(2, 2, 16).clone())
     for gate, scale in ((a, a), (a, a), (a, b), (a, b), (b, a)):
-        total, normal = ext.residual_norm(NORM, x, y, gate, scale)
+        total, normal = ext.residual_norm(NORM, x, y, gate[:, None], scale[:, None])
         wanted = x + gate[:, None] * y
         torch.testing.assert_close(total, wanted)
         torch.testing.assert_close(normal, NORM(wanted) * (1 + scale[:, None]))

@@ -26,12 +26,13 @@ def expanded(dtype):
 
 def fused(x, branch, gate, weight, scale, shift, kind):
     return _forms.residual_norm(
-        x, branch, gate, weight, None, scale, shift, 1e-5, kind, x.dtype, torch.float32
+        x, branch, gate, weight, None, scale, shift, 1e-5, kind, x.dtype, torch.float32, False, None, None
     )
 
 
 OPERANDS = (dense, transposed, sliced, expanded)
 VECTOR = torch.linspace(0.5, 2, 32)
+ROOT = torch.nn.RMSNorm(32, eps=1e-5).requires_grad_(requires_grad=False)
 CALLS = {
     "silu": lambda x: ext.silu(x),
     "gelu": lambda x: ext.gelu(x, "tanh"),
@@ -41,6 +42,9 @@ CALLS = {
     "add_rms_norm": lambda x: ext.add_rms_norm(x, x.flip(0), VECTOR.to(x.dtype)),
     "layer_norm": lambda x: ext.layer_norm(x, 32, VECTOR.to(x.dtype), eps=1e-5),
     "residual LayerNorm": lambda x: fused(x, x.flip(1), VECTOR, VECTOR, None, VECTOR, _ops.LAYER_NORM),
+    "residual": lambda x: ext.residual(x, x.flip(0), VECTOR.to(x.dtype), gate_function="tanh"),
+    "normed branch": lambda x: ext.residual(x, x.flip(0), branch_norm=ROOT),
+    "norm_scale_shift": lambda x: ext.norm_scale_shift(ROOT, x, VECTOR, VECTOR, dtype=torch.float32),
     "residual RMSNorm": lambda x: fused(x, x.flip(1), None, None, VECTOR, None, _ops.RMS_NORM),
 }  # fmt: skip
 
@@ -96,6 +100,7 @@ def test_devices_that_were_not_measured_keep_operators(name):
         ("rms_norm", "NORM_OPERATORS_FROM"),
         ("layer_norm", "NORM_OPERATORS_FROM"),
         ("residual LayerNorm", "NORM_OPERATORS_FROM"),
+        ("normed branch", "NORM_OPERATORS_FROM"),
     ],
 )
 def test_large_operands_keep_operators(measured, monkeypatch, name, limit, dynamic):
@@ -105,9 +110,11 @@ def test_large_operands_keep_operators(measured, monkeypatch, name, limit, dynam
         assert traced(CALLS[name], x, dynamic)[1] is operators
 
 
-def test_silu_is_plain_at_any_size(measured, monkeypatch):
+@pytest.mark.parametrize("name", ["silu", "residual"])
+def test_what_is_plain_at_any_size(measured, monkeypatch, name):
     monkeypatch.setattr(_forms, "ACTIVATION_OPERATORS_FROM", 1)
-    assert not traced(CALLS["silu"], dense(torch.float32))[1]
+    monkeypatch.setattr(_forms, "NORM_OPERATORS_FROM", 1)
+    assert not traced(CALLS[name], dense(torch.float32))[1]
 
 
 def test_sizes_that_the_trace_does_not_know(measured):

@@ -186,7 +186,7 @@ def test_modules_are_called_where_a_call_is_more_than_their_norm():
             return 2 * super().forward(x)
 
     for module in (Doubled(8), torch.nn.LayerNorm((5, 8)), torch.nn.RMSNorm((5, 8), eps=1e-6)):
-        total, normal = ext.residual_norm(module, x, x, None, None, shift)
+        total, normal = ext.residual_norm(module, x, x, None, None, shift[:, None])
         torch.testing.assert_close(total, 2 * x)
         torch.testing.assert_close(normal, module(2 * x) + shift[:, None])
     torch.testing.assert_close(mindiesd.fast_layernorm(Doubled(8), x), Doubled(8)(x))
@@ -223,13 +223,7 @@ NORM = torch.nn.LayerNorm(8)
         (lambda: ext.layer_norm(X, 8, eps=-1.0), "eps must not be negative"),
         (lambda: ext.layer_norm(X.int(), 8), "x must be a floating tensor"),
         (lambda: ext.layer_norm(None, 8), "x must be a torch.Tensor"),
-        (lambda: ext.residual_norm(torch.nn.Identity(), X, X), "norm must be a torch.nn.LayerNorm"),
-        (lambda: ext.residual_norm(NORM, X, X[:1]), "branch must have the shape of x"),
         (lambda: ext.residual_norm(NORM, X, None), "branch must be a torch.Tensor"),
-        (lambda: ext.residual_norm(NORM, X, X, torch.ones(3, 8)), "gate must have shape"),
-        (lambda: ext.residual_norm(NORM, X, X, X.bool()), "gate must be a floating tensor"),
-        (lambda: ext.residual_norm(NORM, X, X, scale=1.0), "scale must be a torch.Tensor"),
-        (lambda: ext.residual_norm(NORM, X.to("meta"), X), "branch must be on the device of x"),
         (lambda: ext.add_rms_norm(X, X[:1]), "residual must have the shape of x"),
         (lambda: ext.add_rms_norm(X, X, torch.ones(7)), "weight must be a floating tensor"),
         (lambda: ext.add_rms_norm(X, X, result_type="half"), "result_type must be one of"),

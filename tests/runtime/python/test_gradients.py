@@ -27,6 +27,10 @@ def layer():
     return torch.nn.LayerNorm(D, dtype=torch.float64)
 
 
+def root():
+    return torch.nn.RMSNorm(D, eps=1e-5, dtype=torch.float64)
+
+
 def fused(norm, x, scale, shift):
     return mindiesd.layernorm_scale_shift(norm, x, scale, shift)
 
@@ -80,6 +84,21 @@ CALLS = {
         "norm",
         lambda x, y, g, a: ext.residual_norm(layer(), x, y, g, a, a),
         ((B, S, D), (B, S, D), (B, 1, D), (B, 1, D)),
+    ),
+    "residual_norm of a normed branch": (
+        "norm",
+        lambda x, y, g: ext.residual_norm(layer(), x, y, g, gate_function="tanh", branch_norm=root()),
+        ((B, S, D), (B, S, D), (B, 1, D)),
+    ),
+    "residual": (
+        "norm",
+        lambda x, y, g: ext.residual(x, y, g, gate_function="tanh", branch_norm=root()),
+        ((B, S, D), (B, S, D), (B, 1, D)),
+    ),
+    "norm_scale_shift": (
+        "norm",
+        lambda x, a, b: ext.norm_scale_shift(root(), x, a, b),
+        ((B, S, D), (B, 1, D), (B, 1, D)),
     ),
     "softmax": (
         "softmax",

@@ -189,7 +189,10 @@ def test_operators_pass_torchs_own_checks():
         (_ops.rotary_qk_, (x.clone(), x * 2, None, None, x, x, True, 0, -2, 1e-6)),
         (_ops.rotary_position_embedding_, (x.clone(), x, x, True)),
         (_ops.norm_scale_shift, (x, None, None, x, x, 1e-6, 0, f32)),
-        (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32)),
+        (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32, False, None, None)),
+        (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32, True, None, 1e-6)),
+        (_ops.residual, (x, x, x, f32, False, None, None)),
+        (_ops.residual, (x, x, None, f32, False, None, 1e-6)),
         (_ops.activation, (x, x, 3, f32)),
     ):
         torch.library.opcheck(operator, args, test_utils=("test_schema", "test_faketensor"))

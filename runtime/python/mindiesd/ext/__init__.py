@@ -6,13 +6,14 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
+from .blocks import norm_scale_shift, residual, residual_norm
 from .modules import (
     FlashCrossAttention,
     FlashSelfAttention,
     TypedRMSNorm,
     layernorm_scale_shift,
 )
-from .norm import RMSNorm, add_rms_norm, layer_norm, residual_norm, rms_norm
+from .norm import RMSNorm, add_rms_norm, layer_norm, rms_norm
 from .rotary import (
     qk_norm_rotary,
     rotary_angles,
@@ -38,7 +39,9 @@ __all__ = [
     "glu",
     "layer_norm",
     "layernorm_scale_shift",
+    "norm_scale_shift",
     "qk_norm_rotary",
+    "residual",
     "residual_norm",
     "rms_norm",
     "rotary_angles",

@@ -1,5 +1,5 @@
-"""Norms: RMSNorm with every way of rounding, LayerNorm, and both with what stands around them in a
-transformer block."""
+"""Norms: RMSNorm with every way of rounding, LayerNorm, both modulated or of a sum, and which modules are
+such norms."""
 
 import torch
 from torch.nn.modules import module as module_hooks
@@ -172,8 +172,9 @@ def add_rms_norm(x, residual, weight=None, eps=1e-6, *, result_type="promoted"):
         normed, weight = torch.float32, autocast_tensor(weight, torch.float32)
     dtype, _, _ = _norm_types(result_type, normed, None if weight is None else weight.dtype, None)
     return _forms.residual_norm(
-        x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype
-    )
+        x, residual, None, weight, None, None, None, _eps(eps, x), _ops.RMS_NORM, sum_dtype, dtype,
+        False, None, None,
+    )  # fmt: skip
 
 
 def _width_vector(name, vector, x):
@@ -230,8 +231,7 @@ def modulated_norm(x, weight, bias, scale, shift, eps, kind, normed=None):
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     dtype = promoted(normed or _torch_norm_type(x, weight, x.dtype, kind), scale, shift)
     if x.is_nested:
-        operands = (x, None, None, weight, bias, scale, shift)
-        return _math.fused_norm(*operands, _eps(eps, x), kind)[1].to(dtype)
+        return _math.fused_norm(x, weight, bias, scale, shift, _eps(eps, x), kind).to(dtype)
     return _forms.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
 
 
@@ -329,75 +329,6 @@ def has_hooks(module):
         or module._backward_pre_hooks
         or any(_hooks_of_all_modules)
     )
-
-
-@eager
-def _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promotes):
-    _expect_rows("x", x)
-    _expect_rows("branch", branch)
-    expect_same_device("branch", branch, "x", x)
-    if x.shape != branch.shape:
-        raise ParametersInvalid(
-            f"branch must have the shape of x, {list(x.shape)}, but has {list(branch.shape)}."
-        )
-    weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
-    gate, scale, shift = (
-        rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
-    )
-    sum_dtype = promoted(x.dtype, branch, gate)
-    if promotes:
-        normed = promoted(sum_dtype, weight)
-    else:
-        normed = _torch_norm_type(x, weight, sum_dtype, kind)
-    return _forms.residual_norm(
-        x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype,
-        promoted(normed, scale, shift),
-    )  # fmt: skip
-
-
-def residual_norm(norm, x, branch, gate=None, scale=None, shift=None):
-    """What a block of a diffusion transformer does between two of its parts, in one pass:
-    sum = x + gate * branch; normalised = norm(sum) * (1 + scale) + shift.
-
-    Args:
-        norm: a ``torch.nn.LayerNorm``, ``torch.nn.RMSNorm`` or ``mindiesd.RMSNorm``; hooks and a
-            replaced ``forward`` act as they would in ``norm(sum)``.
-        x, branch: floating tensors of one shape [..., H].
-        gate, scale, shift: None, or broadcasting to x; [B, H] beside [B, S, H] means [B, 1, H].
-
-    Returns:
-        (sum, normalised), each of the type that its expression has in torch; the sum in the stride
-        order of x, the other contiguous.
-
-    Raises:
-        ParametersInvalid: an argument has the wrong type, shape, device or value.
-    """
-    from ..layers import RMSNorm as PublishedRMSNorm
-
-    if isinstance(norm, PublishedRMSNorm):
-        plain = type(norm).forward is PublishedRMSNorm.forward and not has_hooks(norm)
-        parts = (norm.weight, None, norm.variance_epsilon, _ops.RMS_NORM) if plain else None
-    elif isinstance(norm, (LayerNorm, TorchRMSNorm)):
-        parts = module_norm(norm)
-    else:
-        raise ParametersInvalid(
-            "norm must be a torch.nn.LayerNorm, torch.nn.RMSNorm or mindiesd.RMSNorm, but is "
-            f"{type(norm).__name__}."
-        )
-    if parts is not None:
-        weight, bias, eps, kind = parts
-        promotes = isinstance(norm, PublishedRMSNorm)
-        return _residual_norm(x, branch, gate, weight, bias, scale, shift, eps, kind, promotes)
-    expect_tensor("x", x)
-    expect_tensor("branch", branch)
-    gate, scale, shift = (
-        rows_of(name, t, x) for name, t in (("gate", gate), ("scale", scale), ("shift", shift))
-    )
-    total = x + (branch if gate is None else gate * branch)
-    normalised = norm(total)
-    if scale is not None:
-        normalised = normalised * (1 + scale)
-    return total, normalised if shift is None else normalised + shift
 
 
 class RMSNorm(TorchRMSNorm):

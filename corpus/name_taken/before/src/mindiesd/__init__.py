@@ -1,1 +1,0 @@
-"""Something else under the runtime's name."""

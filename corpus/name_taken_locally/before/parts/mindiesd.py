@@ -1,3 +1,0 @@
-"""A module of a package is reached by its whole name alone."""
-
-scale = 0.25

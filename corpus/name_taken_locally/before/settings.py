@@ -1,1 +1,0 @@
-mindiesd = 3.0

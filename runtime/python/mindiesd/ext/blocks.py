@@ -1,0 +1,268 @@
+"""What stands around the norms of a transformer block: casts, modulation, gated residual sums.
+
+Each function computes what the lines of torch code that it replaces compute, for every operand that those
+accept: in one pass where the norm is a known one and the operands are floating tensors that leave the shape to
+``x``, and by those lines otherwise. So a norm may be replaced, wrapped, hooked or configured away.
+"""
+
+import torch
+from torch import nn
+from torch.nn.modules.normalization import LayerNorm
+from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
+
+from .. import _forms, _ops
+from .._checks import expect_choice, expect_tensor, is_either, promoted
+from .._eager import eager
+from ..utils import ParametersInvalid
+from .norm import _eps, _norm_types, _torch_norm_type, casting_norm, has_hooks, module_norm
+
+_RMS_TYPES = (None, "promoted", "input", "weight", "float32")
+_GATE_FUNCTIONS = (None, "tanh")
+
+
+def _expect_options(gate_function, rms_types, dtypes):
+    expect_choice("gate_function", gate_function, _GATE_FUNCTIONS)
+    for name, value in rms_types.items():
+        expect_choice(name, value, _RMS_TYPES)
+    for name, value in dtypes.items():
+        if value is not None and not (isinstance(value, torch.dtype) and value.is_floating_point):
+            raise ParametersInvalid(f"{name} must be None or a floating torch.dtype, but is {value!r}.")
+
+
+def _norm_parts(norm, dtype, rms_type, x):
+    """(weight, bias, eps, kind, type of the norm's result for an operand of ``dtype``) where calling the
+    module is nothing but the norm over the last dimension; None where it is something else."""
+    from ..layers import RMSNorm as PublishedRMSNorm
+
+    if isinstance(norm, (LayerNorm, TorchRMSNorm)):
+        if parts := module_norm(norm):
+            return *parts, _torch_norm_type(x, parts[0], dtype, parts[3])
+        parts = casting_norm(norm, x) if isinstance(norm, LayerNorm) else None
+        return (*parts, dtype) if parts else None
+    if isinstance(norm, PublishedRMSNorm):
+        if type(norm).forward is not PublishedRMSNorm.forward:
+            return None
+        rms_type = "promoted"
+    if rms_type is None or not isinstance(norm, nn.Module) or has_hooks(norm):
+        return None
+    weight, bias = getattr(norm, "weight", None), getattr(norm, "bias", None)
+    eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", None))
+    if eps is None or not all(t is None or isinstance(t, torch.Tensor) for t in (weight, bias)):
+        return None
+    types = (None if t is None else t.dtype for t in (weight, bias))
+    return weight, bias, eps, _ops.RMS_NORM, _norm_types(rms_type, dtype, *types)[0]
+
+
+def _is_row(x):
+    return x.is_floating_point() and x.dim() > 0 and not x.is_nested
+
+
+def _fits(vector, x):
+    return vector is None or (
+        vector.shape == x.shape[-1:] and vector.is_floating_point() and vector.device == x.device
+    )
+
+
+def _repeats_over(value, x):
+    """Whether it is absent, or a tensor that leaves the result's shape to x and whose type counts in it."""
+    if value is None:
+        return True
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return False
+    sizes = zip(reversed(value.shape), reversed(x.shape), strict=False)
+    fits = 0 < value.dim() <= x.dim() and all(is_either(own, 1, other) for own, other in sizes)
+    return fits and value.device == x.device
+
+
+def _same_rows(branch, x):
+    return _is_row(branch) and branch.shape == x.shape and branch.device == x.device
+
+
+def _cast(tensor, dtype):
+    return tensor if dtype is None else tensor.to(dtype)
+
+
+def _modulated(normal, scale, shift, dtype):
+    if scale is not None:
+        normal = normal * (1 + scale)
+    return _cast(normal if shift is None else normal + shift, dtype)
+
+
+@eager
+def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
+    return _forms.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+
+
+def norm_scale_shift(
+    norm, x, scale=None, shift=None, *, rms_type=None, input_dtype=None, dtype=None
+):
+    """``(norm(x.to(input_dtype)) * (1 + scale) + shift).to(dtype)`` in one pass: x is read as it is.
+
+    Args:
+        norm: the module. In one pass go ``torch.nn.LayerNorm``, also a subclass that merely casts,
+            ``torch.nn.RMSNorm``, ``mindiesd.RMSNorm``, and with ``rms_type`` other RMSNorms. Any other
+            module is called, as is one with hooks or a replaced ``forward``.
+        x: [..., D].
+        scale, shift: None, or what broadcasts against x as torch broadcasts it: per sample [B, 1, D], per
+            token [B, S, D], a number.
+        rms_type: how an RMSNorm of another class, with attributes ``weight``, ``bias`` and ``eps`` or
+            ``variance_epsilon``, rounds: as ``result_type`` of ``rms_norm``. None: such a norm is called.
+        input_dtype: the type to which x is cast for the norm; None: it is not cast.
+        dtype: the result's type; None: the type that the expression has.
+
+    Returns:
+        A contiguous tensor of the expression's shape. Nothing is rounded between the steps.
+
+    Raises:
+        ParametersInvalid: x is no tensor, or an option has another value.
+    """
+    expect_tensor("x", x)
+    _expect_options(None, {"rms_type": rms_type}, {"input_dtype": input_dtype, "dtype": dtype})
+    if _is_row(x) and _repeats_over(scale, x) and _repeats_over(shift, x):
+        parts = _norm_parts(norm, input_dtype or x.dtype, rms_type, x)
+        if parts and _fits(parts[0], x) and _fits(parts[1], x):
+            weight, bias, eps, kind, own = parts
+            return _norm_scale_shift(
+                x, weight, bias, scale, shift, eps, kind, dtype or promoted(own, scale, shift)
+            )
+    return _modulated(norm(_cast(x, input_dtype)), scale, shift, dtype)
+
+
+def _branch_parts(norm, rms_type, branch):
+    """(weight, eps) of the branch's own RMSNorm, eps None where it has none; None where the norm has to
+    be called."""
+    if norm is None:
+        return None, None
+    parts = _norm_parts(norm, branch.dtype, rms_type, branch)
+    if parts is None or parts[3] != _ops.RMS_NORM or parts[1] is not None:
+        return None
+    if not _fits(parts[0], branch):
+        return None
+    return parts[0], float(_eps(parts[2], branch))
+
+
+def _sum_of(x, branch, gate, gate_function, branch_norm, dtype):
+    """The sum by torch's operators, as the lines that are replaced compute it; wider where its type is
+    chosen."""
+    if branch_norm is not None:
+        branch = branch_norm(branch)
+    if gate is not None and gate_function == "tanh":
+        gate = gate.tanh()
+    if dtype is not None:
+        x, branch, gate = (
+            t.to(torch.promote_types(t.dtype, torch.float32))
+            if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+            for t in (x, branch, gate)
+        )  # fmt: skip
+    return _cast(x + (branch if gate is None else gate * branch), dtype)
+
+
+def _branch_type(branch, branch_norm, rms_type):
+    """The type of what is added."""
+    if branch_norm is None:
+        return branch.dtype
+    return _norm_parts(branch_norm, branch.dtype, rms_type, branch)[4]
+
+
+@eager
+def _residual(x, branch, gate, gate_tanh, branch_weight, branch_eps, dtype):
+    return _forms.residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps)
+
+
+def residual(
+    x, branch, gate=None, *, gate_function=None, branch_norm=None, branch_rms_type=None, dtype=None
+):
+    """``(x + gate * branch).to(dtype)`` in one pass, the end of a transformer block.
+
+    Args:
+        x, branch: [..., D].
+        gate: None, or what broadcasts against x as torch broadcasts it.
+        gate_function: ``"tanh"``: tanh(gate) stands for the gate.
+        branch_norm: a norm of the branch, branch_norm(branch) being what is added. In the same pass goes
+            an RMSNorm over the last dimension without a bias.
+        branch_rms_type: of that norm, as ``rms_type`` of ``norm_scale_shift``.
+        dtype: the result's type; None: the type that the expression has.
+
+    Returns:
+        A tensor of the expression's shape, in the stride order of x.
+
+    Raises:
+        ParametersInvalid: x or branch is no tensor, or an option has another value.
+    """
+    expect_tensor("x", x)
+    expect_tensor("branch", branch)
+    _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
+    if _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
+        parts = _branch_parts(branch_norm, branch_rms_type, branch)
+        if parts:
+            own = _branch_type(branch, branch_norm, branch_rms_type)
+            result = dtype or promoted(torch.promote_types(x.dtype, own), gate)
+            return _residual(x, branch, gate, gate_function == "tanh", *parts, result)
+    return _sum_of(x, branch, gate, gate_function, branch_norm, dtype)
+
+
+@eager
+def _residual_norm(
+    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype, gate_tanh,
+    branch_weight, branch_eps,
+):  # fmt: skip
+    return _forms.residual_norm(
+        x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype, dtype, gate_tanh,
+        branch_weight, branch_eps,
+    )  # fmt: skip
+
+
+def residual_norm(
+    norm,
+    x,
+    branch,
+    gate=None,
+    scale=None,
+    shift=None,
+    *,
+    gate_function=None,
+    branch_norm=None,
+    branch_rms_type=None,
+    rms_type=None,
+    input_dtype=None,
+    sum_dtype=None,
+    dtype=None,
+):
+    """What a transformer block does between two of its parts, in one pass:
+    sum = (x + gate * branch).to(sum_dtype);
+    normalised = (norm(sum.to(input_dtype)) * (1 + scale) + shift).to(dtype).
+
+    Args:
+        norm, rms_type, input_dtype, scale, shift, dtype: as in ``norm_scale_shift``.
+        x, branch, gate, gate_function, branch_norm, branch_rms_type: as in ``residual``.
+        sum_dtype: the sum's type; None: the type that its expression has.
+
+    Returns:
+        (sum, normalised), each of the shape and type of its expression; the sum in the stride order of x,
+        the other contiguous. The sum is not rounded before it is normalised.
+
+    Raises:
+        ParametersInvalid: x or branch is no tensor, or an option has another value.
+    """
+    expect_tensor("x", x)
+    expect_tensor("branch", branch)
+    _expect_options(
+        gate_function,
+        {"rms_type": rms_type, "branch_rms_type": branch_rms_type},
+        {"input_dtype": input_dtype, "sum_dtype": sum_dtype, "dtype": dtype},
+    )
+    rows = _is_row(x) and _same_rows(branch, x)
+    if rows and all(_repeats_over(t, x) for t in (gate, scale, shift)):
+        added = _branch_parts(branch_norm, branch_rms_type, branch)
+        if added:
+            own = _branch_type(branch, branch_norm, branch_rms_type)
+            summed = sum_dtype or promoted(torch.promote_types(x.dtype, own), gate)
+            parts = _norm_parts(norm, input_dtype or summed, rms_type, x)
+            if parts and _fits(parts[0], x) and _fits(parts[1], x):
+                weight, bias, eps, kind, own = parts
+                return _residual_norm(
+                    x, branch, gate, weight, bias, scale, shift, eps, kind, summed,
+                    dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
+                )  # fmt: skip
+    total = _sum_of(x, branch, gate, gate_function, branch_norm, sum_dtype)
+    return total, _modulated(norm(_cast(total, input_dtype)), scale, shift, dtype)
