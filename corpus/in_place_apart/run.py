@@ -18,4 +18,12 @@ def outputs():
             *attention.helper_with_storage_of_its_own(q, *torch.randn(2, 2, 3, 5, 8)),
         ]
         module.in_the_other_branch(q, k, True)
+        gated = attention.Gated()
+        gated.cache.copy_(torch.randn(2, 3, 5, 8))
+        results += [
+            gated.layer_of_this_file_between(q, torch.randn(2, 3, 5, 8)),
+            gated.method_that_stores_nothing_between(q, torch.randn(2, 3, 5, 8)),
+        ]
+    k, v = torch.randn(2, 2, 3, 5, 8)
+    results += attention.something_else_is_handed(q, k, v, {}, torch.ones(5), torch.neg)
     return [*results, module.k_cache, module.v_cache]

@@ -20,8 +20,9 @@ std::unique_ptr<Frontend> ShippedLanguages::frontend(Language language, const In
                                                      const Catalogue& catalogue,
                                                      const Isomorphisms& isomorphisms) const {
   if (language == Language::cpp) {
-    return std::make_unique<cpp::CppFrontend>(cpp::Settings{input.root, cpp_catalogue_}, catalogue,
-                                              isomorphisms);
+    cpp::Settings settings{input.root, cpp_catalogue_};
+    for (const InputFile& file : input.files) settings.files.push_back(file.relative);
+    return std::make_unique<cpp::CppFrontend>(settings, catalogue, isomorphisms);
   }
   std::vector<python::Project::File> files;
   for (const InputFile& file : input.files) {

@@ -15,8 +15,8 @@ namespace {
 
 bool word_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Whether `name` is used in the file for anything but a namespace: nothing may hide it.
-bool taken(const CppUnit& unit, std::string_view name) {
+// Whether `name` is used in the file for anything but a namespace, which may hide that.
+bool hidden(const CppUnit& unit, std::string_view name) {
   std::string_view text = unit.text();
   for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     size_t end = at + name.size();
@@ -119,6 +119,11 @@ CppFrontend::CppFrontend(const Settings& settings, const Catalogue& catalogue,
   } else {
     wrong_ = names.error().message;
   }
+  for (const auto& [package, header] : names_.headers()) {
+    for (const std::string& file : settings_.files) {
+      if (file == header || file.ends_with("/" + header)) own_header_ = file;
+    }
+  }
   for (const char* folder : {"", "/build"}) {
     if (database_.empty() &&
         fs::exists(settings_.root + folder + "/compile_commands.json", error)) {
@@ -183,6 +188,12 @@ bool CppFrontend::editable(const Unit&, const Change& change) const {
 
 Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
                                                   const std::vector<Change>& changes) const {
+  if (!own_header_.empty()) {
+    return Realised::none(changes.size(), "name-taken",
+                          fmt::format("{} has the name of the runtime's header, so that including "
+                                      "that would reach this file instead; rename it",
+                                      own_header_));
+  }
   const auto& unit = static_cast<const CppUnit&>(base);
   Realised out;
   std::set<std::string> headers;
@@ -204,13 +215,14 @@ Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
       refuse("no-counterpart", "C++ has no name for " + change.callee);
       continue;
     }
-    std::string package = callee_text.substr(0, callee_text.find("::"));
-    if (taken(unit, package)) {
+    const std::string package = callee_text.substr(0, callee_text.find("::"));
+    if (unit.taken.contains(package)) {
       refuse("name-taken", fmt::format("the name `{}` means something else here; rename it to make "
                                        "room for the runtime's namespace",
                                        package));
       continue;
     }
+    if (hidden(unit, package)) callee_text.insert(0, "::");
     std::string after;
     auto edits = change_edits(unit, change, *callee, callee_text, &after);
     if (!edits) {

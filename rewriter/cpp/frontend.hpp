@@ -16,6 +16,7 @@ namespace refit::cpp {
 struct Settings {
   std::string root;       // of the repository; its compile_commands.json is looked for there
   std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
+  std::vector<std::string> files{};  // of the repository, relative to its root
 };
 
 class CppFrontend : public Frontend {
@@ -41,8 +42,9 @@ class CppFrontend : public Frontend {
   const Catalogue& catalogue_;
   const Isomorphisms& isomorphisms_;
   Names names_;
-  std::string wrong_;     // why the names could not be read
-  std::string database_;  // folder of compile_commands.json, "" without one
+  std::string wrong_;       // why the names could not be read
+  std::string database_;    // folder of compile_commands.json, "" without one
+  std::string own_header_;  // a file of the repository that has the name of the runtime's header
 };
 
 // Internal to the folder -------------------------------------------------------------------------

@@ -28,11 +28,30 @@ void find_comments(CppUnit& unit, const clang::ASTContext& context) {
   }
 }
 
+// Whether the global scope means anything by a name but the namespace that a package's headers
+// open.
+bool means_else(clang::ASTContext& context, const std::string& package, std::string_view header) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  const std::string folder = "/" + std::string(header.substr(0, header.find('/') + 1));
+  auto& name = context.Idents.get(package);
+  for (const clang::NamedDecl* found : context.getTranslationUnitDecl()->lookup(&name)) {
+    if (!llvm::isa<clang::NamespaceDecl>(found)) return true;
+    for (const clang::Decl* part : found->redecls()) {
+      const auto where = sources.getExpansionLoc(part->getLocation());
+      if (!sources.getFilename(where).contains(folder)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void lower_file(CppUnit& unit, clang::ASTContext& context,
                 const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge) {
   find_comments(unit, context);
+  for (const auto& [package, header] : knowledge.names.headers()) {
+    if (means_else(context, package, header)) unit.taken.insert(package);
+  }
   Lowering lowering(unit, context, knowledge);
   const clang::SourceManager& sources = context.getSourceManager();
   for (const clang::Decl* decl : decls) {

@@ -22,6 +22,8 @@ class Names {
   std::string spelling(std::string_view qualified) const;
   // The header to include for a catalogue's name; "" where none is known.
   std::string header(std::string_view qualified) const;
+  // By package, those headers.
+  const std::map<std::string, std::string, std::less<>>& headers() const { return headers_; }
   bool tensor(std::string_view record) const;
   // The attribute that a member function of a tensor without arguments reads; "" where none.
   std::string attribute(std::string_view member) const;

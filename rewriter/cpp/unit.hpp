@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,9 @@ class CppUnit : public Unit {
   std::string relative;
   std::vector<FunctionText> texts;  // by function
   std::vector<ByteRange> comments;  // in order
-  size_t errors = 0;                // that clang found in this file
+  // Packages of which the global scope has something else by that name.
+  std::set<std::string, std::less<>> taken;
+  size_t errors = 0;  // that clang found in this file
   std::string first_error;
 };
 

@@ -162,7 +162,10 @@ bool Graph::touches(ValueId call, ValueId object) const {
   if (v.kind != Kind::call) return false;
   ValueId callee = v.operands[0];
   // A submodule of the object may know its parent only by being handed it.
-  if (values[callee].kind == Kind::attribute && values[callee].operands[0] == object) return true;
+  if (values[callee].kind == Kind::attribute && values[callee].operands[0] == object &&
+      !keepers.contains(call)) {
+    return true;
+  }
   return std::find(v.operands.begin() + 1, v.operands.end(), object) != v.operands.end();
 }
 

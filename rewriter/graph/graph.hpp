@@ -80,6 +80,7 @@ enum class StatementKind : uint8_t {
 struct AttributeWrite {
   ValueId at = kNone, object = kNone;
   std::string name;
+  ValueId value = kNone;  // what is stored, where it is known
 };
 
 struct Statement {
@@ -135,9 +136,12 @@ class Graph {
   std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
-  // Calls of functions whose bodies, in sight, may write to anything that the function did not
-  // make.
-  std::set<ValueId> writers;
+  // Calls of functions whose bodies, in sight, may write to what the function did not make: to
+  // parts of the object that is the second, or to anything where that is kNone.
+  std::map<ValueId, ValueId> writers;
+  // Calls on an object that store no attribute of it: of a layer that it holds, or of a method
+  // whose body, in sight, does not.
+  std::set<ValueId> keepers;
   // Reads of attributes that hold a number, whoever stores them.
   std::set<ValueId> numbers;
   // Reads of attributes that hold a tensor which the class made and gave to no other attribute.
@@ -184,6 +188,7 @@ class Graph {
     numbers.erase(numbers.lower_bound(from), numbers.end());
     readers.erase(readers.lower_bound(from), readers.end());
     writers.erase(writers.lower_bound(from), writers.end());
+    keepers.erase(keepers.lower_bound(from), keepers.end());
     std::erase_if(questions, [from](ValueId id) { return id >= from; });
     std::erase_if(attribute_writes, [from](const AttributeWrite& w) { return w.at >= from; });
   }

@@ -82,8 +82,10 @@ class Finder {
       case Kind::index:
         index(part, v);
         return;
-      case Kind::element:
       case Kind::update:
+        if (keeps_object(g_, v)) work_.push_back({v.operands[2], ""});
+        [[fallthrough]];
+      case Kind::element:
       case Kind::starred:
         work_.push_back({v.operands[0], part.behind});
         return;
@@ -209,6 +211,15 @@ bool is_literal(const Value& v, Literal::Kind kind) {
   return v.kind == Kind::literal && v.literal.kind == kind;
 }
 
+// `copy_`, and of Python's own the methods behind `x += y` and `x[i] = y`.
+bool names_a_write(std::string_view method) {
+  if (!method.ends_with("__")) return method.ends_with('_');
+  static constexpr std::array<std::string_view, 9> kAugmented = {
+      "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__",
+      "__imod__", "__ipow__", "__iand__", "__setitem__"};
+  return std::ranges::find(kAugmented, method) != kAugmented.end();
+}
+
 // What an operation is given for one of its parameters.
 ValueId given(const Value& v, std::string_view parameter) {
   const auto& parameters = parameters_of(v);
@@ -226,6 +237,13 @@ bool in_place_flag(const Graph& g, const Value& v) {
 }
 
 }  // namespace
+
+bool keeps_object(const Graph& g, const Value& store) {
+  const ValueId index = store.operands[1];
+  if (index == kNone) return true;
+  const Kind kind = g[index].kind;
+  return kind != Kind::slice && kind != Kind::tuple;
+}
 
 Places places_of(const Graph& g, ValueId id) { return Finder(g).run(id); }
 
@@ -249,7 +267,7 @@ ValueId written_by(const Graph& g, ValueId id) {
     const Value& callee = g[v.operands[0]];
     const ValueId first = v.operands.size() > 1 ? v.operands[1] : kNone;
     if (callee.kind == Kind::op) return in_place_flag(g, callee) ? first : kNone;
-    if (!callee.text.ends_with('_') || callee.text.ends_with("__")) return kNone;
+    if (!names_a_write(callee.text)) return kNone;
     if (callee.kind == Kind::attribute) return callee.operands[0];
     return callee.kind == Kind::symbol ? first : kNone;
   }

@@ -33,6 +33,10 @@ bool overlap(const Places& written, const Places& read);
 // lead to both. Two attributes with tensors of their own are apart, and each from arguments.
 bool may_reach(const Places& written, const Places& read);
 
+// Whether a store, `base[index] = value`, may put the object itself there, as into a list or a
+// dictionary: slices and several indices are those of a tensor, which takes a copy.
+bool keeps_object(const Graph& g, const Value& store);
+
 // The value that an operation writes in place: its first operand, or because its arguments say so,
 // `inplace=True`, `out=y`; of a call that the catalogue does not know, y in `y.name_()` and
 // `f_(y)`. kNone where it writes nothing.

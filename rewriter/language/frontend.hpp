@@ -215,6 +215,16 @@ class Frontend {
     std::vector<std::string> codes;  // by change: the reason's code
     std::vector<std::string> notes;  // imports that had to stay, and why
     std::vector<std::string> after;  // by change: the new text of the root
+
+    // Where no change of the tree can be made.
+    static Realised none(size_t changes, const std::string& code, const std::string& why) {
+      Realised out;
+      out.accepted.assign(changes, false);
+      out.refused.assign(changes, Error{why});
+      out.codes.assign(changes, code);
+      out.after.resize(changes);
+      return out;
+    }
   };
   virtual Expected<Realised> realise(const Unit& unit,
                                      const std::vector<Change>& changes) const = 0;

@@ -13,6 +13,24 @@
 
 namespace refit::python {
 
+namespace {
+
+// Whether a file is what `import PACKAGE` reaches from some folder of the project: the module or
+// the package of that name, and no part of another package.
+bool is_package(std::string_view relative, std::string_view package,
+                const std::vector<Project::File>& files) {
+  std::string_view path = relative;
+  if (path.ends_with("/__init__.py")) path.remove_suffix(std::string_view("/__init__.py").size());
+  if (path.ends_with(".py")) path.remove_suffix(3);
+  if (!path.ends_with(package)) return false;
+  path.remove_suffix(package.size());
+  if (!path.empty() && !path.ends_with('/')) return false;
+  const std::string around = std::string(path) + "__init__.py";
+  return std::ranges::none_of(files, [&](const auto& file) { return file.relative == around; });
+}
+
+}  // namespace
+
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                                const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
@@ -20,7 +38,14 @@ PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Projec
       catalogue_(catalogue),
       isomorphisms_(isomorphisms),
       others_(project_, catalogue),
-      functions_(project_, catalogue, isomorphisms) {}
+      functions_(project_, catalogue, isomorphisms) {
+  for (const std::string& package : catalogue.offered()) {
+    if (project_.has_module(package)) own_runtime_ = project_.file_of(package);
+    for (const Project::File& file : files) {
+      if (is_package(file.relative, package, files)) own_runtime_ = file.relative;
+    }
+  }
+}
 
 namespace {
 
@@ -294,6 +319,12 @@ bool PythonFrontend::editable(const Unit& base, const Change& change) const {
 
 Expected<Frontend::Realised> PythonFrontend::realise(const Unit& base,
                                                      const std::vector<Change>& changes) const {
+  if (!own_runtime_.empty()) {
+    return Realised::none(changes.size(), "name-taken",
+                          fmt::format("{} has the name of the runtime, so that importing the "
+                                      "runtime would reach that file instead; rename it",
+                                      own_runtime_));
+  }
   const auto& unit = static_cast<const PythonUnit&>(base);
   return realise_changes(unit, project_, catalogue_, changes);
 }

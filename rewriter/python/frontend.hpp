@@ -59,6 +59,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   const Isomorphisms* isomorphisms_;
   mutable OtherClasses others_;
   mutable OtherFunctions functions_;
+  std::string own_runtime_;  // a file of the project that an import of the runtime would reach
 };
 
 }  // namespace refit::python

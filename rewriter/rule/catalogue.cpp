@@ -280,6 +280,7 @@ Expected<Catalogue> Catalogue::load(const std::string& directory) {
           claim(catalogue.by_method_, method, "method");
         }
         catalogue.libraries_.insert(operation->library);
+        if (!operation->targets.empty()) catalogue.offered_.insert(operation->library);
         catalogue.operations_.push_back(std::move(operation));
       }
     }

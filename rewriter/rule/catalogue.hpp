@@ -137,11 +137,14 @@ class Catalogue {
   // The known qualified name nearest to a misspelt one, for messages.
   std::optional<std::string> nearest(std::string_view qualified_name) const;
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
+  // The packages that some target offers, which is what rewrites import.
+  const std::set<std::string>& offered() const { return offered_; }
   // Whether it describes operations of that package.
   bool describes(std::string_view library) const { return libraries_.contains(library); }
 
  private:
   std::set<std::string, std::less<>> libraries_;
+  std::set<std::string> offered_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::unordered_map<std::string, const Operation*> by_name_;
   std::unordered_map<std::string, const Operation*> by_method_;

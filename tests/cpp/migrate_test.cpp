@@ -10,17 +10,25 @@
 namespace refit {
 namespace {
 
-RunResult migrated(const std::string& text) {
+// Files of a folder, by their names in it.
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+RunResult migrated(const Texts& texts) {
   static const RuleSet rules =
       must(RuleSet::load({REFIT_RULES_DIR}, std::string(REFIT_RULES_DIR) + "/catalogue"));
   const ScratchFolder folder;
-  folder.put("m.cpp", text);
-  const Input input{folder.path(), {{folder.path("m.cpp"), "m.cpp"}}, {""}};
+  Input input{folder.path(), {}, {""}};
+  for (const auto& [name, text] : texts) {
+    folder.put(name, text);
+    input.files.push_back({folder.path(name), name});
+  }
   EngineOptions options;
   options.jobs = 1;
   options.rules_folder = REFIT_RULES_DIR;
   return must(run(rules, input, options, nullptr));
 }
+
+RunResult migrated(const std::string& text) { return migrated(Texts{{"m.cpp", text}}); }
 
 std::string outcome(const RunResult& result) {
   std::string out;
@@ -60,6 +68,10 @@ TEST_P(Body, Becomes) {
 const Row kBodies[] = {
     {"positional", "  return torch::scaled_dot_product_attention(q, k, v);\n",
      "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true});\n"},
+    {"local_name_of_the_runtime",
+     "  double mindiesd = 2;\n  return torch::scaled_dot_product_attention(q, k, v) * mindiesd;\n",
+     "  double mindiesd = 2;\n"
+     "  return ::mindiesd::ext::attention_forward(q, k, v, {.head_first = true}) * mindiesd;\n"},
     {"mask_and_scale", "  return torch::scaled_dot_product_attention(q, k, v, m, 0.0, false, s);\n",
      "  return mindiesd::ext::attention_forward(q, k, v,\n"
      "                                          {.attn_mask = m, .scale = s, .head_first = "
@@ -156,7 +168,11 @@ const Row kRefused[] = {
      "  return torch::scaled_dot_product_attention(q, q, q);\n}\n",
      "training-code"},
     {"name_taken",
-     "namespace mindiesd_like { int mindiesd; }\n"
+     "int mindiesd;\n"
+     "torch::Tensor f(torch::Tensor q) { return torch::scaled_dot_product_attention(q, q, q); }\n",
+     "name-taken"},
+    {"namespace_taken",
+     "namespace mindiesd { int count; }\n"
      "torch::Tensor f(torch::Tensor q) { return torch::scaled_dot_product_attention(q, q, q); }\n",
      "name-taken"},
     {"argument_from_macro",
@@ -175,6 +191,17 @@ const Row kRefused[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Cpp, Refused, testing::ValuesIn(kRefused), RowName{});
+
+TEST(CppText, StaysWhereTheTreeHasTheRuntimesHeader) {
+  const RunResult result =
+      migrated({{"include/mindiesd/functional.h", "#pragma once\n"},
+                {"m.cpp",
+                 "#include <torch/torch.h>\ntorch::Tensor f(torch::Tensor q) { return "
+                 "torch::scaled_dot_product_attention(q, q, q); }\n"}});
+  EXPECT_TRUE(result.changed.empty());
+  EXPECT_NE(outcome(result).find("name-taken: include/mindiesd/functional.h"), std::string::npos)
+      << outcome(result);
+}
 
 TEST(CppIncludes, GoWhereAPersonPutsThem) {
   const std::string body =

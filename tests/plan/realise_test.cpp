@@ -222,8 +222,15 @@ TEST(Realise, NamesThatSomethingElseMayReadStay) {
   }
 }
 
-TEST(Realise, TakenNameIsNotAccepted) {
+TEST(Realise, TakenNameIsImportedUnderAnother) {
   EXPECT_EQ(realised("import torch.nn.functional as F\n\nmindiesd = 1\n\n\n"
+                     "def f(q):\n    return F.scaled_dot_product_attention(q, q, q)\n"),
+            "import mindiesd as _mindiesd\n\nmindiesd = 1\n\n\n"
+            "def f(q):\n    return _mindiesd.attention_forward(q, q, q, head_first=True)\n");
+}
+
+TEST(Realise, TwoTakenNamesAreNotAccepted) {
+  EXPECT_EQ(realised("import torch.nn.functional as F\n\nmindiesd = _mindiesd = 1\n\n\n"
                      "def f(q):\n    return F.scaled_dot_product_attention(q, q, q)\n"),
             "not accepted");
 }

@@ -9,6 +9,7 @@ operands and buffers, must be the same before and after.
 import linecache
 import random
 import warnings
+from unittest import mock
 
 import torch
 
@@ -28,6 +29,16 @@ def bump(t):
 def bump_first(of):
     first = of[0]
     first.mul_(2)
+
+
+class Keys(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = torch.randn(2, 3, 5, 8)
+
+    def forward(self, k):
+        self.k[:, :, -1:] = k[:, :, :1]
+        return k
 
 
 def fresh(t):
@@ -56,6 +67,7 @@ class Program{number}(nn.Module):
             self.register_buffer(name, torch.randn(2, 3, 5, 8))
         self.w = self.a[:, :, :5]
         self.turned = self.b.transpose(0, 1).transpose(0, 1)
+        self.keys = Keys()
         self.kept = types.SimpleNamespace(k=torch.randn(2, 3, 5, 8), eps=1e-6)
         self.table = {{"k": torch.randn(2, 3, 5, 8), "a": self.a}}
         self.norm = nn.LayerNorm(8)
@@ -79,7 +91,7 @@ OPERANDS = [
     "x", "x", "y", "y", "k", "k", "self.a", "self.b", "self.c", "self.d", "self.w", "self.turned", "self.kept.k",
     "self.table['k']", "self.table['a']", "cache['k']", "cache['v']", "items[0]", "items[1]", "items[-1]",
     "self.a[:, :, :5]", "same(self.a)", "fresh(self.b)", "cache.get('k')", "getattr(self, 'a')",
-    "self.b.view(2, 3, 5, 8)", "self.c.contiguous()", "self._buffers['a']", "(self.a, self.b)[0]",
+    "self.keys.k", "self.b.view(2, 3, 5, 8)", "self.c.contiguous()", "self._buffers['a']", "(self.a, self.b)[0]",
 ]  # fmt: skip
 LOCALS = [
     "x", "y", "self.a", "self.b[:, :, :5]", "cache['k']", "items[0]", "x.clone()", "self.a * 1", "self.w",
@@ -151,6 +163,13 @@ alias = {o}.reshape(2, 15, 8)\n        alias[0].mul_(2)
 alias = {o}.expand(2, 3, 5, 8)\n        alias.mul_(2)
 alias = {o}.numpy()\n        alias *= 2
 alias = [{o}, y]\n        alias[0].mul_(2)
+{o}.__setitem__(0, 1.0)
+{o}.__imul__(2)
+torch.Tensor.mul_({o}, 2)
+def inner():\n            {o}.mul_(2)\n        inner()
+self.keys(y)
+self.look(y)
+self.norm.reset_parameters()
 self.norm.weight.data.mul_(2)
 self.norm.weight.mul_(2)
 self.norm.bias.add_(1)
@@ -237,7 +256,7 @@ def run(module: dict, number: int) -> list:
         for _ in range(2):
             result = program(*given)
             results += [t.clone() for t in (result if isinstance(result, tuple) else (result,))]
-    left = [program.a, program.b, program.c, program.d, program.w, program.kept.k, program.norm.weight]
+    left = [program.a, program.b, program.c, program.d, program.w, program.kept.k, program.keys.k, program.norm.weight]
     left += [torch.tensor(program.norm.eps), torch.tensor(program.bare.eps)]
     left += [given[0], given[1], *given[2].values(), *given[3], *program.table.values()]
     return results + [t.detach().clone() for t in left]
@@ -270,6 +289,15 @@ def _text(draw: random.Random, number: int) -> str:
     )  # fmt: skip
 
 
+_attend = torch.nn.functional.scaled_dot_product_attention
+
+
+def _attend_checked(query, key, value, *rest, **named):
+    """On the CPU torch's own reads beyond the values where they are fewer than the keys, and says nothing."""
+    assert key.shape[-2] == value.shape[-2]
+    return _attend(query, key, value, *rest, **named)
+
+
 def program(draw: random.Random, number: int) -> str:
     """A drawn program that runs and gives finite numbers."""
     while True:
@@ -278,7 +306,9 @@ def program(draw: random.Random, number: int) -> str:
         linecache.cache[name] = (len(text), None, (HEAD + text).splitlines(True), name)
         names: dict = {"__name__": "drawn"}
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), mock.patch.object(
+                torch.nn.functional, "scaled_dot_product_attention", _attend_checked
+            ):
                 warnings.simplefilter("ignore")
                 exec(compile(HEAD + text, name, "exec"), names)
                 if all(torch.isfinite(t).all() for t in run(names, number)):

@@ -1,5 +1,5 @@
-import torch.nn.functional as F
+import mindiesd.ext as _mindiesd_ext
 
 
 def attend(q, k, v, mindiesd=None):
-    return F.scaled_dot_product_attention(q, k, v), mindiesd
+    return _mindiesd_ext.attention_forward(q, k, v, head_first=True), mindiesd

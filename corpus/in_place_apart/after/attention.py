@@ -94,3 +94,57 @@ def helper_with_storage_of_its_own(q, k, v):
         scale=1 / math.sqrt(q.shape[-1]),
         head_first=True,
     ), seen
+
+
+class Bias(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+        self.table = nn.Parameter(torch.linspace(0, 1, 5))
+
+    def forward(self, n):
+        self.seen += 1
+        return self.table[:n].sum()
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 8**-0.5
+        self.bias = Bias()
+        self.cache = torch.zeros(2, 3, 5, 8)
+
+    def gate(self, n):
+        return n * self.scale
+
+    def layer_of_this_file_between(self, q, v):
+        gate = self.bias(3)
+        return mindiesd.ext.attention_forward(
+            q,
+            self.cache,
+            v,
+            scale=self.scale,
+            head_first=True,
+        ) * gate
+
+    def method_that_stores_nothing_between(self, q, v):
+        gate = self.gate(2)
+        return mindiesd.ext.attention_forward(
+            q,
+            self.cache,
+            v,
+            scale=self.scale,
+            head_first=True,
+        ) * gate
+
+
+def something_else_is_handed(q, k, v, kept, mask, change):
+    kept["k"] = k
+    mask = change(mask)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=q.shape[-1] ** -0.5,
+        head_first=True,
+    ), mask

@@ -59,3 +59,42 @@ def helper_with_storage_of_its_own(q, k, v):
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     seen = counted(5)
     return F.softmax(scores, dim=-1) @ v, seen
+
+
+class Bias(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+        self.table = nn.Parameter(torch.linspace(0, 1, 5))
+
+    def forward(self, n):
+        self.seen += 1
+        return self.table[:n].sum()
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 8**-0.5
+        self.bias = Bias()
+        self.cache = torch.zeros(2, 3, 5, 8)
+
+    def gate(self, n):
+        return n * self.scale
+
+    def layer_of_this_file_between(self, q, v):
+        scores = q @ self.cache.transpose(-1, -2) * self.scale
+        gate = self.bias(3)
+        return F.softmax(scores, dim=-1) @ v * gate
+
+    def method_that_stores_nothing_between(self, q, v):
+        scores = q @ self.cache.transpose(-1, -2) * self.scale
+        gate = self.gate(2)
+        return F.softmax(scores, dim=-1) @ v * gate
+
+
+def something_else_is_handed(q, k, v, kept, mask, change):
+    kept["k"] = k
+    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+    mask = change(mask)
+    return F.softmax(scores, dim=-1) @ v, mask

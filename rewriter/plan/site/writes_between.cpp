@@ -23,6 +23,12 @@ constexpr std::array<std::string_view, 14> kEntryMethods = {
     "append", "extend",  "insert", "pop",    "popitem",    "remove",     "clear",
     "sort",   "reverse", "update", "rotate", "setdefault", "appendleft", "popleft"};
 
+constexpr size_t kHolderSteps = 256;  // views of one value
+
+// Methods of a module that change its parameters.
+constexpr std::array<std::string_view, 5> kModuleMethods = {"reset_parameters", "load_state_dict",
+                                                            "apply", "_apply", "to_empty"};
+
 class Writes {
  public:
   Writes(const Graph& g, ValueId root, const std::set<ValueId>& interior)
@@ -127,13 +133,17 @@ class Writes {
     if (g_.in_place.contains(id) && !v.operands.empty()) written = v.operands[0];
     if (written != kNone) {
       const Places places = places_of(g_, written);
-      return any_read(id, [&](const Read& r) { return may_reach(places, places_of(g_, r.value)); });
+      return any_read(id, [&](const Read& r) {
+        return may_reach(places, places_of(g_, r.value)) || overlap(places, holders_of(r.value));
+      });
     }
     if (v.kind != Kind::call || g_.instances.contains(id) || g_.readers.contains(id)) return false;
-    if (g_.writers.contains(id)) {
+    const auto writer = g_.writers.find(id);
+    if (writer != g_.writers.end() && writer->second == kNone) {
       return any_read(id, [&](const Read& r) { return places_of(g_, r.value).shared(); });
     }
-    return changes_entries(id) || writes_what_it_is_handed(id);
+    return changes_entries(id) || changes_its_object(id) || writes_what_it_is_handed(id) ||
+           (writer != g_.writers.end() && reaches_a_read(id, writer->second));
   }
 
   bool entry_method(ValueId callee) const {
@@ -155,14 +165,72 @@ class Writes {
     });
   }
 
+  // `self.norm.reset_parameters()`: what is read of the norm is something else then.
+  bool changes_its_object(ValueId id) const {
+    const Value& callee = g_[g_[id].operands[0]];
+    return callee.kind == Kind::attribute &&
+           std::ranges::find(kModuleMethods, callee.text) != kModuleMethods.end() &&
+           reaches_a_read(id, callee.operands[0]);
+  }
+
+  // Whether something may be read between that is an object or a part of it.
+  bool reaches_a_read(ValueId write, ValueId object) const {
+    const Places places = places_of(g_, object);
+    return any_read(write, [&](const Read& r) {
+      return overlap(places, places_of(g_, r.value)) || overlap(places, holders_of(r.value));
+    });
+  }
+
   // Unknown code writes to tensors that it is handed, and to no others.
   bool writes_what_it_is_handed(ValueId id) const {
     const Value& v = g_[id];
-    return std::any_of(v.operands.begin() + 1, v.operands.end(), [&](ValueId given) {
-      if (given == kNone) return false;
-      const Places places = places_of(g_, given);
-      return any_read(id, [&](const Read& r) { return overlap(places, places_of(g_, r.value)); });
-    });
+    // `partial(f, x)()` hands over x.
+    const bool made = g_[v.operands[0]].kind == Kind::call;
+    return std::any_of(v.operands.begin() + (made ? 0 : 1), v.operands.end(),
+                       [&](ValueId given) { return given != kNone && reaches_a_read(id, given); });
+  }
+
+  // The containers and attributes into which a value, what it is a view of or a view of that was
+  // put.
+  const Places& holders_of(ValueId id) const {
+    auto [known, fresh] = holders_.try_emplace(id);
+    if (!fresh) return known->second;
+    Places& out = known->second;
+    auto add = [&](ValueId holder, const std::string& behind) {
+      const Places places = places_of(g_, holder);
+      out.unknown = out.unknown || places.unknown;
+      for (const std::string& path : places.paths) out.paths.push_back(path + behind);
+    };
+    while (viewed(id) != kNone) id = viewed(id);
+    std::vector<ValueId> work{id};
+    for (size_t steps = 0; !work.empty(); ++steps) {
+      id = work.back();
+      work.pop_back();
+      out.unknown = out.unknown || steps > kHolderSteps;
+      if (out.unknown) break;
+      for (const ValueId user : g_.users(id)) {
+        const Value& v = g_[user];
+        if (viewed(user) == id) work.push_back(user);
+        if (v.kind == Kind::update && v.operands[2] == id && keeps_object(g_, v)) {
+          add(v.operands[0], "");
+        }
+        if (v.kind == Kind::call && v.operands[0] != id && entry_method(v.operands[0])) {
+          add(g_[v.operands[0]].operands[0], "");
+        }
+      }
+      for (const AttributeWrite& write : g_.attribute_writes) {
+        if (write.value == id) add(write.object, "." + write.name);
+      }
+    }
+    return out;
+  }
+
+  // What a value is a view or a part of; kNone where it is none.
+  ValueId viewed(ValueId id) const {
+    const Value& v = g_[id];
+    const bool part =
+        v.kind == Kind::index || v.kind == Kind::element || (v.kind == Kind::op && v.op->view);
+    return part && !v.operands.empty() ? v.operands[0] : kNone;
   }
 
   // `self.k = y` where `self.k` is read again, or where the norm is that `norm.eps = …` changes.
@@ -187,6 +255,7 @@ class Writes {
   const std::set<ValueId>& interior_;
   std::vector<Read> reads_;
   std::set<std::pair<ValueId, ValueId>> seen_;
+  mutable std::map<ValueId, Places> holders_;
 };
 
 }  // namespace

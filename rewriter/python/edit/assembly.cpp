@@ -15,9 +15,9 @@ namespace {
 // The edits of all changes of one unit, put together from the innermost outwards.
 class Assembly {
  public:
-  Assembly(const PythonUnit& unit, const Catalogue& catalogue, const std::vector<Change>& changes,
-           Frontend::Realised& out)
-      : unit_(unit), catalogue_(catalogue), changes_(changes), out_(out) {
+  Assembly(const PythonUnit& unit, Project& project, const Catalogue& catalogue,
+           const std::vector<Change>& changes, Frontend::Realised& out)
+      : unit_(unit), project_(project), catalogue_(catalogue), changes_(changes), out_(out) {
     out_.accepted.assign(changes.size(), true);
     out_.refused.resize(changes.size());
     out_.codes.resize(changes.size());
@@ -28,15 +28,7 @@ class Assembly {
     Order order;
     for (size_t c = 0; c < changes_.size(); ++c) order.emplace_back(site(c).size(), c);
     std::ranges::sort(order);
-    std::vector<Spelling> spellings(changes_.size());
-    for (size_t c = 0; c < changes_.size(); ++c) {
-      auto spelling = spell_symbol(unit_, changes_[c].function, changes_[c].callee);
-      if (spelling) {
-        spellings[c] = *spelling;
-      } else {
-        refuse(c, "name-taken", spelling.error().message);
-      }
-    }
+    const std::vector<Spelling> spellings = spell();
     assemble(order, spellings);
     std::set<std::string> modules;
     for (size_t c = 0; c < changes_.size(); ++c) {
@@ -48,6 +40,35 @@ class Assembly {
 
  private:
   using Order = std::vector<std::pair<uint32_t, size_t>>;
+
+  // One name for a package throughout the file: another one where one function needs it.
+  std::vector<Spelling> spell() {
+    std::vector<Spelling> out(changes_.size());
+    std::set<std::string> renamed;  // packages
+    auto package = [&](size_t c) {
+      return changes_[c].callee.substr(0, changes_[c].callee.find('.'));
+    };
+    for (size_t c = 0; c < changes_.size(); ++c) {
+      std::string why;
+      const bool bound = project_.by_stars(unit_.names, package(c), &why).has_value();
+      if (bound || !why.empty()) renamed.insert(package(c));
+    }
+    auto spell_one = [&](size_t c) {
+      auto spelling = spell_symbol(unit_, changes_[c].function, changes_[c].callee,
+                                   renamed.contains(package(c)));
+      if (!spelling) {
+        refuse(c, "name-taken", spelling.error().message);
+        return;
+      }
+      out[c] = *spelling;
+      if (spelling->renames()) renamed.insert(package(c));
+    };
+    for (size_t c = 0; c < changes_.size(); ++c) spell_one(c);
+    for (size_t c = 0; c < changes_.size(); ++c) {
+      if (out_.accepted[c] && renamed.contains(package(c))) spell_one(c);
+    }
+    return out;
+  }
 
   ByteRange site(size_t c) const {
     const Graph& g = unit_.functions[changes_[c].function].graph;
@@ -202,6 +223,7 @@ class Assembly {
   }
 
   const PythonUnit& unit_;
+  Project& project_;
   const Catalogue& catalogue_;
   const std::vector<Change>& changes_;
   Frontend::Realised& out_;
@@ -213,7 +235,7 @@ Expected<Frontend::Realised> realise_changes(const PythonUnit& unit, Project& pr
                                              const Catalogue& catalogue,
                                              const std::vector<Change>& changes) {
   Frontend::Realised out;
-  std::set<std::string> modules = Assembly(unit, catalogue, changes, out).run();
+  std::set<std::string> modules = Assembly(unit, project, catalogue, changes, out).run();
   EditSet imports;
   add_imports(unit, catalogue, modules, out.edits, imports);
   EditSet removals;

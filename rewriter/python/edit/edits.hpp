@@ -18,14 +18,17 @@ std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function
                                        ValueId root, const std::set<StatementId>& dead);
 // The text of a template's argument; see Frontend::fill.
 std::optional<std::string> fill_holes(const std::string& text, const Frontend::SpellHole& spell);
-// How a qualified name is written inside a function: its text, and the module that must be
-// imported for it ("" when it is in scope already). Fails when the name is taken.
+// How a qualified name is written inside a function: its text, and what must be imported for it:
+// "" when it is in scope already, `a.b`, or `a.b as _a_b` where `a` means something else there, and
+// always with `renamed`. Fails when both names are taken.
 struct Spelling {
   std::string text;
   std::string import;
+
+  bool renames() const { return import.find(" as ") != std::string::npos; }
 };
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
-                                const std::string& qualified);
+                                const std::string& qualified, bool renamed);
 
 // Edits that add `import MODULE` lines where a person would; `changes` are those that need them.
 void add_imports(const PythonUnit& unit, const Catalogue& catalogue,

@@ -1,6 +1,7 @@
 // New import statements, where a person would put them: among those of the packages that a file
 // imports, or, where it imports none but inside functions, beside the import that leads there.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "rewriter/python/edit/edits.hpp"
@@ -56,13 +57,14 @@ class NewImports {
     groups();
   }
 
-  // `import MODULE` for what `changes` write.
+  // `import MODULE` for what `changes` write, a module being `a.b` or `a.b as c`.
   void add(const std::set<std::string>& modules, const EditSet& changes) {
+    std::string first;
     for (const std::string& m : modules) {
       if (auto places = imports_in_functions(m, changes)) {
         for (const std::vector<TSNode>& run : *places) add_among(run, m);
       } else if (group_ == nullptr) {
-        add_first(m);
+        first += "import " + m + nl_;
       } else if (!group_->third_party) {
         // The packages' own group, below those that are there.
         add_below(groups_.back().statements.back(), m, m == *modules.begin());
@@ -70,6 +72,8 @@ class NewImports {
         add_among(group_->statements, m);
       }
     }
+    if (!first.empty()) add_first(first);
+    for (auto& [at, text] : added_) (void)edits_.add({{at, at}, std::move(text)});
   }
 
  private:
@@ -132,8 +136,10 @@ class NewImports {
       const std::string& module, const EditSet& changes) const {
     if (group_ != nullptr && group_->third_party) return std::nullopt;
     std::vector<std::vector<TSNode>> out;
+    const size_t as = module.find(" as ");
+    const std::string bound = as == std::string::npos ? module : module.substr(as + 4);
     for (const Edit& e : changes.edits()) {
-      if (e.replacement.find(module) == std::string::npos) continue;
+      if (e.replacement.find(bound) == std::string::npos) continue;
       std::vector<TSNode> run = imports_above(e.range);
       if (run.empty()) return std::nullopt;
       const bool known = std::ranges::any_of(
@@ -219,7 +225,7 @@ class NewImports {
     const std::string_view indent = indentation(text_, begin);
     // At the line's begin, which is where the statement's line is taken out if it goes.
     const auto at = begin - static_cast<uint32_t>(indent.size());
-    (void)edits_.add({{at, at}, std::string(indent) + "import " + m + nl_});
+    added_[at] += std::string(indent) + "import " + m + nl_;
   }
 
   void add_below(TSNode statement, const std::string& m, bool blank_line) {
@@ -228,7 +234,7 @@ class NewImports {
         std::string(indentation(text_, ts_node_start_byte(statement))) + "import " + m;
     if (blank_line) line = nl_ + line;
     const bool ends = at > 0 && text_[at - 1] == '\n';
-    (void)edits_.add({{at, at}, ends ? line + nl_ : nl_ + line});
+    added_[at] += ends ? line + nl_ : nl_ + line;
   }
 
   uint32_t end_of_line(uint32_t at) const {
@@ -236,21 +242,19 @@ class NewImports {
     return at < text_.size() ? at + 1 : at;
   }
 
-  // The first import of a file: below its docstring and `from __future__`, or the comments that
+  // The first imports of a file: below its docstring and `from __future__`, or the comments that
   // open it (shebang, cookie, licence).
-  void add_first(const std::string& m) {
-    std::string line = "import " + m + nl_;
+  void add_first(std::string lines) {
     uint32_t at = 0;
     if (present(header_)) {
       at = end_of_line(ts_node_end_byte(header_));
-      line = nl_ + line;
-      if (at == text_.size() && (text_.empty() || text_.back() != '\n')) line = nl_ + line;
+      lines = nl_ + lines;
+      if (at == text_.size() && (text_.empty() || text_.back() != '\n')) lines = nl_ + lines;
     } else {
       while (at < text_.size() && text_[at] == '#') at = end_of_line(at);
-      if (at > 0) line = nl_ + line;
+      if (at > 0) lines = nl_ + lines;
     }
-    line += apart(text_, at, nl_);
-    (void)edits_.add({{at, at}, line});
+    added_[at] += lines + apart(text_, at, nl_);
   }
 
   const PythonUnit& unit_;
@@ -258,6 +262,7 @@ class NewImports {
   const std::string_view text_;
   const std::string nl_{unit_.source().newline()};
   EditSet& edits_;
+  std::map<uint32_t, std::string> added_;  // by place
   std::vector<Group> groups_;
   const Group* group_ = nullptr;  // where the file imports other packages, else its first
   TSNode header_{};               // docstring, `from __future__`

@@ -10,6 +10,7 @@
 #include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 #include "rewriter/text/bounds.hpp"
+#include "rewriter/text/words.hpp"
 
 namespace refit::python {
 
@@ -282,6 +283,16 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
   return false;
 }
 
+bool holds_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
 bool is_atom(std::string_view text) {
   int depth = 0;
@@ -350,7 +361,7 @@ std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function
 }
 
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
-                                const std::string& qualified) {
+                                const std::string& qualified, bool renamed) {
   // A function, and those around it, may own the name that the spelling begins with.
   auto shadowed = [&](std::string_view head) {
     for (uint32_t f = function; f != kNone && f != 0; f = unit.functions[f].parent) {
@@ -380,13 +391,19 @@ Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,
   auto top = bindings.find(package);
   auto [taken, unknown] = unit.taken.emplace(package, false);
   if (unknown) taken->second = bound_elsewhere(unit, package);
-  if (shadowed(package) || taken->second ||
+  if (renamed || shadowed(package) || taken->second ||
       (top != bindings.end() &&
        (top->second.empty() || top->second[0].kind != Binding::Kind::import ||
         top->second[0].qualified != package))) {
-    return failure(fmt::format(
-        "the name `{}` already means something else here; rename it to make room for the import",
-        package));
+    std::string other = "_" + module;
+    std::ranges::replace(other, '.', '_');
+    if (!holds_word(unit.text(), other)) {
+      return Spelling{other + qualified.substr(module.size()), module + " as " + other};
+    }
+    return failure(
+        fmt::format("the names `{}` and `{}` already mean something else here; rename one to make "
+                    "room for the import",
+                    package, other));
   }
   // `import a.b` binds `a`, and `a.b.f` needs exactly that statement.
   auto below = known.modules.lower_bound(module + ".");

@@ -19,9 +19,12 @@ class BodyWrites {
   // place, or calls a function of the file that does. What it made itself does not count, nor what
   // code out of sight may do.
   bool may_write(std::string_view name);
+  // Whether there is a function of that name.
+  bool knows(std::string_view name) const { return functions_.contains(name); }
+  // Whether one function does.
+  bool body_writes(TSNode function);
 
  private:
-  bool body_writes(TSNode function);
   bool call_writes(TSNode call, TSNode function);
   bool made_here(TSNode object, TSNode function) const;
 

@@ -200,13 +200,22 @@ bool FunctionLowering::reads_only(ValueId callee) {
 bool FunctionLowering::may_write(ValueId callee) {
   const Value& c = g()[callee];
   if (c.kind == Kind::literal || c.kind == Kind::op) return false;
-  std::string_view name = c.text;
-  if (c.kind == Kind::symbol) {
-    if (!name.starts_with(unit_.module + ".")) return false;
-    name = name.substr(name.rfind('.') + 1);
-  }
+  if (c.kind == Kind::symbol && !c.text.starts_with(unit_.module + ".")) return false;
+  const std::string_view name = std::string_view(c.text).substr(c.text.rfind('.') + 1);
+  return body_writes().may_write(name);
+}
+
+// The same of a layer of this object whose class the file defines, and of what that object holds.
+bool FunctionLowering::forward_writes(ValueId callee) {
+  const std::string* owner = own_attribute(callee);
+  return owner != nullptr &&
+         std::ranges::any_of(unit_.classes->forwards(*owner, g()[callee].text),
+                             [&](TSNode forward) { return body_writes().body_writes(forward); });
+}
+
+BodyWrites& FunctionLowering::body_writes() {
   if (!shared_.body_writes) shared_.body_writes.emplace(unit_.tree.root(), unit_.text());
-  return shared_.body_writes->may_write(name);
+  return *shared_.body_writes;
 }
 
 // Whether a call makes a number, or a list of them, of what it is given: `x.item()`, `int(x)`.
@@ -438,9 +447,16 @@ ValueId FunctionLowering::call(TSNode node) {
   note_project_call(id, callee);
   if (reads_only(callee) || gives_number(callee, arguments)) {
     g().readers.insert(id);
-  } else if (may_write(callee)) {
-    g().writers.insert(id);
+    return id;
   }
+  const bool layer = own_attribute(callee) != nullptr;
+  if (may_write(callee)) {
+    g().writers.emplace(id, kNone);
+  } else if (layer && forward_writes(callee)) {
+    g().writers.emplace(id, callee);
+  }
+  const bool method = g()[callee].kind == Kind::attribute && body_writes().knows(g()[callee].text);
+  if (layer || (method && !g().writers.contains(id))) g().keepers.insert(id);
   return id;
 }
 

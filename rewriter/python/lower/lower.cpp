@@ -262,6 +262,13 @@ bool FunctionLowering::simple(TSNode node) {
     if (kind == StatementKind::give) g().results.push_back(value);
   }
   if (type == "delete_statement") {
+    for (ValueId use : g().statements[id].uses) {
+      const Value& v = g()[use];
+      if (v.kind != Kind::attribute) continue;
+      g().stored_attributes.push_back(v.text);
+      g().attribute_writes.push_back(
+          {static_cast<ValueId>(g().values.size()), v.operands[0], v.text});
+    }
     for (const std::string& name : bound_names(node, unit_.text())) {
       Value gone;
       gone.kind = Kind::unknown;

@@ -209,6 +209,8 @@ class FunctionLowering {
   TSNode definition_of(ValueId callee, ValueId* object) const;
   bool reads_only(ValueId callee);
   bool may_write(ValueId callee);
+  bool forward_writes(ValueId callee);
+  BodyWrites& body_writes();
   bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
   bool in_any_order(const std::vector<Argument>& arguments) const;
   bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;

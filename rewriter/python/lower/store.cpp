@@ -109,7 +109,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     ValueId base = expression(field(target, "object"));
     g().stored_attributes.emplace_back(text(field(target, "attribute")));
     g().attribute_writes.push_back({static_cast<ValueId>(g().values.size()), base,
-                                    std::string(text(field(target, "attribute")))});
+                                    std::string(text(field(target, "attribute"))), value});
     use(base);
     use(value);
     // Another storage for a tensor, whatever names it has.

@@ -264,6 +264,22 @@ TSNode ClassFacts::own_method(const std::string& class_name, std::string_view na
   return only_static ? field(child, "definition") : TSNode{};
 }
 
+NodeList ClassFacts::forwards(const std::string& class_name, std::string_view attribute) {
+  NodeList out;
+  for (TSNode value : answer(class_name, attribute).values) {
+    if (!is(value, "call") || !is(field(value, "function"), "identifier")) continue;
+    const auto made = meaning(value, text_at(field(value, "function")));
+    const auto found = made ? classes_.find(*made) : classes_.end();
+    if (found == classes_.end()) continue;
+    auto [first, last] = methods_of(found->second).equal_range("forward");
+    for (; first != last; ++first) {
+      TSNode method = first->second;
+      out.push_back(is(method, "decorated_definition") ? field(method, "definition") : method);
+    }
+  }
+  return out;
+}
+
 TSNode ClassFacts::private_method(const std::string& class_name, std::string_view name) {
   if (!name.starts_with("_") || name.starts_with("__") || !classes_.contains(class_name)) return {};
   if (stores(class_name, name)) return {};

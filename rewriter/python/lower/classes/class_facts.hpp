@@ -49,6 +49,8 @@ class ClassFacts {
   // Whether every value that the file gives to `self.NAME` is a tensor that nothing else holds,
   // made there by a function of the catalogue, a number or None.
   bool own_storage(const std::string& class_name, std::string_view attribute);
+  // The `forward` of each class of the file that `self.NAME` may be an object of.
+  NodeList forwards(const std::string& class_name, std::string_view attribute);
   // The definition of a private method, where no class of this file's kin has another of that name;
   // a null node otherwise.
   TSNode private_method(const std::string& class_name, std::string_view name);

@@ -1,0 +1,1 @@
+"""Something else under the runtime's name."""

@@ -1,0 +1,3 @@
+"""A module of a package is reached by its whole name alone."""
+
+scale = 0.25

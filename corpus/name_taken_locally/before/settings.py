@@ -1,0 +1,1 @@
+mindiesd = 3.0

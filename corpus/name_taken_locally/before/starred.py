@@ -1,0 +1,6 @@
+import torch.nn.functional as F
+from settings import *
+
+
+def act(x):
+    return F.silu(x) * mindiesd
