@@ -18,7 +18,7 @@ launchers = pytest.importorskip("launchers", reason="no library of launchers", e
 HALVES = (torch.float16, torch.bfloat16)
 EVERY_OPTION = [("mma", t) for t in HALVES] + [("plain", t) for t in (torch.float32, *HALVES)]
 ON_HOPPER = torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
-_on_hopper = pytest.mark.skipif(not ON_HOPPER, reason="no device of compute capability 9.0")
+_on_hopper = pytest.mark.skipif(not ON_HOPPER, reason="no CUDA device of compute capability 9.0")
 HOPPER = [pytest.param("hopper", t, marks=_on_hopper) for t in HALVES]
 KERNELS = [*EVERY_OPTION, *HOPPER]
 
