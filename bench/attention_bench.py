@@ -27,6 +27,7 @@ import launchers  # noqa: E402
 CASES = {
     "Flux.1-dev": (1, 24, 24, 4608, 4608, 128, None),
     "Flux.1-dev, text mask": (1, 24, 24, 4608, 4608, 128, "padding"),
+    "Flux.1-dev, bias a head": (1, 24, 24, 4608, 4608, 128, "bias a head"),
     "Wan2.1-14B": (1, 40, 40, 32760, 32760, 128, None),
     "Wan2.1-14B cross": (1, 40, 40, 32760, 512, 128, None),
     "Wan2.1-1.3B": (1, 12, 12, 32760, 32760, 128, None),
@@ -65,11 +66,11 @@ COLUMNS = ("hopper", "tensor_core", "cudnn", *TORCH, "torch")
 WINDOW = 4096  # keys before a query's own that it sees, in "window"
 
 
-def mask_of(kind, batch, queries, keys):
+def mask_of(kind, batch, heads, queries, keys):
     if kind in ("padding", "causal, padding"):
         return (torch.arange(keys, device="cuda") < keys - 17).expand(batch, 1, 1, keys)
-    if kind in ("bias", "float32 bias"):
-        return torch.randn(batch, 1, queries, keys, device="cuda")
+    if kind in ("bias", "float32 bias", "bias a head"):
+        return torch.randn(batch, heads if kind == "bias a head" else 1, queries, keys, device="cuda")
     if kind == "boolean":
         return torch.rand(batch, 1, queries, keys, device="cuda") < 0.9
     return None
@@ -109,8 +110,8 @@ def measure(case, columns, dtype):
         torch.randn(batch, length, n, width, device="cuda").to(dtype).transpose(1, 2)
         for length, n in ((queries, heads), (keys, key_heads), (keys, key_heads))
     )
-    mask = mask_of(kind, batch, queries, keys)
-    if kind == "bias":
+    mask = mask_of(kind, batch, heads, queries, keys)
+    if kind in ("bias", "bias a head"):
         mask = mask.to(dtype)
     output = torch.empty_like(q)
     window = kind == "window"

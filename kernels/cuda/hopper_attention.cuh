@@ -61,7 +61,7 @@ __device__ __forceinline__ void bring_operands(const HopperParameters& p, unsign
 #pragma unroll 1  // for want of registers
     for (int block = first; block <= last; ++block, ++blocks) {
       const int buffer = buffer_of<kStages>(blocks);
-      place_keys(p, tile, block * Shape::kKeys, &from);
+      place_keys<Shape>(p, tile, block * Shape::kKeys, &from);
       wait_for(empty<Shape>(memory, kKind, buffer), parity_of<kStages>(blocks) ^ 1);
       bring_block<Shape, kKind>(p, memory, from, buffer);
       if (kKind != kKey || block != first) continue;
@@ -84,8 +84,7 @@ __device__ __forceinline__ void find_tiles(const HopperParameters& p, unsigned c
     wait_for(empty<Shape>(memory, kTile, buffer_of<kTiles>(n)), parity_of<kTiles>(n) ^ 1);
   };
   for (int round = 0; round < p.rounds; ++round) {
-    const int index = tile_of_round(p, round);
-    if (index < p.tiles && locate<Shape>(p, index, tile_at<Shape>(shared, n))) publish();
+    if (locate<Shape>(p, round, tile_at<Shape>(shared, n))) publish();
   }
   if (threadIdx.x % 32 == 0) tile_at<Shape>(shared, n)->last_block = -1;
   publish();
@@ -100,6 +99,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     prefetch_map(&p.query_map);
     prefetch_map(&p.key_map);
     prefetch_map(&p.value_map);
+    if (Shape::kStoresByQueries) prefetch_map(&p.output_map);
+    if (Shape::kMasking == Masking::kFull) prefetch_map(&p.mask_map);
   }
   __syncthreads();
   wait_for_previous_kernel();
@@ -111,6 +112,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
       bring_operands<Shape, kValue>(p, shared);
     } else if (threadIdx.x / 32 == 2) {
       find_tiles<Shape>(p, shared);
+    } else if (Shape::kMasking == Masking::kRow && threadIdx.x / 32 == 3) {
+      bring_mask_rows<Shape>(p, shared);
+    } else if (Shape::kMasking == Masking::kFull && threadIdx.x == 96) {
+      bring_masks<Shape>(p, shared);
     }
   } else {
     take_registers<Shape::kGroupRegisters>();
@@ -121,24 +126,24 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
 template <typename T, typename Of>
 Instance instance(float block_time, float ragged_time) {
-  return {Of::kWidth, Of::kRows,  Of::kKeys,   Of::kThreads,
-          Of::kBytes, block_time, ragged_time, attention_kernel<T, Of>};
+  return {Of::kWidth, Of::kRows,   Of::kKeys,    Of::kThreads,           Of::kBytes,
+          block_time, ragged_time, Of::kMasking, attention_kernel<T, Of>};
 }
-// The times were measured on an H200.
-template <typename T>
-Instances instances() {
+// Those that read at most a row of a mask. The times were measured on an H200.
+template <typename T, Masking kMasking>
+Instances narrow_instances() {
   return {
-      instance<T, Shape<48, 128, 3, 2>>(1.22F, 1.22F),
-      instance<T, Shape<64, 128, 3, 2>>(1.35F, 1.35F),
-      instance<T, Shape<64, 128, 2, 2>>(1.10F, 1.10F),
-      instance<T, Shape<80, 160, 2, 2>>(1.47F, 2.00F),
-      instance<T, Shape<80, 112, 3, 2>>(1.50F, 1.47F),
-      instance<T, Shape<96, 160, 2, 2>>(1.50F, 1.50F),
-      instance<T, Shape<128, 160, 2, 2>>(1.84F, 1.84F),
-      instance<T, Shape<128, 128, 2, 2>>(1.56F, 1.56F),
-      instance<T, Shape<160, 112, 2, 1>>(1.60F, 1.60F),
-      instance<T, Shape<192, 112, 2, 1>>(1.80F, 1.80F),
-      instance<T, Shape<256, 80, 2, 1>>(1.80F, 1.80F),
+      instance<T, Shape<48, 128, 3, 3, kMasking>>(1.22F, 1.22F),
+      instance<T, Shape<64, 128, 3, 3, kMasking>>(1.35F, 1.35F),
+      instance<T, Shape<64, 128, 2, 3, kMasking>>(1.10F, 1.10F),
+      instance<T, Shape<80, 160, 2, 2, kMasking>>(1.47F, 2.00F),
+      instance<T, Shape<80, 112, 3, 2, kMasking>>(1.50F, 1.47F),
+      instance<T, Shape<96, 160, 2, 2, kMasking>>(1.50F, 1.50F),
+      instance<T, Shape<128, 160, 2, 2, kMasking>>(1.84F, 1.84F),
+      instance<T, Shape<128, 128, 2, kMasking == Masking::kNone ? 3 : 2, kMasking>>(1.56F, 1.56F),
+      instance<T, Shape<160, 112, 2, 1, kMasking>>(1.60F, 1.60F),
+      instance<T, Shape<192, 112, 2, 1, kMasking>>(1.80F, 1.80F),
+      instance<T, Shape<256, 80, 2, 1, kMasking>>(1.80F, 1.80F),
   };
 }
 

@@ -1,13 +1,9 @@
-// Instances of hopper_attention.cuh for __half.
+// Instances of hopper_attention.cuh without masks for __half.
 
 #include "kernels/cuda/hopper_attention.cuh"
-#include "kernels/cuda/hopper_instances.h"
 
 namespace mindiesd::kernels::cuda::hopper {
 
-const Instances& half_instances() {
-  static const Instances all = instances<__half>();
-  return all;
-}
+Instances half_instances() { return narrow_instances<__half, Masking::kNone>(); }
 
 }  // namespace mindiesd::kernels::cuda::hopper

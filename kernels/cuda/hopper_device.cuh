@@ -60,6 +60,35 @@ __device__ __forceinline__ void load_box(std::uint32_t to, const CUtensorMap* ma
       "l"(map), "r"(barrier), "r"(at.column), "r"(at.x), "r"(at.y), "r"(at.fourth), "r"(at.fifth)
       : "memory");
 }
+// Brings a box from `from` to where the map says, but for what lies outside of the tensor.
+__device__ __forceinline__ void store_box(const CUtensorMap* map, std::uint32_t from,
+                                          const Coordinates& at) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], "
+      "[%1];" ::"l"(map),
+      "r"(from), "r"(at.column), "r"(at.x), "r"(at.y), "r"(at.fourth), "r"(at.fifth)
+      : "memory");
+}
+__device__ __forceinline__ void commit_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Until the memory that this thread's stores come from may be written again.
+__device__ __forceinline__ void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+// What this thread wrote becomes visible to the copy engine.
+__device__ __forceinline__ void publish_writes() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Four matrices of 8 x 8 values of 16 bits; lane l gives the place of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void store_matrices(std::uint32_t to, std::uint32_t a, std::uint32_t b,
+                                               std::uint32_t c, std::uint32_t d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a),
+               "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
 // --- warpgroups ----------------------------------------------------------------------------------
 
 // A value that all lanes have, taken from one of them: so the compiler keeps it in a register of

@@ -3,10 +3,12 @@
 // A group goes through the key blocks of one tile after the other. For block j it begins the scores
 // of j and the results of j - 1, waits for both and weighs the scores. The groups take turns to
 // begin products, so that those of the others run while one weighs. The result of a finished tile
-// is stored while the scores of the next tile's second block are computed.
+// is stored while the scores of the next tile's second block are computed: through the place of its
+// queries, where the next ones have another one.
 
 #pragma once
 
+#include "kernels/cuda/hopper_masks.cuh"
 #include "kernels/cuda/hopper_products.cuh"
 #include "kernels/cuda/hopper_shape.cuh"
 #include "kernels/cuda/hopper_softmax.cuh"
@@ -49,7 +51,7 @@ struct Group {
   KeyBounds bounds;
   float scores[kKeys / 2], sums[kWidth / 2];
   std::uint32_t weights[kKeys / 4];
-  Softmax softmax;
+  Softmax<Shape::kMasking == Masking::kNone> softmax;
   bool accumulate = false;  // the weights are not their tile's first
   // Of a tile whose sums are complete: its number, and its rows' totals. Else what sums are to be
   // multiplied by.
@@ -81,13 +83,22 @@ struct Group {
   __device__ __forceinline__ bool step() {
     const bool first = block == last_block;  // of the next tile
     ++block;
-    if (first && !begin_tile(tile + 1)) return false;
+    if (first) {
+      // With two places for queries the tile after the next has none until this is done.
+      if (Shape::kQueryBuffers == 2 && finished) {
+        store();
+        give_queries_back(finished_tile);
+        finished = false;
+      }
+      if (!begin_tile(tile + 1)) return false;
+    }
     wait_for_keys();
     const int buffers =
         uniform(buffer_of<Shape::kQueryBuffers>(tile) * 2 + buffer_of<kStages>(blocks));
     turns.wait();
     begin_scores(buffers / 2, buffers % 2);
     const bool stores = finished;
+    const int stored = finished_tile;
     if (stores) {
       turns.pass();
       store();
@@ -99,6 +110,7 @@ struct Group {
     take_scores(first);
     wait_for_products<0>();
     take_results();
+    if (stores) give_queries_back(stored);
     make_weights(first);
     return true;
   }
@@ -112,6 +124,7 @@ struct Group {
     finished_tile = tile;
     by[0] = softmax.total[0], by[1] = softmax.total[1];
     store();
+    give_queries_back(finished_tile);
   }
 
   // Goes on to tile n; false: there is none.
@@ -166,9 +179,10 @@ struct Group {
   __device__ __forceinline__ void take_scores(bool first) {
     pin(scores);
     release<Shape>(memory, kKey, buffer_of<kStages>(blocks));
-    if (block == last_block) {
+    if (!Shape::kStoresByQueries && block == last_block) {
       release<Shape>(memory, kQuery, buffer_of<Shape::kQueryBuffers>(tile));
     }
+    if constexpr (Shape::kMasking != Masking::kNone) mask_scores();
     const int first_row = row + group * 64, key = block * kKeys;
     if (key < bounds.first(first_row + 63) || key + kKeys - 1 > bounds.last(first_row)) {
       hide(scores, bounds, row + own_row(), key + static_cast<int>(threadIdx.x % 4) * 2);
@@ -187,7 +201,7 @@ struct Group {
     release<Shape>(memory, kValue, buffer_of<kStages>(blocks - 1));
   }
   __device__ __forceinline__ void make_weights(bool first) {
-    const bool grew = softmax.update<T>(scores, p.factor, first, weights, by);
+    const bool grew = softmax.template update<T>(scores, p.factor, first, weights, by);
     if (grew && !first) {
 #pragma unroll
       for (int i = 0; i < kWidth / 2; ++i) sums[i] *= by[i / 2 % 2];
@@ -195,10 +209,55 @@ struct Group {
     accumulate = !first;
     ++blocks;
   }
+  __device__ __forceinline__ void mask_scores() {
+    const int buffer = mask_buffer<Shape>(p, blocks);
+    wait_for(full<Shape>(memory, kMask, buffer), mask_parity<Shape>(p, blocks));
+    const DataType type = p.problem.mask_type;
+    if constexpr (Shape::kMasking == Masking::kRow) {
+      const auto* const values =
+          reinterpret_cast<const float*>(shared + Shape::kMaskPlace + buffer * Shape::kMaskRow);
+      if (values[kKeys] != 0.0F) {
+        apply_mask_row(scores, values + threadIdx.x % 4 * 2, type == DataType::kBool, p.scale);
+      }
+    } else {
+      const int bytes = Shape::kRows * kKeys * mask_item(type);
+      apply_mask<Shape>(scores, shared + Shape::kMaskPlace + buffer * bytes + own_row() * 128, type,
+                        p.scale);
+    }
+    __syncwarp();
+    release<Shape>(memory, kMask, buffer);
+  }
   __device__ __forceinline__ void store() {
-    store_rows<T>(p, *tile_at<Shape>(shared, finished_tile), own_row(), sums, by);
+    const HopperTile& at = *tile_at<Shape>(shared, finished_tile);
+    if constexpr (Shape::kStoresByQueries) {
+      const int buffer = buffer_of<Shape::kQueryBuffers>(finished_tile);
+      const std::uint32_t place =
+          memory + static_cast<std::uint32_t>(buffer * Shape::kQueryBytes + group * 64 * 128);
+      write_rows<T, Shape::kQueryPiece>(place, sums, by);
+      publish_writes();
+      named_barrier_wait<128>(1 + Shape::kGroups + group);
+      if (threadIdx.x % 128 == 0) {
+        Coordinates to = place_rows<Shape>(p, at, group * 64);
+#pragma unroll
+        for (int piece = 0; piece < Shape::kPieces; ++piece) {
+          store_box(&p.output_map, place + static_cast<std::uint32_t>(piece * Shape::kQueryPiece),
+                    to);
+          to.column += 64;
+        }
+        commit_stores();
+      }
+    } else {
+      store_rows<T>(p, at, own_row(), sums, by);
+    }
     __syncwarp();
     release<Shape>(memory, kTile, buffer_of<kTiles>(finished_tile));
+  }
+  // When a tile's results have left the place of its queries.
+  __device__ __forceinline__ void give_queries_back(int of_tile) {
+    if (Shape::kStoresByQueries && threadIdx.x % 128 == 0) {
+      wait_for_stores();
+      arrive(empty<Shape>(memory, kQuery, buffer_of<Shape::kQueryBuffers>(of_tile)));
+    }
   }
   // The thread's first row in the tile.
   __device__ __forceinline__ int own_row() const {

@@ -16,9 +16,12 @@ inline constexpr int kTiles = 4;
 inline constexpr int kStages = 2;
 
 // kWidth: columns of a head; kKeys: keys of a block; kGroups: warpgroups that compute 64 queries
-// each; kQueryBuffers: tiles of queries in memory.
-template <int kWidthOf, int kKeysOf, int kGroupsOf, int kQueryBuffersOf>
+// each; kQueryBuffers: tiles of queries in memory. Where there are several, results lie in the
+// queries' place on their way out.
+template <int kWidthOf, int kKeysOf, int kGroupsOf, int kQueryBuffersOf,
+          Masking kMaskingOf = Masking::kNone>
 struct Shape {
+  static constexpr Masking kMasking = kMaskingOf;
   static constexpr int kWidth = kWidthOf, kKeys = kKeysOf, kGroups = kGroupsOf;
   static constexpr int kQueryBuffers = kQueryBuffersOf;
   static constexpr int kRows = 64 * kGroups, kThreads = 128 * (kGroups + 1);
@@ -28,17 +31,27 @@ struct Shape {
   static constexpr int kKeyPiece = kKeys * 128, kKeyBytes = kPieces * kKeyPiece;
   static constexpr int kKeyPlace = kQueryBuffers * kQueryBytes;
   static constexpr int kValuePlace = kKeyPlace + kStages * kKeyBytes;
-  static constexpr int kTilePlace = kValuePlace + kStages * kKeyBytes;
+  // A row of a mask as float32, with a flag; or rows of at most 4 bytes a key, in pieces of 128
+  // bytes.
+  static constexpr int kMaskPiece = kRows * 128;
+  static constexpr int kMaskPlace = kValuePlace + kStages * kKeyBytes;
+  static constexpr int kMaskRow = kKeys * 4 + 16;
+  static constexpr int kMaskBytes = kMasking == Masking::kNone  ? 0
+                                    : kMasking == Masking::kRow ? kStages * kMaskRow
+                                                                : kRows * kKeys * 4;
+  static constexpr int kTilePlace = kMaskPlace + kMaskBytes;
   static constexpr int kBarrierPlace = kTilePlace + kTiles * static_cast<int>(sizeof(HopperTile));
-  static constexpr int kBytes = kBarrierPlace + 4 * 4 * 16;
+  static constexpr int kBytes = kBarrierPlace + 5 * 64;
+  static constexpr bool kStoresByQueries = kQueryBuffers > 1;
   // All together the 64 Ki registers of a multiprocessor.
   static constexpr int kBringerRegisters = kGroups == 2 ? 40 : 32;
   static constexpr int kGroupRegisters = kGroups == 2 ? 232 : 160;
   static_assert(kWidth % 16 == 0 && kKeys % 16 == 0 && (kGroups == 2 || kGroups == 3));
-  static_assert(kQueryBuffers <= 2 && kBytes <= 227 * 1024);
+  static_assert(kMasking != Masking::kFull || kKeys == 128);  // whole pieces
+  static_assert(kQueryBuffers <= 3 && kBytes <= 227 * 1024);
 };
 
-enum Buffer { kQuery = 0, kKey = 1, kValue = 2, kTile = 3 };
+enum Buffer { kQuery = 0, kKey = 1, kValue = 2, kTile = 3, kMask = 4 };
 
 // The buffer of the n-th tile or block, and the parity of how often it was used before.
 template <int kBuffers>
@@ -62,12 +75,16 @@ __device__ __forceinline__ std::uint32_t empty(std::uint32_t memory, Buffer kind
 
 template <typename Shape>
 __device__ __forceinline__ void make_barriers(std::uint32_t memory) {
-  constexpr int kUsers = 4 * Shape::kGroups;  // warps
+  constexpr int kWarps = 4 * Shape::kGroups;
   for (int buffer = 0; buffer < 4; ++buffer) {
-    for (const Buffer kind : {kQuery, kKey, kValue, kTile}) {
+    for (const Buffer kind : {kQuery, kKey, kValue, kTile, kMask}) {
+      // Tiles are read by the warps that bring operands and masks, too; queries are given back by
+      // every warp, or by the thread of a group that stores results from their place.
+      int users = kWarps;
+      if (kind == kTile) users += Shape::kMasking == Masking::kNone ? 2 : 3;
+      if (kind == kQuery && Shape::kStoresByQueries) users = Shape::kGroups;
       make_barrier(full<Shape>(memory, kind, buffer), 1);
-      // Tiles are read by the two warps that bring their operands, too.
-      make_barrier(empty<Shape>(memory, kind, buffer), kind == kTile ? kUsers + 2 : kUsers);
+      make_barrier(empty<Shape>(memory, kind, buffer), users);
     }
   }
   publish_barriers();

@@ -31,10 +31,13 @@ __device__ __forceinline__ void hide(float (&scores)[kScores], const KeyBounds& 
 // further scores are weighed by the maxima that are known, without a look at their own; the sum of
 // what comes out tells when one of them was too large. Then, and for the first scores of a row,
 // there is a look.
+// kPlain: `largest` is the maximum times `factor`, which goes into the multiplication. Else it is
+// the maximum, which is subtracted first: a floating mask may hold the lowest number there is.
+template <bool kPlain>
 struct Softmax {
-  float largest[2];  // times `factor`
-  float total[2];    // of the weights that this thread holds
-  bool settled;      // all rows of the warp have seen a key
+  float largest[2];
+  float total[2];  // of the weights that this thread holds
+  bool settled;    // all rows of the warp have seen a key
 
   __device__ __forceinline__ void restart() {
     largest[0] = largest[1] = kMinusInfinity;
@@ -83,8 +86,9 @@ struct Softmax {
       float high = fmaxf(even, odd);
       high = fmaxf(high, __shfl_xor_sync(0xffffffffU, high, 1));
       high = fmaxf(high, __shfl_xor_sync(0xffffffffU, high, 2));
-      const float now = fmaxf(high * factor, largest[half]);
-      const float less = largest[half] == now ? 1.0F : exp2_fast(largest[half] - now);
+      const float now = fmaxf(kPlain ? high * factor : high, largest[half]);
+      const float change = (largest[half] - now) * (kPlain ? 1.0F : factor);
+      const float less = largest[half] == now ? 1.0F : exp2_fast(change);
       grew = grew || largest[half] != now;
       if (!first) shrink[half] = less;
       largest[half] = now;
@@ -105,8 +109,11 @@ struct Softmax {
       float even = 0.0F, odd = 0.0F;
 #pragma unroll
       for (int n = 0; n < kScores / 4; ++n) {
-        const float a = exp2_fast(fmaf(scores[4 * n + 2 * half], factor, -base));
-        const float b = exp2_fast(fmaf(scores[4 * n + 2 * half + 1], factor, -base));
+        const float* const pair = scores + 4 * n + 2 * half;
+        const float a =
+            exp2_fast(kPlain ? fmaf(pair[0], factor, -base) : (pair[0] - base) * factor);
+        const float b =
+            exp2_fast(kPlain ? fmaf(pair[1], factor, -base) : (pair[1] - base) * factor);
         even += a;
         odd += b;
         weights[2 * n + half] = pack_word<T>(a, b);
@@ -116,8 +123,37 @@ struct Softmax {
   }
 };
 
-// Stores a finished tile: sums divided by the totals of their rows, zeros where a row saw no key.
-// `own_row`: the thread's first one in the tile.
+// What a row's sums are multiplied by in the end; 0: it saw no key.
+__device__ __forceinline__ float inverse_of(float total) {
+  total += __shfl_xor_sync(0xffffffffU, total, 1);
+  total += __shfl_xor_sync(0xffffffffU, total, 2);
+  return total == 0.0F ? 0.0F : reciprocal_fast(total);
+}
+template <typename T>
+__device__ __forceinline__ std::uint32_t result_word(const float* pair, float inverse) {
+  const std::uint32_t word = pack_word<T>(pair[0] * inverse, pair[1] * inverse);
+  return inverse == 0.0F ? 0 : word;
+}
+
+// Brings a group's results of a finished tile to its queries' place, in their layout. `place`: of
+// the group's first row.
+template <typename T, int kPiece, int kSums>
+__device__ __forceinline__ void write_rows(std::uint32_t place, const float (&sums)[kSums],
+                                           const float (&totals)[2]) {
+  const std::uint32_t lane = threadIdx.x % 32, matrix = lane / 8;
+  const std::uint32_t row = threadIdx.x / 32 % 4 * 16 + matrix % 2 * 8 + lane % 8;
+  const std::uint32_t chunk = matrix / 2 ^ lane % 8;  // of 16 bytes, swizzled
+  const float upper = inverse_of(totals[0]), lower = inverse_of(totals[1]);
+#pragma unroll
+  for (int n = 0; n < kSums / 4; n += 2) {
+    const float* const pairs = sums + 4 * n;
+    store_matrices(place + n / 8 * kPiece + row * 128 + ((chunk ^ n % 8) << 4),
+                   result_word<T>(pairs, upper), result_word<T>(pairs + 2, lower),
+                   result_word<T>(pairs + 4, upper), result_word<T>(pairs + 6, lower));
+  }
+}
+
+// Stores a thread's results of a finished tile. `own_row`: its first one in the tile.
 template <typename T, int kSums>
 __device__ __forceinline__ void store_rows(const HopperParameters& p, const HopperTile& tile,
                                            int own_row, const float (&sums)[kSums],
@@ -132,20 +168,15 @@ __device__ __forceinline__ void store_rows(const HopperParameters& p, const Hopp
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     T* const row = place + 8 * half * strides[2];
-    float total = totals[half];
-    total += __shfl_xor_sync(0xffffffffU, total, 1);
-    total += __shfl_xor_sync(0xffffffffU, total, 2);
-    const bool nothing = total == 0.0F;
-    const float inverse = reciprocal_fast(total);
+    const float inverse = inverse_of(totals[half]);
     // Of two times 8 columns a lane has 2 each: with its neighbour's it has 4 of one of them.
 #pragma unroll
     for (int n = 0; n < kSums / 4; n += 2) {
       const float* const pairs = sums + 4 * n + 2 * half;
-      const std::uint32_t left = pack_word<T>(pairs[0] * inverse, pairs[1] * inverse);
-      const std::uint32_t right = pack_word<T>(pairs[4] * inverse, pairs[5] * inverse);
+      const std::uint32_t left = result_word<T>(pairs, inverse);
+      const std::uint32_t right = result_word<T>(pairs + 4, inverse);
       const std::uint32_t other = __shfl_xor_sync(0xffffffffU, odd ? left : right, 1);
-      uint2 four = odd ? make_uint2(other, right) : make_uint2(left, other);
-      if (nothing) four = make_uint2(0, 0);
+      const uint2 four = odd ? make_uint2(other, right) : make_uint2(left, other);
       if (8 * half < rows && 8 * n < columns) *reinterpret_cast<uint2*>(row + 8 * n) = four;
     }
   }

@@ -17,7 +17,7 @@ namespace mindiesd::kernels::cuda {
 //          Only its launch finds out whether it has an engine for the sizes (kUnsupported: it has
 //          not, or a graph is captured and the question was not asked before)
 //   hopper float16 and bfloat16 on compute capability 9.0, heads of up to 256 values, aligned
-//          operands, causality and windows; no masks, softcap, slopes (MINDIESD_HAVE_HOPPER)
+//          operands, masks, causality and windows; no softcap, slopes (MINDIESD_HAVE_HOPPER)
 //   mma    float16 and bfloat16 on tensor cores, heads of up to 512 values, every option
 //   plain  multiply-add in float32, every type and width
 // What a back end supports is asked of a device; neither question nor launch waits for it.
