@@ -73,7 +73,7 @@ def test_agrees_with_the_cpu(name, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_blocks_of_a_transformer_agree_with_the_cpu(dtype):
     x, y, gate, scale, shift = (
-        torch.randn(s).to(dtype) for s in ((2, 7, 16), (2, 7, 16), (2, 16), (2, 1, 16), (16,))
+        torch.randn(s).to(dtype) for s in ((2, 7, 16), (2, 7, 16), (2, 1, 16), (2, 1, 16), (16,))
     )
     norm = torch.nn.LayerNorm(16).to(dtype)
     expected = ext.residual_norm(norm, x, y, gate, scale, shift)
