@@ -57,6 +57,11 @@ _RotaryQk = _struct(
     "RotaryQk", ("count", _i32), ("operands", _Rotary * 2), ("norm", _i32),
     ("weight", _pointer * 2), ("weight_type", _i32 * 2), ("weight_step", _i64 * 2), ("eps", _f32),
 )  # fmt: skip
+_Stretch = _struct(
+    "Stretch", ("rotary", _Rotary), ("rotates", _bool), ("norm", _i32), ("kind", _i32), *_VECTORS,
+    ("eps", _f32),
+)  # fmt: skip
+_JointHeads = _struct("JointHeads", ("count", _i32), ("stretches", _Stretch * 6))
 _Softmax = _struct(
     "Softmax", *_ROWS, ("input", _Operand), ("output", _Operand), ("scale", _f32),
     ("has_bias", _bool), ("bias", _Operand), ("has_mask", _bool), ("mask", _Operand),
@@ -83,7 +88,9 @@ _Activate = _struct(
 )  # fmt: skip
 
 
-_PROBLEMS = (_FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention)
+_PROBLEMS = (
+    _FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention, _JointHeads,
+)  # fmt: skip
 
 
 def _load():
@@ -220,6 +227,31 @@ def rotary(
             problem.weight_step[i] = weight.stride(0)
     _call("rotary", problem)
     return outputs
+
+
+def stretch(
+    x, output, cos=None, sin=None, *, interleaved=False, norm=None, kind="rms", weight=None,
+    bias=None, eps=1e-6,
+):  # fmt: skip
+    """One part of ``joint_heads``: copied, after a norm ("row" or "heads", the head being the last
+    dimension before the width) of a kind ("rms" or "layer") and a rotation, where it has them."""
+    if cos is None:
+        rotary = _Rotary(
+            **_rows(x.shape), input=_operand(x, x.shape), output=_operand(output, x.shape)
+        )
+    else:
+        rotary = _rotation(x, output, cos, sin, interleaved)
+    return _Stretch(
+        rotary=rotary, rotates=cos is not None, norm={None: 0, "row": 1, "heads": 2}[norm],
+        kind={"layer": 0, "rms": 1}[kind], **_vector("weight", weight), **_vector("bias", bias), eps=eps,
+    )  # fmt: skip
+
+
+def joint_heads(stretches):
+    problem = _JointHeads(count=len(stretches))
+    for i, one in enumerate(stretches):
+        problem.stretches[i] = one
+    _call("joint_heads", problem)
 
 
 def softmax(

@@ -137,6 +137,34 @@ struct RotaryQk {
   float eps = 0.0F;
 };
 
+enum class NormKind : std::int32_t { kLayer, kRms };
+
+// The heads of query, key or value of one stream: rows of `width` values, copied, after a norm
+// where `norm` says so over one row or all heads,
+//   y = x / sqrt(mean(x^2) + eps) * weight + bias  or  (x - mean(x)) / sqrt(variance(x) + eps) ...
+// with weight and bias as of RotaryQk, and then a rotation where `rotates`. Nothing is rounded
+// between.
+struct Stretch {
+  Rotary rotary;  // without `rotates` its tables are absent
+  bool rotates = false;
+  NormSpan norm = NormSpan::kNone;
+  NormKind kind = NormKind::kRms;
+  const void* weight = nullptr;  // null: ones
+  DataType weight_type = DataType::kFloat32;
+  std::int64_t weight_step = 1;
+  const void* bias = nullptr;  // null: zeros
+  DataType bias_type = DataType::kFloat32;
+  std::int64_t bias_step = 1;
+  float eps = 0.0F;
+};
+
+// Query, key and value of two streams, each written into its part of the joint tensors.
+inline constexpr int kMaxStretches = 6;
+struct JointHeads {
+  int count = 0;
+  Stretch stretches[kMaxStretches];
+};
+
 // y = input / sqrt(mean(input^2) + eps) over rows of `width` values (arXiv 1910.07467), then
 // output = bias + weight * y. `normalized` and `product` are the types to which y and weight * y
 // are rounded before the next step; float32 there means no rounding.
@@ -154,8 +182,6 @@ struct RmsNorm {
   DataType product = DataType::kFloat32;
   float eps = 0.0F;
 };
-
-enum class NormKind : std::int32_t { kLayer, kRms };
 
 // Over rows of `width` values, each step where its operand is present and none rounded before the
 // results are stored:

@@ -15,6 +15,7 @@ struct Launchers {
   LaunchStatus (*attention)(const Attention&);
   LaunchStatus (*attention_varlen)(const VarlenAttention&);
   LaunchStatus (*rotary)(const RotaryQk&);
+  LaunchStatus (*joint_heads)(const JointHeads&);
   LaunchStatus (*rms_norm)(const RmsNorm&);
   LaunchStatus (*fused_norm)(const FusedNorm&);
   LaunchStatus (*softmax)(const Softmax&);

@@ -34,6 +34,7 @@ LaunchStatus attention_varlen(const VarlenAttention& problem, void* stream);
 LaunchStatus fused_norm(const FusedNorm& problem, void* stream);
 LaunchStatus rms_norm(const RmsNorm& problem, void* stream);
 LaunchStatus rotary(const RotaryQk& problem, void* stream);
+LaunchStatus joint_heads(const JointHeads& problem, void* stream);
 LaunchStatus softmax(const Softmax& problem, void* stream);
 LaunchStatus activation(const Activate& problem, void* stream);
 

@@ -31,6 +31,9 @@ MINDIESD_EXPORTED int launch_rms_norm(const RmsNorm* problem, void* stream) {
 MINDIESD_EXPORTED int launch_rotary(const RotaryQk* problem, void* stream) {
   return static_cast<int>(cuda::rotary(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_joint_heads(const JointHeads* problem, void* stream) {
+  return static_cast<int>(cuda::joint_heads(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_softmax(const Softmax* problem, void* stream) {
   return static_cast<int>(cuda::softmax(*problem, stream));
 }
@@ -72,8 +75,8 @@ MINDIESD_EXPORTED const char* launch_error() { return cuda::last_error(); }
 
 // So that the mirror of the structs can be checked against them.
 MINDIESD_EXPORTED long long sizeof_problem(int which) {
-  constexpr long long kSizes[] = {sizeof(FusedNorm),      sizeof(RmsNorm),  sizeof(RotaryQk),
-                                  sizeof(Softmax),        sizeof(Activate), sizeof(Attention),
-                                  sizeof(VarlenAttention)};
+  constexpr long long kSizes[] = {sizeof(FusedNorm),       sizeof(RmsNorm),   sizeof(RotaryQk),
+                                  sizeof(Softmax),         sizeof(Activate),  sizeof(Attention),
+                                  sizeof(VarlenAttention), sizeof(JointHeads)};
   return kSizes[which];
 }

@@ -1,6 +1,6 @@
 // Rotary embedding of one or two operands in one launch, alone or after an RMSNorm. Entry point:
 // rotary. The vectorised kernels are in rotary.cuh and rotary_heads.cuh; here are the choice of an
-// instance and the plain kernel for everything that cannot be read in vectors.
+// instance; what cannot be read in vectors goes to rotary_plain.cu.
 
 #include "kernels/cuda/rotary.cuh"
 
@@ -16,156 +16,7 @@
 namespace mindiesd::kernels::cuda {
 namespace {
 
-// --- the plain kernel ----------------------------------------------------------------------------
-
-struct PlainOperand {
-  void* data;
-  DataType type;
-  std::int64_t step;
-  std::int64_t inner_stride;
-};
-
-struct PlainParameters {
-  RowMap<kRotaryOperands> map;
-  PlainOperand operands[kRotaryOperands];
-  const void* weight;
-  DataType weight_type;
-  std::int64_t weight_step;
-  std::int64_t inner, width, matrix_row, matrix_column;
-  std::uint32_t outer;
-  float eps;
-  bool neighbours, full_tables, matrix, norm;
-};
-
-__device__ __forceinline__ float load_table(const void* base, DataType type, std::int64_t index) {
-  if (type == DataType::kFloat64)
-    return static_cast<float>(static_cast<const double*>(base)[index]);
-  return load_one(base, type, index);
-}
-
-// The threads of one threadIdx.y, a warp or the block, have the rows of one outer index, which a
-// norm takes together.
-__global__ void __launch_bounds__(256) plain_rotary(const __grid_constant__ PlainParameters p) {
-  __shared__ float memory[2][8];
-  wait_for_previous_kernel();
-  allow_next_kernel();
-  const std::uint32_t outer = blockIdx.x * blockDim.y + threadIdx.y;
-  if (outer >= p.outer) return;
-  std::int64_t offsets[kRotaryOperands];
-  for (int o = 0; o < kRotaryOperands; ++o) offsets[o] = p.map.offset(outer, o);
-  const auto load = [&](RotaryOperand which, std::int64_t row, std::int64_t i) {
-    const PlainOperand& operand = p.operands[which];
-    const std::int64_t at = offsets[which] + row * operand.inner_stride + i * operand.step;
-    return which == kRotaryInput ? load_one(operand.data, operand.type, at)
-                                 : load_table(operand.data, operand.type, at);
-  };
-
-  float factor[1] = {1.0F};
-  float down = 1.0F;
-  if (p.norm) {
-    const auto sum_squares = [&](float* room) {
-      factor[0] = 0.0F;
-      for (std::int64_t row = 0; row < p.inner; ++row) {
-        for (std::int64_t i = threadIdx.x; i < p.width; i += blockDim.x) {
-          const float x = load(kRotaryInput, row, i) * down;
-          factor[0] = fmaf(x, x, factor[0]);
-        }
-      }
-      reduce_row<Sum>(factor, room);
-    };
-    sum_squares(memory[0]);
-    float eps = p.eps;
-    if (!is_finite(factor[0])) {  // see norm_kernel
-      down = kDown;
-      eps = eps_down(eps);
-      sum_squares(memory[1]);
-    }
-    const float width = static_cast<float>(p.width * p.inner);
-    factor[0] = 1.0F / sqrtf(factor[0] / width + eps);
-    // Every thread has read what some thread will now write over.
-    if (blockDim.x == 32) {
-      __syncwarp();
-    } else {
-      __syncthreads();
-    }
-  }
-
-  const std::int64_t half = p.width / 2;
-  for (std::int64_t row = 0; row < p.inner; ++row) {
-    for (std::int64_t j = threadIdx.x; j < half; j += blockDim.x) {
-      const std::int64_t first = p.neighbours ? 2 * j : j;
-      const std::int64_t second = p.neighbours ? 2 * j + 1 : j + half;
-      float a = load(kRotaryInput, row, first);
-      float b = load(kRotaryInput, row, second);
-      if (p.norm) {
-        const std::int64_t at = row * p.width;
-        a *= down * factor[0];
-        b *= down * factor[0];
-        if (p.weight != nullptr) {
-          a *= load_one(p.weight, p.weight_type, (at + first) * p.weight_step);
-          b *= load_one(p.weight, p.weight_type, (at + second) * p.weight_step);
-        }
-      }
-      float turned_a, turned_b;
-      if (p.matrix) {
-        const PlainOperand& m = p.operands[kRotaryCos];
-        const std::int64_t at = offsets[kRotaryCos] + row * m.inner_stride + j * m.step;
-        const auto entry = [&](int r, int c) {
-          return load_table(m.data, m.type, at + r * p.matrix_row + c * p.matrix_column);
-        };
-        turned_a = entry(0, 0) * a + entry(0, 1) * b;
-        turned_b = entry(1, 0) * a + entry(1, 1) * b;
-      } else {
-        const std::int64_t ta = p.full_tables ? first : j;
-        const std::int64_t tb = p.full_tables ? second : j;
-        turned_a = load(kRotaryCos, row, ta) * a - load(kRotarySin, row, ta) * b;
-        turned_b = load(kRotaryCos, row, tb) * b + load(kRotarySin, row, tb) * a;
-      }
-      const PlainOperand& out = p.operands[kRotaryOutput];
-      const std::int64_t at = offsets[kRotaryOutput] + row * out.inner_stride;
-      store_one(out.data, out.type, at + first * out.step, turned_a);
-      store_one(out.data, out.type, at + second * out.step, turned_b);
-    }
-  }
-}
-
 using Offsets = std::array<std::int64_t, kRotaryOperands>;
-
-LaunchStatus run_plain(const RotaryQk& problem, int which, const Device& device, void* stream) {
-  const Rotary& rotary = problem.operands[which];
-  const bool heads = problem.norm == NormSpan::kHeads;
-  const Split split = split_at(problem, which, heads ? rotary.rows.rank - 1 : -1);
-  PlainParameters p;
-  p.weight = split.weight;
-  p.weight_type = split.weight_type;
-  p.weight_step = split.weight_step;
-  p.inner = split.inner;
-  p.width = rotary.width;
-  p.matrix_row = split.matrix_row;
-  p.matrix_column = split.matrix_column;
-  p.eps = problem.eps;
-  p.neighbours = rotary.interleaved || rotary.has_matrix;
-  p.full_tables = !rotary.half_width_tables;
-  p.matrix = rotary.has_matrix;
-  p.norm = problem.norm != NormSpan::kNone;
-  const bool warps = rotary.width <= 256 && !heads;
-  const dim3 block = warps ? dim3(32, 8) : dim3(256);
-  const auto body = [&](const RotaryRows& rows, const Offsets& offsets) {
-    p.map = map_of(rows);
-    for (int o = 0; o < kRotaryOperands; ++o) {
-      const RowOperand& operand = split.operands[o];
-      p.operands[o] = {advance(operand.data, operand.type, offsets[o]), operand.type, operand.step,
-                       split.strides[o]};
-    }
-    p.outer = static_cast<std::uint32_t>(rows.count());
-    const dim3 grid(static_cast<unsigned>(ceil_div(rows.count(), block.y)));
-    return launch(plain_rotary, grid, block, 0, device, stream, p);
-  };
-  return for_each_piece<kRotaryOperands>(merge_rows<kRotaryOperands>(split.outer, split.pointers()),
-                                         1, std::cref(body));
-}
-
-// --- the vectorised kernels ----------------------------------------------------------------------
 
 std::int64_t units_of(std::int64_t width, const Form& form) {
   return width * bytes_of(form.type) / (form.neighbours ? form.bytes : 2 * form.bytes);
@@ -476,7 +327,7 @@ LaunchStatus rotary(const RotaryQk& problem, void* stream) {
     }
   }
   for (int i = 0; i < present.count && status == LaunchStatus::kOk; ++i) {
-    status = run_plain(present, i, *device, stream);
+    status = run_plain_stretch(stretch_of(present, i), *device, stream);
   }
   return status;
 }

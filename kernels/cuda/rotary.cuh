@@ -434,7 +434,9 @@ __global__ void __launch_bounds__(kRotaryThreads, kNorm && sizeof(T) == 2 ? 4 : 
 }
 
 // The rows of a thread where rows share their tables: 64 bytes of the operand.
-constexpr int shared_rows(bool neighbours, int bytes) { return (neighbours ? 64 : 32) / bytes; }
+__host__ __device__ constexpr int shared_rows(bool neighbours, int bytes) {
+  return (neighbours ? 64 : 32) / bytes;
+}
 
 using RotaryKernel = void (*)(RotaryParameters);
 

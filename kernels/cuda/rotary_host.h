@@ -1,6 +1,6 @@
 // What the host files of the rotations share: an operand with its rows split into outer ones and
 // those along one dimension, and how operands can be read in vectors. Entry points: split_at,
-// shared_dim, form_of, run_staged, run_few.
+// shared_dim, form_of, run_staged, run_few, run_plain_stretch.
 
 #pragma once
 
@@ -21,7 +21,6 @@ struct Split {
   std::int64_t matrix_row = 0, matrix_column = 0;
   const void* weight = nullptr;
   DataType weight_type = DataType::kFloat32;
-  std::int64_t weight_step = 1;
 
   std::array<const RowOperand*, kRotaryOperands> pointers() const {
     return {&operands[0], &operands[1], &operands[2], &operands[3]};
@@ -29,8 +28,7 @@ struct Split {
 };
 
 // `dim` < 0: no inner dimension.
-inline Split split_at(const RotaryQk& problem, int which, int dim) {
-  const Rotary& rotary = problem.operands[which];
+inline Split split_at(const Rotary& rotary, int dim) {
   Split split;
   split.operands[kRotaryInput] = rotary.input;
   split.operands[kRotaryOutput] = rotary.output;
@@ -38,9 +36,6 @@ inline Split split_at(const RotaryQk& problem, int which, int dim) {
   split.operands[kRotarySin] = rotary.has_matrix ? rotary.matrix : rotary.sin;
   split.matrix_row = rotary.matrix_row;
   split.matrix_column = rotary.matrix_column;
-  split.weight = problem.weight[which];
-  split.weight_type = problem.weight_type[which];
-  split.weight_step = problem.weight_step[which];
   for (int d = 0; d < rotary.rows.rank; ++d) {
     if (d == dim) {
       split.inner = rotary.rows.sizes[d];
@@ -52,6 +47,13 @@ inline Split split_at(const RotaryQk& problem, int which, int dim) {
     // `to` is not above d, so strides still to be read are not overwritten.
     for (RowOperand& operand : split.operands) operand.strides[to] = operand.strides[d];
   }
+  return split;
+}
+
+inline Split split_at(const RotaryQk& problem, int which, int dim) {
+  Split split = split_at(problem.operands[which], dim);
+  split.weight = problem.weight[which];
+  split.weight_type = problem.weight_type[which];
   return split;
 }
 
@@ -185,6 +187,22 @@ inline const void* sines_of(const Rotary& rotary, const Form& form, const void* 
   if (!form.loose.loose || !rotary.has_matrix) return sin;
   return advance(const_cast<void*>(sin), rotary.matrix.type, rotary.matrix_column);
 }
+
+// One operand of a rotation as the stretch that it is.
+inline Stretch stretch_of(const RotaryQk& problem, int which) {
+  Stretch stretch;
+  stretch.rotary = problem.operands[which];
+  stretch.rotates = true;
+  stretch.norm = problem.norm;
+  stretch.weight = problem.weight[which];
+  stretch.weight_type = problem.weight_type[which];
+  stretch.weight_step = problem.weight_step[which];
+  stretch.eps = problem.eps;
+  return stretch;
+}
+
+// What cannot be read in vectors, and has elements (rotary_plain.cu).
+LaunchStatus run_plain_stretch(const Stretch& stretch, const Device& device, void* stream);
 
 // Rows that turn by themselves or after their own norms, in rotary_staged_kernel
 // (rotary_staged.cu). False where it does not take them.

@@ -14,6 +14,7 @@ namespace mindiesd::runtime {
 struct DeviceKernels {
   kernels::LaunchStatus (*attention_varlen)(const kernels::VarlenAttention&, void* stream);
   kernels::LaunchStatus (*rotary)(const kernels::RotaryQk&, void* stream);
+  kernels::LaunchStatus (*joint_heads)(const kernels::JointHeads&, void* stream);
   kernels::LaunchStatus (*rms_norm)(const kernels::RmsNorm&, void* stream);
   kernels::LaunchStatus (*fused_norm)(const kernels::FusedNorm&, void* stream);
   kernels::LaunchStatus (*softmax)(const kernels::Softmax&, void* stream);

@@ -19,6 +19,7 @@ constexpr DeviceKernels kCpuKernels = {
       return cpu::launchers().attention_varlen(problem);
     },
     [](const kernels::RotaryQk& problem, void*) { return cpu::launchers().rotary(problem); },
+    [](const kernels::JointHeads& problem, void*) { return cpu::launchers().joint_heads(problem); },
     [](const kernels::RmsNorm& problem, void*) { return cpu::launchers().rms_norm(problem); },
     [](const kernels::FusedNorm& problem, void*) { return cpu::launchers().fused_norm(problem); },
     [](const kernels::Softmax& problem, void*) { return cpu::launchers().softmax(problem); },

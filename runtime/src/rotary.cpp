@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rows.h"
+#include "rotation.h"
 
 namespace mindiesd::runtime {
 namespace {
@@ -66,11 +66,7 @@ Check read_matrices(const mindiesd_tensor* tensor, const View& input, kernels::R
   return broadcast_rows(view, input);
 }
 
-struct Tables {
-  const mindiesd_tensor* cos;
-  const mindiesd_tensor* sin;
-  std::int32_t rotation;
-};
+}  // namespace
 
 Check expect_rotation(const Tables& tables) {
   if (tables.rotation != MINDIESD_ROTATED_HALF && tables.rotation != MINDIESD_ROTATED_INTERLEAVED) {
@@ -83,7 +79,6 @@ Check expect_rotation(const Tables& tables) {
   return {};
 }
 
-// One operand: its output, its tables, and that the output shares no memory with them.
 Check read_rotation(const View& input, const View& output, const Tables& tables, int kept,
                     kernels::Rotary* problem) {
   const std::int64_t width = input.size(input.rank - 1);
@@ -125,6 +120,20 @@ Check read_rotation(const View& input, const View& output, const Tables& tables,
   return {};
 }
 
+void move_heads_last(kernels::Rotary* p, int from) {
+  const auto turn = [&](std::int64_t* values) {
+    const std::int64_t value = values[from];
+    for (int d = from; d < p->rows.rank - 1; ++d) values[d] = values[d + 1];
+    values[p->rows.rank - 1] = value;
+  };
+  turn(p->rows.sizes);
+  for (kernels::RowOperand* operand : {&p->input, &p->cos, &p->sin, &p->matrix, &p->output}) {
+    turn(operand->strides);
+  }
+}
+
+namespace {
+
 Check rotary(const void* raw) {
   mindiesd_rotary_args args;
   MINDIESD_RETURN_IF(read_args(raw, sizeof(args), sizeof(args), &args));
@@ -136,19 +145,6 @@ Check rotary(const void* raw) {
   kernels::RotaryQk problem;
   MINDIESD_RETURN_IF(read_rotation(input, output, tables, 0, &problem.operands[0]));
   return launch(output, &DeviceKernels::rotary, problem, args.stream);
-}
-
-// Brings a leading dimension to the end of the rows.
-void move_heads_last(kernels::Rotary* p, int from) {
-  const auto turn = [&](std::int64_t* values) {
-    const std::int64_t value = values[from];
-    for (int d = from; d < p->rows.rank - 1; ++d) values[d] = values[d + 1];
-    values[p->rows.rank - 1] = value;
-  };
-  turn(p->rows.sizes);
-  for (kernels::RowOperand* operand : {&p->input, &p->cos, &p->sin, &p->matrix, &p->output}) {
-    turn(operand->strides);
-  }
 }
 
 Check rotary_qk(const void* raw) {

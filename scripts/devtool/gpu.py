@@ -28,6 +28,7 @@ _WAVES = "waves and dtype1 and 1536"
 _SQUARES = "squares and (dtype1 or 100 or 1152)"
 _MANY_ROWS = "many_rows and dtype0 and (1024 or 3072 or 16384) or many_rows and dtype1 and (5120 or 12288)"
 _BLOCKS = "test_blocks and dtype2 and (72 or 3072) or modulated and dtype2 and (136 or 1536) or strides or tanh"
+_JOINT = "forms and dtype1 and (72 or 128 or 74) or spans and dtype2 or squares or without_tokens"
 _STAGED = ("(forms and dtype1) or packed_projection or (heads and 24) or nan or squares or one_operand"
            " or (half_precision and dtype1) or float32 or in_order or (without_a_norm and dtype1)")
 _FEW = "(forms and dtype2 and (8 or 72 or 128)) or heads or layouts or squares or nan or in_order"
@@ -37,6 +38,7 @@ SANITIZED = (
     (f"{SUITES[0]}/test_norm_rows.py", f"{_ROWS} or {_WAVES} or {_MANY_ROWS} or {_SQUARES}",
      f"{_ROWS} or squares and dtype1 and (72 or 96 or 1152)"),
     (f"{SUITES[0]}/test_blocks.py", _BLOCKS, _BLOCKS),
+    (f"{SUITES[0]}/test_joint.py", _JOINT, _JOINT),
     (f"{SUITES[0]}/test_rotary_staged.py", _STAGED, _STAGED),
     (f"{SUITES[0]}/test_rotary_few.py", _FEW, _FEW),
     (f"{SUITES[0]}/test_attention.py", "every_kernel_once or packed_seq or wrong_bound",

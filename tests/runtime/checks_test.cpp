@@ -24,7 +24,7 @@ class Checks : public testing::Test {
                   DataType type = DataType::kFloat32) {
     return TensorView::dense(memory_.data() + slot * 1024, type, sizes);
   }
-  std::vector<float> memory_ = std::vector<float>(8 * 1024);
+  std::vector<float> memory_ = std::vector<float>(11 * 1024);
   TensorView q_ = view({2, 3, 4, 8}, 0), k_ = view({2, 5, 2, 8}, 1), v_ = view({2, 5, 2, 8}, 2),
              out_ = view({2, 3, 4, 8}, 3);
 };
@@ -336,6 +336,66 @@ TEST_F(Checks, RotaryQk) {
   options = {};
   options.norm = static_cast<QkNorm>(3);
   expect_refused(rotary_qk(q, k, table, &table, q_out, k_out, options), "norm must be 0, 1 or 2");
+}
+
+TEST_F(Checks, JointHeads) {
+  const TensorView q = view({4, 2, 8}), k = view({4, 1, 8}, 1), v = view({4, 1, 6}, 2);
+  const TensorView other_q = view({3, 2, 8}, 3), other_k = view({3, 1, 8}, 4);
+  const TensorView other_v = view({3, 1, 6}, 5), table = view({4, 1, 8}, 6);
+  const TensorView q_out = view({7, 2, 8}, 7), k_out = view({7, 1, 8}, 8);
+  const TensorView v_out = view({7, 1, 6}, 9);
+  HeadStream first, other;
+  first.query = &q;
+  first.key = &k;
+  first.value = &v;
+  other.query = &other_q;
+  other.key = &other_k;
+  other.value = &other_v;
+  JointHeadsOptions options;
+  const auto run = [&] { return joint_heads(first, other, q_out, k_out, v_out, options); };
+  ASSERT_TRUE(run().ok());
+  expect_refused(joint_heads(first, other, view({6, 2, 8}, 7), k_out, v_out),
+                 "query_output must have the shape of both streams together, [7, 2, 8]");
+  expect_refused(joint_heads(first, other, q_out, view({7, 1, 8}, 7), v_out),
+                 "must not share memory with");
+  expect_refused(joint_heads(first, other, q_out, k_out, view({7, 1, 6}, 4)),
+                 "value_output must not share memory with other_key");
+  other.key = &other_q;
+  expect_refused(run(), "other_key must have the shape of key, [4, 1, 8], but for dimension 0");
+  other.key = nullptr;
+  expect_refused(run(), "other_key");
+  other.key = &other_k;
+  first.cos = &table;
+  first.sin = &table;
+  ASSERT_TRUE(run().ok());
+  first.cos = nullptr;
+  expect_refused(run(), "sin must be null where cos is");
+  first.cos = &other_q;
+  expect_refused(run(), "cos");
+  first.cos = first.sin = nullptr;
+  const TensorView weight = view({8}, 10), all = view({16}, 10);
+  other.norm = QkNorm::kHead;
+  other.query_weight = &all;
+  expect_refused(run(), "other_query_weight must have the normalised width, 8");
+  other.norm = QkNorm::kAllHeads;
+  ASSERT_TRUE(run().ok());
+  other.key_bias = &all;
+  expect_refused(run(), "other_key_bias must have the normalised width, 8");
+  other.key_bias = &weight;
+  ASSERT_TRUE(run().ok());
+  other.eps = -1.0;
+  expect_refused(run(), "eps must be finite");
+  other.eps = 1e-6;
+  other.norm = static_cast<QkNorm>(3);
+  expect_refused(run(), "norms must be 0, 1 or 2");
+  other.norm = QkNorm::kNone;
+  options.head_dimension = 0;
+  expect_refused(run(), "head_dimension must not be sequence_dimension");
+  options.head_dimension = -1;
+  expect_refused(run(), "head_dimension must name a dimension before the last");
+  options.head_dimension = -2;
+  options.kind = static_cast<NormKind>(2);
+  expect_refused(run(), "kind must be 0 (LayerNorm) or 1 (RMSNorm)");
 }
 
 TEST_F(Checks, RotaryMatrices) {

@@ -237,6 +237,44 @@ TEST(Interface, NormOverHeadsInEitherOrderOfDimensions) {
   EXPECT_NEAR(out[5], static_cast<double>(q[5]) / std::sqrt(squares / 32), 1e-6);
 }
 
+TEST(Interface, TwoStreamsJoinAsEachAloneWouldLie) {
+  const std::vector<float> q = counting(5 * 4 * 8), k = counting(5 * 2 * 8), cos = counting(3 * 8);
+  const std::vector<float> sin(cos.rbegin(), cos.rend()), weight = counting(8);
+  std::vector<float> q_out(q.size()), k_out(k.size()), v_out(k.size()), alone(3 * 4 * 8);
+  const auto at = [](const std::vector<float>& values, std::int64_t first, std::int64_t rows,
+                     std::int64_t heads) {
+    return TensorView::strided(values.data() + first * heads * 8, DataType::kFloat32,
+                               {rows, heads, 8}, {heads * 8, 8, 1});
+  };
+  const auto c = floats(cos, {3, 1, 8}), s = floats(sin, {3, 1, 8}), w = floats(weight, {8});
+  const auto first_q = at(q, 0, 3, 4), first_k = at(k, 0, 3, 2);
+  const auto other_q = at(q, 3, 2, 4), other_k = at(k, 3, 2, 2);
+  HeadStream first, other;
+  first.query = &first_q;
+  first.key = first.value = &first_k;
+  other.query = &other_q;
+  other.key = other.value = &other_k;
+  first.norm = QkNorm::kHead;
+  first.query_weight = first.key_weight = &w;
+  first.cos = &c;
+  first.sin = &s;
+  ASSERT_TRUE(joint_heads(first, other, floats(q_out, {5, 4, 8}), floats(k_out, {5, 2, 8}),
+                          floats(v_out, {5, 2, 8}))
+                  .ok());
+  EXPECT_EQ(v_out, k);
+  EXPECT_TRUE(std::equal(k.begin() + 3 * 2 * 8, k.end(), k_out.begin() + 3 * 2 * 8));
+  EXPECT_TRUE(std::equal(q.begin() + 3 * 4 * 8, q.end(), q_out.begin() + 3 * 4 * 8));
+  RotaryQkOptions options;
+  options.norm = QkNorm::kHead;
+  options.query_weight = options.key_weight = &w;
+  std::vector<float> key_alone(3 * 2 * 8);
+  ASSERT_TRUE(rotary_qk(first_q, first_k, c, &s, floats(alone, {3, 4, 8}),
+                        floats(key_alone, {3, 2, 8}), options)
+                  .ok());
+  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), q_out.begin()));
+  EXPECT_TRUE(std::equal(key_alone.begin(), key_alone.end(), k_out.begin()));
+}
+
 TEST(Interface, ActivationsOfAnyStrides) {
   const std::vector<float> x = counting(2 * 3 * 4);
   std::vector<float> dense(x.size()), strided(x.size());

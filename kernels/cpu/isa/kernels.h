@@ -9,6 +9,7 @@ namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 LaunchStatus attention(const Attention& problem);
 LaunchStatus attention_varlen(const VarlenAttention& problem);
 LaunchStatus rotary(const RotaryQk& problem);
+LaunchStatus joint_heads(const JointHeads& problem);
 LaunchStatus rms_norm(const RmsNorm& problem);
 LaunchStatus fused_norm(const FusedNorm& problem);
 LaunchStatus softmax(const Softmax& problem);

@@ -1,7 +1,7 @@
-// Rotary position embedding on the CPU, with the RMSNorm of query and key before it where asked.
-// Entry point: rotary. One group of rows at a time in float32: a row, or where the norm goes over
-// all heads, the rows of a position. A table row that several input rows share (heads, batch) is
-// converted once while it is shared.
+// Rotary position embedding on the CPU, with the norm of query and key before it where asked.
+// Entry points: rotary, joint_heads. One group of rows at a time in float32: a row, or where the
+// norm goes over all heads, the rows of a position. A table row that several input rows share
+// (heads, batch) is converted once while it is shared.
 
 #include "kernels/cpu/isa/kernels.h"
 #include "kernels/cpu/isa/rows.h"
@@ -92,9 +92,45 @@ void rotate_row(float* row, const Rotary& p, const float* cos, const float* sin)
   }
 }
 
-LaunchStatus rotate(const RotaryQk& problem, int operand) {
-  const Rotary& p = problem.operands[operand];
-  const bool together = problem.norm == NormSpan::kHeads;
+// Normalises the values of a group, with weights and bias of as many values or of one row's.
+void normalise(float* group, const Stretch& stretch, const float* weight, const float* bias,
+               int64_t values) {
+  if (stretch.kind == NormKind::kRms) {
+    root_of(group, values, stretch.eps).apply(group, values);
+  } else {
+    auto eps = static_cast<double>(stretch.eps);
+    Deviations deviations;
+    for (int round = 0;; ++round) {
+      const double mean =
+          row_sum(values, [group](int64_t i) { return group[i]; }) / static_cast<double>(values);
+      const auto pivot = static_cast<float>(mean);
+      deviations = deviations_of(group, pivot, values);
+      const double left = deviations.sum / static_cast<double>(values);
+      const auto rest = static_cast<float>(left);
+      deviations.squares -= left * deviations.sum;
+      if (__builtin_isfinite(deviations.squares) || round == 1) {
+#pragma omp simd
+        for (int64_t i = 0; i < values; ++i) group[i] = (group[i] - pivot) - rest;
+        break;
+      }
+      bring_down(group, group, values);
+      eps *= kDown * kDown;
+    }
+    inverse_root(deviations.squares / static_cast<double>(values), eps).apply(group, values);
+  }
+  if (weight != nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < values; ++i) group[i] *= weight[i];
+  }
+  if (bias != nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < values; ++i) group[i] += bias[i];
+  }
+}
+
+LaunchStatus compute(const Stretch& stretch) {
+  const Rotary& p = stretch.rotary;
+  const bool together = stretch.norm == NormSpan::kHeads;
   RowSpace groups = p.rows;
   int64_t heads = 1;
   if (together) heads = groups.sizes[--groups.rank];
@@ -106,18 +142,17 @@ LaunchStatus rotate(const RotaryQk& problem, int operand) {
   const int64_t values = heads * width;
   const int64_t padded = round_up(values, 16), padded_row = round_up(width, 16);
   const int64_t table_width = p.half_width_tables ? width / 2 : width;
-  const void* weights = problem.weight[operand];
-  const int64_t weight_count = together ? values : width;
   OutOfMemory memory;
   parallel_for(groups.count(), row_grain(values), [&](int64_t begin, int64_t end) {
-    float* group = scratch(ScratchSlot::kRow, static_cast<size_t>(2 * padded + 2 * padded_row));
+    float* group = scratch(ScratchSlot::kRow, static_cast<size_t>(3 * padded + 2 * padded_row));
     if (group == nullptr) return memory.set();
-    float* weight = group + padded;
-    float* tables = weight + padded;
-    if (weights != nullptr) {
-      load_row(weight, weights, problem.weight_type[operand], problem.weight_step[operand],
-               weight_count);
+    float* weight = stretch.weight != nullptr ? group + padded : nullptr;
+    float* bias = stretch.bias != nullptr ? group + 2 * padded : nullptr;
+    float* tables = group + 3 * padded;
+    if (weight != nullptr) {
+      load_row(weight, stretch.weight, stretch.weight_type, stretch.weight_step, values);
     }
+    if (bias != nullptr) load_row(bias, stretch.bias, stretch.bias_type, stretch.bias_step, values);
     SharedRow cos_row(p.cos, table_width, tables);
     SharedRow sin_row(p.sin, table_width, tables + padded_row);
     MatrixRow matrix_row(p, tables);
@@ -130,20 +165,14 @@ LaunchStatus rotate(const RotaryQk& problem, int operand) {
         load_row(group + h * width, at(p.input.data, p.input.type, offset), p.input.type,
                  p.input.step, width);
       }
-      if (problem.norm != NormSpan::kNone) {
-        root_of(group, values, problem.eps).apply(group, values);
-        if (weights != nullptr) {
-#pragma omp simd
-          for (int64_t i = 0; i < values; ++i) group[i] *= weight[i];
-        }
-      }
+      if (stretch.norm != NormSpan::kNone) normalise(group, stretch, weight, bias, values);
       for (int64_t h = 0; h < heads; ++h) {
         float* row = group + h * width;
         if (p.has_matrix) {
           const float* m = matrix_row.at_offset(walk.offset(3) + h * head_stride(p.matrix));
           const int64_t pairs = width / 2;
           multiply_pairs(row, m, pairs, p.interleaved ? 1 : pairs, p.interleaved ? 2 : 1);
-        } else {
+        } else if (stretch.rotates) {
           rotate_row(row, p, cos_row.at_offset(walk.offset(1) + h * head_stride(p.cos)),
                      sin_row.at_offset(walk.offset(2) + h * head_stride(p.sin)));
         }
@@ -160,7 +189,23 @@ LaunchStatus rotate(const RotaryQk& problem, int operand) {
 
 LaunchStatus rotary(const RotaryQk& problem) {
   for (int operand = 0; operand < problem.count; ++operand) {
-    const LaunchStatus status = rotate(problem, operand);
+    Stretch stretch;
+    stretch.rotary = problem.operands[operand];
+    stretch.rotates = true;
+    stretch.norm = problem.norm;
+    stretch.weight = problem.weight[operand];
+    stretch.weight_type = problem.weight_type[operand];
+    stretch.weight_step = problem.weight_step[operand];
+    stretch.eps = problem.eps;
+    const LaunchStatus status = compute(stretch);
+    if (status != LaunchStatus::kOk) return status;
+  }
+  return LaunchStatus::kOk;
+}
+
+LaunchStatus joint_heads(const JointHeads& problem) {
+  for (int i = 0; i < problem.count; ++i) {
+    const LaunchStatus status = compute(problem.stretches[i]);
     if (status != LaunchStatus::kOk) return status;
   }
   return LaunchStatus::kOk;

@@ -310,6 +310,70 @@ inline Status rotary_qk(const TensorView& query, const TensorView& key, const Te
   return internal::status_of(mindiesd_rotary_qk(&args));
 }
 
+enum class NormKind { kLayer = MINDIESD_LAYER_NORM, kRms = MINDIESD_RMS_NORM };
+
+// Query, key and value of one stream, and what happens to query and key; null: nothing.
+struct HeadStream {
+  const TensorView* query = nullptr;
+  const TensorView* key = nullptr;
+  const TensorView* value = nullptr;
+  QkNorm norm = QkNorm::kNone;
+  const TensorView* query_weight = nullptr;
+  const TensorView* key_weight = nullptr;
+  const TensorView* query_bias = nullptr;
+  const TensorView* key_bias = nullptr;
+  const TensorView* cos = nullptr;
+  const TensorView* sin = nullptr;
+  double eps = 1e-6;
+};
+
+struct JointHeadsOptions {
+  NormKind kind = NormKind::kRms;
+  Rotation rotation = Rotation::kHalf;
+  std::int32_t sequence_dimension = -3;
+  std::int32_t head_dimension = -2;
+};
+
+// See mindiesd_joint_heads: `other` stands behind `first` in the joint sequence.
+inline Status joint_heads(const HeadStream& first, const HeadStream& other,
+                          const TensorView& query_output, const TensorView& key_output,
+                          const TensorView& value_output, const JointHeadsOptions& options = {},
+                          void* stream = nullptr) {
+  using View = internal::OptionalView;
+  const View inputs[2][3] = {{View(first.query), View(first.key), View(first.value)},
+                             {View(other.query), View(other.key), View(other.value)}};
+  const View weights[2][2] = {{View(first.query_weight), View(first.key_weight)},
+                              {View(other.query_weight), View(other.key_weight)}};
+  const View biases[2][2] = {{View(first.query_bias), View(first.key_bias)},
+                             {View(other.query_bias), View(other.key_bias)}};
+  const View cos[2] = {View(first.cos), View(other.cos)};
+  const View sin[2] = {View(first.sin), View(other.sin)};
+  const View outputs[3] = {View(&query_output), View(&key_output), View(&value_output)};
+  const HeadStream* const streams[2] = {&first, &other};
+  mindiesd_joint_heads_args args = {};
+  args.struct_size = sizeof(args);
+  for (int s = 0; s < 2; ++s) {
+    for (int part = 0; part < 3; ++part) args.inputs[s][part] = inputs[s][part].get();
+    for (int part = 0; part < 2; ++part) {
+      args.weights[s][part] = weights[s][part].get();
+      args.biases[s][part] = biases[s][part].get();
+      args.eps[s][part] = streams[s]->eps;
+      args.norms[s][part] = static_cast<std::int32_t>(streams[s]->norm);
+    }
+    args.cos[s] = cos[s].get();
+    args.sin[s] = sin[s].get();
+  }
+  for (int part = 0; part < 3; ++part) args.outputs[part] = outputs[part].get();
+  const bool matrices = (cos[0].get() != nullptr && sin[0].get() == nullptr) ||
+                        (cos[1].get() != nullptr && sin[1].get() == nullptr);
+  args.kind = static_cast<std::int32_t>(options.kind);
+  args.rotation = static_cast<std::int32_t>(matrices ? Rotation::kInterleaved : options.rotation);
+  args.sequence_dimension = options.sequence_dimension;
+  args.head_dimension = options.head_dimension;
+  args.stream = stream;
+  return internal::status_of(mindiesd_joint_heads(&args));
+}
+
 struct RmsNormOptions {
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
@@ -336,7 +400,6 @@ inline Status rms_norm(const TensorView& input, const TensorView& output,
   return internal::status_of(mindiesd_rms_norm(&args));
 }
 
-enum class NormKind { kLayer = MINDIESD_LAYER_NORM, kRms = MINDIESD_RMS_NORM };
 enum class GateFunction { kItself = MINDIESD_GATE_ITSELF, kTanh = MINDIESD_GATE_TANH };
 
 struct FusedNormOptions {

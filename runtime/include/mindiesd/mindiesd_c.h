@@ -199,6 +199,41 @@ typedef struct mindiesd_rotary_qk_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_rotary_qk(const mindiesd_rotary_qk_args* args);
 
+typedef enum mindiesd_norm_kind {
+  MINDIESD_LAYER_NORM = 0,
+  MINDIESD_RMS_NORM = 1
+} mindiesd_norm_kind;
+
+/* The heads of two streams, such as image and text, into the joint tensors of attention: queries
+ * and keys, each after a norm and a rotation where it has them, values as they are. One launch on a
+ * GPU, or one for each part where a norm goes over all heads or vectors do not read the operands.
+ * Arrays are indexed by stream and by part (query, key, value). inputs[s][p]: [..., D] of one rank,
+ * of one shape but for sequence_dimension, along which outputs[p] holds the first stream and behind
+ * it the other. norms[s][p] (mindiesd_qk_norm): the norm of `kind` over D values or all heads of a
+ * position, y = norm(x) * weight + bias with eps[s][p], weights and biases [D] or [heads * D] or
+ * NULL. cos[s] and sin[s]: as mindiesd_rotary, broadcasting to query and key of stream s; cos[s]
+ * NULL: that stream does not rotate. Any floating types and strides; computed in float32, not
+ * rounded between norm and rotation. Outputs share no memory with each other or with what is read.
+ * sequence_dimension and head_dimension: negative from the end. */
+typedef struct mindiesd_joint_heads_args {
+  size_t struct_size;
+  const mindiesd_tensor* inputs[2][3];
+  const mindiesd_tensor* weights[2][2];
+  const mindiesd_tensor* biases[2][2];
+  const mindiesd_tensor* cos[2];
+  const mindiesd_tensor* sin[2];
+  const mindiesd_tensor* outputs[3];
+  double eps[2][2];
+  int32_t norms[2][2]; /* mindiesd_qk_norm */
+  int32_t kind;        /* mindiesd_norm_kind */
+  int32_t rotation;    /* mindiesd_rotation */
+  int32_t sequence_dimension;
+  int32_t head_dimension;
+  void* stream;
+} mindiesd_joint_heads_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_joint_heads(const mindiesd_joint_heads_args* args);
+
 /* y = input / sqrt(mean(input^2) + eps) over the last dimension D; output = weight * y + bias.
  * weight, bias: NULL or floating [D]. y is rounded to normalized_dtype before it meets the weight,
  * weight * y to product_dtype before the bias (MINDIESD_FLOAT32: not rounded). Output may be the
@@ -216,11 +251,6 @@ typedef struct mindiesd_rms_norm_args {
 } mindiesd_rms_norm_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_rms_norm(const mindiesd_rms_norm_args* args);
-
-typedef enum mindiesd_norm_kind {
-  MINDIESD_LAYER_NORM = 0,
-  MINDIESD_RMS_NORM = 1
-} mindiesd_norm_kind;
 
 typedef enum mindiesd_gate_function {
   MINDIESD_GATE_ITSELF = 0,

@@ -196,6 +196,64 @@ inline std::tuple<at::Tensor, at::Tensor> rotary_qk(const at::Tensor& query, con
   return {query_output, key_output};
 }
 
+struct HeadStream {
+  at::Tensor query, key, value;  // [B, S, N, D]
+  QkNorm norm = QkNorm::kNone;
+  std::optional<at::Tensor> query_weight, key_weight, query_bias, key_bias;
+  std::optional<at::Tensor> cos, sin;  // absent: no rotation
+  double eps = 1e-6;
+};
+
+// See mindiesd_joint_heads. Query, key and value of both streams, `other` behind `first` along the
+// sequence, dense and of first's types.
+inline std::tuple<at::Tensor, at::Tensor, at::Tensor> joint_heads(
+    const HeadStream& first, const HeadStream& other, const JointHeadsOptions& options = {}) {
+  const auto joint = [&options](const at::Tensor& a, const at::Tensor& b) {
+    std::vector<std::int64_t> sizes = a.sizes().vec();
+    const std::int64_t d = options.sequence_dimension;
+    const auto at = static_cast<std::size_t>(d < 0 ? d + a.dim() : d);
+    if (at < sizes.size() && b.dim() == a.dim()) sizes[at] += b.sizes()[at];
+    return at::empty(sizes, a.options());
+  };
+  const at::Tensor outputs[3] = {joint(first.query, other.query), joint(first.key, other.key),
+                                 joint(first.value, other.value)};
+  struct Views {
+    explicit Views(const HeadStream& s)
+        : query(internal::view_of(s.query, "query")),
+          key(internal::view_of(s.key, "key")),
+          value(internal::view_of(s.value, "value")),
+          query_weight(s.query_weight, "query_weight"),
+          key_weight(s.key_weight, "key_weight"),
+          query_bias(s.query_bias, "query_bias"),
+          key_bias(s.key_bias, "key_bias"),
+          cos(s.cos, "cos"),
+          sin(s.sin, "sin") {
+      all.query = &query;
+      all.key = &key;
+      all.value = &value;
+      all.norm = s.norm;
+      all.query_weight = query_weight.get();
+      all.key_weight = key_weight.get();
+      all.query_bias = query_bias.get();
+      all.key_bias = key_bias.get();
+      all.cos = cos.get();
+      all.sin = sin.get();
+      all.eps = s.eps;
+    }
+    Views(const Views&) = delete;
+    Views& operator=(const Views&) = delete;
+    TensorView query, key, value;
+    internal::Optional query_weight, key_weight, query_bias, key_bias, cos, sin;
+    mindiesd::HeadStream all;
+  };
+  const Views a(first), b(other);
+  internal::check(mindiesd::joint_heads(a.all, b.all, internal::view_of(outputs[0], "query_output"),
+                                        internal::view_of(outputs[1], "key_output"),
+                                        internal::view_of(outputs[2], "value_output"), options,
+                                        internal::stream_of(first.query)));
+  return {outputs[0], outputs[1], outputs[2]};
+}
+
 // See mindiesd_rms_norm. The result has x's type, rounded once, and is contiguous.
 inline at::Tensor rms_norm(const at::Tensor& x, const std::optional<at::Tensor>& weight = {},
                            double eps = 1e-6) {

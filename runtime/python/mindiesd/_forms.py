@@ -37,7 +37,7 @@ import os
 import torch
 from torch.autograd import forward_ad
 
-from . import _math, _ops
+from . import _block_ops, _math, _ops
 from .utils import logger
 
 try:  # since torch 2.7
@@ -269,3 +269,13 @@ def rotary_qk_in_place(
         key.copy_(results[1])
     else:
         _ops.rotary_qk_(*operands, *options)
+
+
+def joint_heads(*arguments):
+    """``_ops.joint_heads``."""
+    inputs, weights, biases, tables, eps, options, dtypes = _block_ops.joint_parts(arguments)
+    operands = (*inputs, *weights, *biases, *tables)
+    normed = "norm" in _disabled and any(value is not None for value in eps)
+    if normed or _plain_rotation(*operands):
+        return _math.joint_heads(inputs, weights, biases, tables, eps, *options, dtypes)
+    return _ops.joint_heads(*arguments)

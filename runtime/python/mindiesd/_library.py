@@ -227,6 +227,15 @@ rotary_qk = Operation(
     "query:t key:t query_weight:t key_weight:t cos:t sin:t query_output:t key_output:t eps:f "
     "rotation:i norm:i head_dimension:i reserved:i stream:s",
 )  # fmt: skip
+joint_heads = Operation(
+    "mindiesd_joint_heads", "query_output key_output value_output",
+    "query:t key:t value:t other_query:t other_key:t other_value:t query_weight:t key_weight:t "
+    "other_query_weight:t other_key_weight:t query_bias:t key_bias:t other_query_bias:t "
+    "other_key_bias:t cos:t other_cos:t sin:t other_sin:t query_output:t key_output:t "
+    "value_output:t query_eps:f key_eps:f other_query_eps:f other_key_eps:f query_norm:i key_norm:i "
+    "other_query_norm:i other_key_norm:i kind:i rotation:i sequence_dimension:i head_dimension:i "
+    "stream:s",
+)  # fmt: skip
 rms_norm = Operation(
     "mindiesd_rms_norm", "output",
     "input:t weight:t bias:t output:t eps:f normalized_dtype:i product_dtype:i stream:s",

@@ -176,6 +176,50 @@ def qk_norm(x, weight, eps, norm, head_dim):
     return wide * weight
 
 
+def _head_norm(x, weight, bias, eps, across_heads, kind, head_dim):
+    """The norm of a query or key, over the last dimension or over it and the heads together."""
+    computing = computing_type(x, weight, bias)
+    wide, dims = x.to(computing), (head_dim, -1) if across_heads else (-1,)
+    if kind == 0:
+        wide = wide - wide.mean(dims, keepdim=True)
+    wide = wide * torch.rsqrt(wide.square().mean(dims, keepdim=True) + eps)
+    shape = [1] * x.dim()
+    shape[-1] = x.shape[-1]
+    if across_heads:
+        shape[head_dim] = x.shape[head_dim]
+
+    def spread(vector):
+        if across_heads:
+            vector = vector.unflatten(0, (x.shape[head_dim], x.shape[-1]))
+        return vector.to(computing).reshape(shape)
+
+    wide = wide if weight is None else wide * spread(weight)
+    return wide if bias is None else wide + spread(bias)
+
+
+def joint_heads(
+    inputs, weights, biases, tables, eps, across_heads, kind, interleaved, head_first, dtypes
+):
+    """inputs: query, key and value of one stream and of the other, [B, S, N, D] or [B, N, S, D]; weights, biases and
+    eps: of query and key of one and of the other, eps None where there is no norm; tables: cos and sin of one and
+    of the other. The streams are joined along the sequence."""
+    results = []
+    for part, dtype in enumerate(dtypes):
+        pieces = []
+        for stream in range(2):
+            x = inputs[3 * stream + part]
+            own = 2 * stream + part
+            cos, sin = tables[2 * stream : 2 * stream + 2]
+            if part < 2 and eps[own] is not None:
+                head_dim = -3 if head_first else -2
+                x = _head_norm(x, weights[own], biases[own], eps[own], across_heads, kind, head_dim)
+            if part < 2 and cos is not None:
+                x = rotary(x, cos, sin, interleaved, computing_type(x, cos, sin))
+            pieces.append(x.to(dtype))
+        results.append(torch.cat(pieces, 2 if head_first else 1))
+    return tuple(results)
+
+
 def residual(x, branch, gate, gate_tanh, branch_weight, branch_eps):
     """x + gate * branch in the computing type. branch_eps: None, or that of the branch's own RMSNorm."""
     operands = (x, branch, gate, branch_weight)

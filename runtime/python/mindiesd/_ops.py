@@ -11,29 +11,14 @@ Elsewhere they are registered with ``Library.impl``, which costs a third of the 
 
 import torch
 
-from . import _backends, _eager, _library, _math
+from . import _backends, _block_ops, _eager, _library, _math
+from ._served import backend, rotation_backend
 
 CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT = 0, 1, 2
 SUBTRACT_NONE, SUBTRACT_ROW, SUBTRACT_GLOBAL = 0, 1, 2
 LAYER_NORM, RMS_NORM = 0, 1
 QK_NORM_NONE, QK_NORM_HEAD, QK_NORM_ALL = 0, 1, 2
 GELU, GELU_TANH, GELU_FAST, SILU, MISH, RELU = range(6)
-
-_FLOATING = (torch.float32, torch.float16, torch.bfloat16)
-_MASKS = (*_FLOATING, torch.bool)
-_TABLES = (*_FLOATING, torch.float64)
-
-
-def backend(x, *others):
-    """``"kernels"`` where libmindiesd has kernels for the device and the types, else ``"math"``."""
-    if x.device.type not in _library.DEVICES or x.dtype not in _FLOATING:
-        return "math"
-    if x.dim() > _library.MAX_NDIM:
-        return "math"
-    for other in others:
-        if other is not None and (other.dtype not in _MASKS or other.dim() > _library.MAX_NDIM):
-            return "math"
-    return "kernels"
 
 
 def _dense_last(tensor):
@@ -164,19 +149,8 @@ def _attention_varlen_fake(
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
-def _rotation_backend(tables, *tensors):
-    """``backend``; the kernels read tables of float64 too, as float32: what that rounds away lies below
-    the rounding of results of float32 or less."""
-    for table in tables:
-        if table is not None and (
-            table.dtype not in _TABLES or table.dim() > _library.MAX_NDIM
-        ):
-            return "math"
-    return backend(*tensors)
-
-
 def _rotate(x, cos, sin, interleaved, output):
-    if _rotation_backend((cos, sin), x, output) == "kernels" and _library.rotary(
+    if rotation_backend((cos, sin), x, output) == "kernels" and _library.rotary(
         dict(input=x, cos=cos, sin=sin, output=output), rotation=int(interleaved)
     ):
         return
@@ -205,7 +179,7 @@ def _rotate_qk(
         query=query, key=key, query_weight=query_weight, key_weight=key_weight,
         query_output=query_output, key_output=key_output,
     )  # fmt: skip
-    narrow = _rotation_backend((cos, sin), *tensors.values()) == "kernels"
+    narrow = rotation_backend((cos, sin), *tensors.values()) == "kernels"
     tensors.update(cos=cos, sin=sin)
     if narrow and _library.rotary_qk(
         tensors, eps=eps, rotation=int(interleaved), norm=norm, head_dimension=head_dim
@@ -465,6 +439,7 @@ _OPERATORS = (
         _activation,
         _activation_fake,
     ),
+    *_block_ops.OPERATORS,
 )
 
 _KEY = "CompositeExplicitAutograd"
@@ -496,3 +471,4 @@ residual = torch.ops.mindiesd.residual.default
 residual_norm = torch.ops.mindiesd.residual_norm.default
 softmax = torch.ops.mindiesd.softmax.default
 activation = torch.ops.mindiesd.activation.default
+joint_heads = torch.ops.mindiesd.joint_heads.default

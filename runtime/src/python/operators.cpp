@@ -14,8 +14,8 @@
 namespace mindiesd::python {
 namespace {
 
-constexpr std::size_t kMaxOperators = 16;
-constexpr std::size_t kMaxStack = 24;
+constexpr std::size_t kMaxOperators = 24;
+constexpr std::size_t kMaxStack = 32;
 
 struct Operator {
   std::string kinds, python;  // the name of the one that Python implements

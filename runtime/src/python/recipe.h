@@ -16,7 +16,7 @@
 namespace mindiesd::python {
 
 constexpr std::size_t kKeyWords = 320;
-constexpr int kMaxTensors = 12;
+constexpr int kMaxTensors = 24;
 constexpr std::size_t kMaxArgs = 256;  // bytes of an argument struct
 constexpr std::size_t kMostRecipes = 8192;
 

@@ -64,6 +64,20 @@ void check_results() {
   const auto [first, second] = m::rotary_qk(q, v.slice(1, 0, 7), cos, sin, normed);
   expect_close(first, rotated(rms(q, weight), cos, sin), "rotary_qk, query");
   expect_close(second, rotated(rms(v.slice(1, 0, 7), weight), cos, sin), "rotary_qk, key");
+  m::HeadStream image, text;
+  image.query = image.key = q;
+  image.value = v.slice(1, 0, 7);
+  text.query = text.key = k;
+  text.value = v;
+  image.norm = text.norm = mindiesd::QkNorm::kHead;
+  image.query_weight = image.key_weight = text.query_weight = weight;
+  image.cos = cos;
+  image.sin = sin;
+  const auto [jq, jk, jv] = m::joint_heads(image, text);
+  expect_close(jq, at::cat({rotated(rms(q, weight), cos, sin), rms(k, weight)}, 1), "joint query");
+  expect_close(jk, at::cat({rotated(rms(q, weight), cos, sin), rms(k, at::ones({16}))}, 1),
+               "joint key");
+  expect_close(jv, at::cat({v.slice(1, 0, 7), v}, 1), "joint value");
   expect_close(m::rms_norm(q, weight), rms(q, weight), "rms_norm");
   m::NormOptions block;
   block.branch = k.slice(1, 0, 7);

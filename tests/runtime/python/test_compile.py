@@ -91,6 +91,13 @@ CALLS = {
     "normed over heads": lambda o, x, s: ext.qk_norm_rotary(
         x, x, o.weight.repeat(4), None, table(x), table(x), eps=s, across_heads=True
     ),
+    "joint heads": lambda o, x, s: ext.joint_heads(
+        *[x] * 6, o.root, o.root, cos=x[0, :, :1], sin=x[1, :, :1],
+    ),
+    "joint heads, joint tables": lambda o, x, s: ext.joint_heads(
+        *[x.transpose(1, 2)] * 6, o.norm, None, o.norm, o.norm, phase(x.repeat(1, 2, 1, 1))[:, 0],
+        joint_tables=True, head_first=True,
+    ),
     "rms_norm": lambda o, x, s: ext.rms_norm(x, o.weight, s),
     "rms_norm as torch": lambda o, x, s: ext.rms_norm(x, o.weight, s, result_type="torch"),
     "rms_norm, no eps": lambda o, x, s: ext.rms_norm(x, o.weight, None, result_type="input"),

@@ -42,6 +42,11 @@ CALLS = {
         (X, X, torch.randn(64), torch.randn(64), TABLE, TABLE),
         dict(across_heads=True, eps=1e-5),
     ),
+    "joint heads": (
+        ext.joint_heads,
+        (X, X[:, :, :2], X[:, :, :2], X, X[:, :, 2:], X[:, :, 2:]),
+        dict(cos=TABLE, sin=TABLE, other_cos=TABLE, other_sin=TABLE),
+    ),
     "layer_norm": (ext.layer_norm, (X, 16, TABLE[0, 0], TABLE[1, 0]), {}),
     "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),

@@ -31,6 +31,7 @@ def packed():
 
 
 NORM = torch.nn.LayerNorm(16)
+ROOT = torch.nn.RMSNorm(16, eps=1e-6)
 WEIGHT = torch.randn(16)
 # name: (makes the arguments anew, call)
 CALLS = {
@@ -72,6 +73,12 @@ CALLS = {
     "both": (
         lambda: [*packed()[:2], WEIGHT, WEIGHT.clone(), table(7, 1, 8), table(7, 1, 8)],
         ext.qk_norm_rotary,
+    ),
+    "joint": (
+        lambda: [*packed(), *packed(), table(7, 1, 8), table(7, 1, 8)],
+        lambda q, k, v, a, b, c, cos, sin: ext.joint_heads(
+            q, k, v, a, b, c, ROOT, ROOT, cos=cos, sin=sin
+        ),
     ),
     "rms_norm": (lambda: [torch.randn(2, 7, 16), torch.randn(16)], ext.rms_norm),
     "rms_norm parts": (

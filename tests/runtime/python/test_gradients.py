@@ -75,6 +75,11 @@ CALLS = {
         lambda q, k, w: ext.qk_norm_rotary(q, k, w, None, TABLE, TABLE),
         heads(*heads((D,))),
     ),
+    "joint_heads": (
+        "rotary",
+        lambda q, k, v: ext.joint_heads(q, k, v, v, q, k, layer(), None, layer(), None, TABLE, TABLE),
+        heads(*heads(*heads())),
+    ),
     "rms_norm": ("norm", lambda x, w: ext.rms_norm(x, w), ((B, S, D), (D,))),
     "add_rms_norm": ("norm", lambda x, r, w: ext.add_rms_norm(x, r, w), ((B, S, D), (B, S, D), (D,))),
     "layer_norm": ("norm", lambda x, w, b: ext.layer_norm(x, D, w, b), ((B, S, D), (D,), (D,))),
@@ -174,7 +179,7 @@ def test_disabled_families(monkeypatch, name, family):
     expected, _ = compute(call, given)
     monkeypatch.setattr(_forms, "_disabled", frozenset({family}))
     found, operators = compute(call, given)
-    normed = family == "norm" and name == "qk_norm_rotary"
+    normed = family == "norm" and name in ("qk_norm_rotary", "joint_heads")
     assert bool(operators) is (family != own and not normed)
     for a, b in zip(found, expected):
         assert a.stride() == b.stride()

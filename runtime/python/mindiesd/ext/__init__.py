@@ -7,6 +7,7 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
+from .joint import joint_heads
 from .modules import (
     FlashCrossAttention,
     FlashSelfAttention,
@@ -37,6 +38,7 @@ __all__ = [
     "gated",
     "gelu",
     "glu",
+    "joint_heads",
     "layer_norm",
     "layernorm_scale_shift",
     "norm_scale_shift",

@@ -19,10 +19,11 @@ _MODES = ("rotated_half", "rotated_interleaved")
 _RESULTS = ("input", "promoted", "float32")
 
 
-def _rotary_type(result_type, x, *tables):
+def rotated_type(result_type, dtype, *tables):
+    """The type of a rotation's result for an operand of ``dtype``."""
     if result_type == "input":
-        return x.dtype
-    dtype = x.dtype if result_type == "promoted" else torch.float32
+        return dtype
+    dtype = dtype if result_type == "promoted" else torch.float32
     for table in tables:
         dtype = torch.promote_types(dtype, table.dtype)
     return dtype
@@ -163,7 +164,7 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
             )
         tables.drop_leading(x.dim() - 1)
         rows = x.shape[:-1]
-    dtype = _rotary_type(result_type, x, *tables.parts)
+    dtype = rotated_type(result_type, x.dtype, *tables.parts)
     cos, sin = tables.pair
     if x.is_nested:
         raise ParametersInvalid("x must not be a nested tensor: its rows have no common table.")
@@ -203,7 +204,7 @@ def rotary_position_embedding(
     expect_tensor("cos", cos)
     expect_tensor("sin", sin)
     if result_type == "promoted" and not (x.is_floating_point() or x.is_complex()):
-        x = x.to(_rotary_type(result_type, x, cos, sin))
+        x = x.to(rotated_type(result_type, x.dtype, cos, sin))
     _expect_rotatable("x", x)
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
@@ -282,7 +283,7 @@ def _rotary_qk(
 ):
     expect_bool("inplace", inplace)
     expect_choice("result_type", result_type, _RESULTS)
-    dtypes = [_rotary_type(result_type, x, *tables.parts) for x in (query, key)]
+    dtypes = [rotated_type(result_type, x.dtype, *tables.parts) for x in (query, key)]
     rows = tables.broadcast("query", query), tables.broadcast("key", key)
     cos, sin = tables.pair
     if inplace:

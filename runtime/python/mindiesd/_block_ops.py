@@ -1,0 +1,79 @@
+"""The torch operators that stand in transformer blocks beside those of ``_ops``, which registers them: schemas,
+implementations and shape functions. Entry points: ``OPERATORS``, ``joint_parts``."""
+
+import torch
+
+from . import _library, _math
+from ._served import rotation_backend
+
+_STREAMS = ("", "other_")
+_NORMED = [f"{stream}{part}" for stream in _STREAMS for part in ("query", "key")]
+
+
+def _joint_outputs(inputs, head_first, dtypes):
+    """Dense, as torch.cat gives them."""
+    sequence = 2 if head_first else 1
+    outputs = []
+    for x, other, dtype in zip(inputs[:3], inputs[3:], dtypes):
+        shape = list(x.shape)
+        shape[sequence] = shape[sequence] + other.shape[sequence]
+        outputs.append(x.new_empty(shape, dtype=dtype))
+    return tuple(outputs)
+
+
+def joint_parts(arguments):
+    """What ``joint_heads`` is called with, by kind."""
+    inputs, weights, biases = arguments[:6], arguments[6:10], arguments[10:14]
+    tables, eps, options = arguments[14:18], arguments[18:22], arguments[22:26]
+    return inputs, weights, biases, tables, eps, options, arguments[26:]
+
+
+def _joint_heads(*arguments):
+    inputs, weights, biases, tables, eps, options, dtypes = joint_parts(arguments)
+    across_heads, kind, interleaved, head_first = options
+    outputs = _joint_outputs(inputs, head_first, dtypes)
+    tensors = {
+        f"{stream}{part}": x
+        for (stream, part), x in zip(
+            ((s, p) for s in _STREAMS for p in ("query", "key", "value")), inputs
+        )
+    }
+    tensors.update(zip((f"{name}_weight" for name in _NORMED), weights))
+    tensors.update(zip((f"{name}_bias" for name in _NORMED), biases))
+    tensors.update(query_output=outputs[0], key_output=outputs[1], value_output=outputs[2])
+    served = rotation_backend(tables, *tensors.values()) == "kernels"
+    tensors.update(zip(("cos", "sin", "other_cos", "other_sin"), tables))
+    span = 2 if across_heads else 1
+    scalars = {f"{name}_eps": value or 0.0 for name, value in zip(_NORMED, eps)}
+    scalars |= {f"{name}_norm": 0 if value is None else span for name, value in zip(_NORMED, eps)}
+    if served and _library.joint_heads(
+        tensors, **scalars, kind=kind, rotation=int(interleaved),
+        sequence_dimension=-2 if head_first else -3, head_dimension=-3 if head_first else -2,
+    ):  # fmt: skip
+        return outputs
+    exact = _math.joint_heads(inputs, weights, biases, tables, eps, *options, dtypes)
+    for output, result in zip(outputs, exact):
+        output.copy_(result)
+    return outputs
+
+
+def _joint_heads_fake(*arguments):
+    inputs, *_, options, dtypes = joint_parts(arguments)
+    return _joint_outputs(inputs, options[-1], dtypes)
+
+
+_JOINT = ", ".join(
+    (
+        *(f"Tensor {stream}{part}" for stream in _STREAMS for part in ("query", "key", "value")),
+        *(f"Tensor? {name}_weight" for name in _NORMED),
+        *(f"Tensor? {name}_bias" for name in _NORMED),
+        *(f"Tensor? {stream}{table}" for stream in _STREAMS for table in ("cos", "sin")),
+        *(f"float? {name}_eps" for name in _NORMED),
+        "bool across_heads, int kind, bool interleaved, bool head_first, ScalarType query_dtype",
+        "ScalarType key_dtype, ScalarType value_dtype",
+    )
+)
+
+OPERATORS = (
+    (f"joint_heads({_JOINT}) -> (Tensor, Tensor, Tensor)", _joint_heads, _joint_heads_fake),
+)
