@@ -34,7 +34,7 @@ bool is_package(std::string_view relative, std::string_view package,
 PythonFrontend::PythonFrontend(const std::string& root, const std::vector<Project::File>& files,
                                const std::vector<std::string>& module_roots,
                                const Catalogue& catalogue, const Isomorphisms* isomorphisms)
-    : project_(root, files, module_roots),
+    : project_(root, files, module_roots, catalogue),
       catalogue_(catalogue),
       isomorphisms_(isomorphisms),
       others_(project_, catalogue),
@@ -276,7 +276,7 @@ bool PythonFrontend::subclassed(const Unit& unit, const std::string& qualified) 
 }
 
 bool PythonFrontend::compared(const Unit&, const std::string& class_name) const {
-  return project_.compared(class_name);
+  return project_.asked(class_name);
 }
 
 AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function, ValueId value) const {
@@ -307,7 +307,7 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function, Va
   out.over_last_axis =
       unit.classes->over_last_axis(owner, v.text) &&
       std::ranges::none_of(unit.classes->instances(owner, v.text), [&](const Operation* op) {
-        return project_.replaced(op->id.substr(op->id.rfind('.') + 1));
+        return project_.exchanged(last_name(op->id));
       });
   return out;
 }

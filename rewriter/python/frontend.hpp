@@ -24,8 +24,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
     return load(std::move(source), relative, &focus);
   }
   void note(std::string_view relative, std::string_view bytes) override {
-    const NotedPlaces::Places places = noted_places(bytes);
-    project_.note(relative, bytes, NotedPlaces(places));
+    project_.note(relative, bytes);
   }
   bool is_test(std::string_view relative) const override { return test_file(relative); }
   bool result_viewed(const Unit& unit, const Function& function) const override;

@@ -265,12 +265,12 @@ TEST(Growth, ImportsThatStay) {
       0);
 }
 
-// A file that may read the import as an attribute of the module: `x.F` by many names.
+// A file that imports the module and reads `F` of many other ones.
 TEST(Growth, ReadersOfAnImportThatGoes) {
   const auto with = [](size_t n) {
-    return migrate(kHead + kSite, shipped(), "import m\n" + times(n, [](size_t i) {
+    return migrate(kHead + kSite, shipped(), "import m, n\n" + times(n, [](size_t i) {
                                                const std::string s = std::to_string(i);
-                                               return "x" + s + " = y" + s + ".F.z\n";
+                                               return "x" + s + " = n.y" + s + ".F.z\n";
                                              }));
   };
   const Ran small = with(10'000), large = with(40'000);

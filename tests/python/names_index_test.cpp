@@ -1,5 +1,5 @@
-// What the index of names answers over small sets of files, and that the words by which it chooses
-// files miss none of a name that a file's tree patches.
+// What the index of names answers about patches over small sets of files, and that the mentions by
+// which it chooses files miss nothing that a file's tree holds.
 #include "rewriter/python/names/index.hpp"
 
 #include <gtest/gtest.h>
@@ -7,28 +7,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/python/indexed.hpp"
 #include "tests/python/row_name.hpp"
 
 namespace refit::python {
 namespace {
-
-FileFacts facts_of(const std::string& text, bool test = false) {
-  return file_facts(Tree(text).root(), text, "pkg.helpers", false, test);
-}
-
-std::unique_ptr<NamesIndex> index_of(const std::vector<std::string>& files, bool test = false) {
-  auto index = std::make_unique<NamesIndex>(
-      files.size(), [&files, test](uint32_t file) { return facts_of(files[file], test); });
-  for (uint32_t file = 0; file < files.size(); ++file) {
-    index->note(file, files[file], "pkg.helpers");
-  }
-  return index;
-}
 
 struct Row {
   const char* name;
@@ -42,7 +29,7 @@ class Patched : public testing::TestWithParam<Row> {};
 TEST_P(Patched, NameOfAModule) {
   const std::vector<std::string> files{"x = 1\n", GetParam().text};
   const auto at = [&](bool imported) {
-    return index_of(files, GetParam().test)->patched("pkg.attention", "F", imported);
+    return indexed(files, GetParam().test)->patched("pkg.attention", "F", imported);
   };
   EXPECT_EQ(at(true).has_value(), GetParam().imported) << GetParam().text;
   EXPECT_EQ(at(false).has_value(), GetParam().defined) << GetParam().text;
@@ -91,6 +78,13 @@ const Row kRows[] = {
     {"patched", "with patch('pkg.attention.F', x): pass\n", true, true},
     {"patched_as_decorator", "@mock.patch(\"pkg.attention.F\")\ndef f(): pass\n", true, true},
     {"patched_object", "import attention\nwith patch.object(attention, 'F'): pass\n", true, true},
+    {"in_a_layer", "import attention\nself.attention.layer.F = x\n", false, false},
+    {"annotated_there", "import attention\nx: attention.F = y\n", false, false},
+    {"in_a_header", "import attention\nif a: attention.F = g\n", true, true},
+    {"in_a_case", "import attention\nmatch v:\n  case 1: attention.F = g\n", true, true},
+    {"behind_a_field_with_quotes", "import attention\ny = f'{\"a\"}'; attention.F = x\n", true,
+     true},
+    {"behind_a_comment", "import attention\n# don't\nattention.F = x\n", true, true},
     {"patched_in_a_test", "with patch('pkg.attention.F', x): pass\n", false, false, true},
     {"in_a_test", "import attention\nmonkeypatch.setattr(attention, 'F', x)\n", false, false, true},
 };
@@ -101,7 +95,7 @@ TEST(PatchedOutside, OperationsAndTheModulesThatTheyAreIn) {
   const std::vector<std::string> files{
       "import torch\nimport torch.nn.functional as F\nF.gelu = mine\ntorch.Tensor.chunk = x\n",
       "import sys\nsys.modules['flash_attn'] = mine\n"};
-  const auto index = index_of(files);
+  const auto index = indexed(files);
   EXPECT_TRUE(index->patched_outside("torch.nn.functional.gelu"));
   EXPECT_TRUE(index->patched_outside("Tensor.chunk"));
   EXPECT_TRUE(index->patched_outside("flash_attn.flash_attn_func"));
@@ -120,7 +114,7 @@ class Table : public testing::TestWithParam<TableRow> {};
 
 TEST_P(Table, OfModules) {
   const std::vector<std::string> files{GetParam().text};
-  EXPECT_EQ(index_of(files)->replaced("pkg.helpers").has_value(), GetParam().replaced);
+  EXPECT_EQ(indexed(files)->replaced("pkg.helpers").has_value(), GetParam().replaced);
 }
 
 const TableRow kTableRows[] = {
@@ -144,52 +138,107 @@ const TableRow kTableRows[] = {
 
 INSTANTIATE_TEST_SUITE_P(Names, Table, testing::ValuesIn(kTableRows), RowName());
 
-void expect_no_name_missed(const std::string& text, const std::string& what) {
-  const std::vector<PatchedWord> words = patched_words(text, "pkg.helpers");
-  ASSERT_TRUE(std::is_sorted(words.begin(), words.end()));
-  for (const Patch& patch : facts_of(text).patches) {
-    const std::string_view name =
-        patch.name.empty() ? last_name(patch.owner) : std::string_view(patch.name);
-    const auto holds = [&](uint32_t owner) {
-      return std::any_of(words.begin(), words.end(), [&](const PatchedWord& word) {
-        return word.name == patch_hash(name) && word.owner == owner;
-      });
-    };
-    const auto quoted = [&](const PatchedWord& word) {
-      return word.quoted && word.name == patch_hash(name);
-    };
-    EXPECT_TRUE(patch.name.empty() ? std::any_of(words.begin(), words.end(), quoted)
-                                   : holds(0) || holds(patch_hash(last_name(patch.owner))))
-        << what << ": " << patch.owner << "." << patch.name << " in line " << patch.line;
+// Whatever the tree of a text holds, each word of it that is meant is mentioned so.
+void expect_nothing_missed(const std::string& text, const std::string& what) {
+  KnownNames known;
+  std::vector<std::string> words;
+  visit_words(text, [&](uint64_t hash, size_t begin, size_t end) {
+    words.push_back(text.substr(begin, end - begin));
+    known.modules.insert(hash);
+    known.classes.insert(hash);
+  });
+  const std::vector<Mention> mentions = read_mentions(text, "pkg.helpers", false, known).all;
+  ASSERT_TRUE(std::ranges::is_sorted(mentions));
+  const auto said = [&](Use use, std::string_view word, std::string_view second = {}) {
+    return std::ranges::binary_search(mentions, mention(use, word, second));
+  };
+  const FileFacts facts = facts_of(text);
+  for (const Write& write : facts.writes) {
+    const std::string_view owner = last_name(write.owner), name = write.name;
+    const std::string place =
+        what + ": " + write.owner + "." + write.name + " in line " + std::to_string(write.line);
+    if (said(Use::quoted, name.empty() ? owner : name)) continue;
+    EXPECT_TRUE(said(Use::stored, name)) << place;
+    if (!write.module) continue;
+    EXPECT_TRUE(owner.empty() || said(Use::patched, name) || said(Use::patched, name, owner))
+        << place;
+    EXPECT_TRUE(write.certain || said(Use::loose, name)) << place;
+  }
+  for (const std::string& word : words) {
+    const uint64_t hash = hash_of(word);
+    const bool title = word.front() >= 'A' && word.front() <= 'Z';
+    EXPECT_TRUE(!title || !holds(facts.asked, hash) || said(Use::asked, word)) << what << word;
+    EXPECT_TRUE(!title || !holds(facts.exchanged, hash) || said(Use::exchanged, word))
+        << what << word;
+    EXPECT_TRUE(!holds(facts.scripted, hash) || said(Use::scripted, word)) << what << word;
+    EXPECT_TRUE(!holds(facts.compilers, hash) || said(Use::compiler, word)) << what << word;
+    for (const ClassFact& fact : facts.classes) {
+      for (const ClassFact::Base& base : fact.bases) {
+        EXPECT_TRUE(base.name != hash || said(Use::base, word)) << what << word;
+      }
+    }
+    for (const std::string& name : facts.module.inner_imports) {
+      EXPECT_TRUE(last_name(name) != word || said(Use::imported, word)) << what << word;
+    }
   }
 }
 
-TEST(PatchedWords, MissNoNameThatATreeHolds) {
+TEST(Mentions, MissNothingThatATreeHolds) {
   size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(REFIT_CORPUS_DIR)) {
     if (entry.path().extension() != ".py") continue;
     std::ifstream in(entry.path(), std::ios::binary);
     std::stringstream bytes;
     bytes << in.rdbuf();
-    expect_no_name_missed(bytes.str(), entry.path().string());
+    expect_nothing_missed(bytes.str(), entry.path().string());
     ++files;
   }
   EXPECT_GT(files, 500u);
-  for (const Row& row : kRows) expect_no_name_missed(row.text, row.name);
-  for (const TableRow& row : kTableRows) expect_no_name_missed(row.text, row.name);
+  for (const Row& row : kRows) expect_nothing_missed(row.text, row.name);
+  for (const TableRow& row : kTableRows) expect_nothing_missed(row.text, row.name);
 }
 
-TEST(PatchedWords, PassOverAnnotations) {
-  for (const char* text : {"def f(\n    x: str | torch.device = None,\n): pass\n",
-                           "x: torch.Tensor = 1\n", "def f(a, x: torch.Tensor = None): pass\n",
-                           "class A:\n    x: Dict[str, int] | np.ndarray = None\n"}) {
-    EXPECT_TRUE(patched_words(text, "pkg").empty()) << text;
-  }
-  for (const char* text : {"match v:\n  case 1: m.F = g\n", "if a: m.F = g\n", "x: int; m.F = g\n",
-                           "x: int = m.F = g\n", "else: m.F = g\n"}) {
-    EXPECT_EQ(patched_words(text, "pkg").size(), 1U) << text;
+TEST(Mentions, PassOverAnnotations) {
+  for (const char* text :
+       {"def f(\n    x: str | torch.device = None,\n): pass\n", "x: torch.Tensor = 1\n",
+        "def f(a, x: torch.Tensor = None): pass\n", "self.x: torch.Tensor = None\n",
+        "class A:\n    x: Dict[str, int] | np.ndarray = None\n"}) {
+    EXPECT_TRUE(read_mentions(text, "pkg", false, {}).all.empty()) << text;
   }
 }
+
+struct NameRow {
+  const char* name;
+  const char* text;
+  std::vector<OtherName> names;
+};
+
+class OtherNames : public testing::TestWithParam<NameRow> {};
+
+TEST_P(OtherNames, OfWhatIsKnown) {
+  KnownNames known;
+  known.operations = {hash_of("sdpa"), hash_of("flash")};
+  known.modules = {hash_of("attention")};
+  EXPECT_EQ(read_mentions(GetParam().text, "pkg", false, known).other_names, GetParam().names);
+}
+
+const NameRow kNameRows[] = {
+    {"import_as", "from a import sdpa as attend\n", {{"sdpa", "attend"}}},
+    {"in_a_list", "from a import (\n    x,\n    sdpa  as  attend,\n)\n", {{"sdpa", "attend"}}},
+    {"under_its_own_name", "from a import sdpa\nfrom a import sdpa as sdpa\n", {}},
+    {"module", "import pkg.attention as at, other as o\n", {{"attention", "at"}}},
+    {"of_a_module", "from .attention import f as g\n", {{"f", "g"}}},
+    {"assigned", "attend = a.b.sdpa\n", {{"sdpa", "attend"}}},
+    {"assigned_with_a_comment", "attend = sdpa  # ours\n", {{"sdpa", "attend"}}},
+    {"assigned_at_the_end_of_the_file", "attend = a.sdpa", {{"sdpa", "attend"}}},
+    {"called", "attend = a.sdpa(q)\n", {}},
+    {"assigned_in_a_function", "def f():\n    attend = a.sdpa\n", {}},
+    {"compared", "attend == a.sdpa\n", {}},
+    {"part_of_a_word", "from a import my_sdpa as x, sdpa2 as y\n", {}},
+    {"two", "from a import flash as f\ng = sdpa\n", {{"flash", "f"}, {"sdpa", "g"}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Names, OtherNames, testing::ValuesIn(kNameRows), RowName());
 
 TEST(TestFile, ByItsNameOrItsFolder) {
   for (const char* file :

@@ -4,14 +4,9 @@ import sys
 from importlib import import_module
 
 import package.held
-from package import apart, by_text, imported, mentioned, table
+from package import apart, by_text, imported, table
 
 H = package.held
 FUNCTIONS = [H.F, getattr(by_text, "F"), import_module("package.imported").F, sys.modules["package.table"].F]
 DEEPER = (apart
           .F)
-# What reads nothing of it: mentioned.F, "F", H.F.
-NAMES = [
-    mentioned.act,
-    "F",
-]

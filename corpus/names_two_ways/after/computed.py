@@ -1,4 +1,5 @@
 import mindiesd.ext
+import torch.nn.functional as F
 
 
 def attention(query, key, value):

@@ -72,7 +72,7 @@ std::optional<std::string> class_meaning(const Module& module, const LoweringCon
   }
   auto out = project.resolve(*meaning + std::string(dotted.substr(first.size())));
   const Operation* op = out ? context.catalogue.find(*out) : nullptr;
-  const Operation* like = out && op == nullptr ? project.casting(*out, context.catalogue) : nullptr;
+  const Operation* like = out && op == nullptr ? project.casting(*out) : nullptr;
   if (like != nullptr) return like->id;
   return op != nullptr && !project.differs(*out, *op).empty() ? std::nullopt : out;
 }

@@ -156,32 +156,20 @@ std::optional<std::string_view> base_of(std::string_view text, TSNode root, std:
 
 }  // namespace
 
-const Operation* Project::casting(const std::string& qualified, const Catalogue& catalogue) {
-  std::call_once(may_cast_once_, [&] {
-    for (const auto& operation : catalogue.operations()) {
-      const std::string& base = operation->casts.base;
-      if (base.empty()) continue;
-      for (const Subclass& subclass : subclasses_of("", base.substr(base.rfind('.') + 1))) {
-        may_cast_.insert(subclass.name);
-      }
-    }
-  });
-  const std::string_view last = std::string_view(qualified).substr(qualified.rfind('.') + 1);
-  if (!may_cast_.contains(name_hash(last))) return nullptr;
-  {
-    std::shared_lock lock(mutex_);
-    auto known = casting_.find(qualified);
-    if (known != casting_.end()) return known->second;
-  }
-  const Operation* out = read_casting(qualified, catalogue);
-  std::unique_lock lock(mutex_);
-  return casting_.emplace(qualified, out).first->second;
+const Operation* Project::casting(const std::string& qualified) {
+  return casting_.of(qualified, [&] { return read_casting(qualified); });
 }
 
-const Operation* Project::read_casting(const std::string& qualified, const Catalogue& catalogue) {
+const Operation* Project::read_casting(const std::string& qualified) {
   size_t dot = qualified.rfind('.');
   if (dot == std::string::npos || !has_module(qualified.substr(0, dot))) return nullptr;
   const std::string home = qualified.substr(0, dot), name = qualified.substr(dot + 1);
+  const uint32_t file = files_.find(home)->second.file;
+  const bool may_be = std::ranges::any_of(catalogue_.operations(), [&](const auto& operation) {
+    const std::string& base = operation->casts.base;
+    return !base.empty() && index().mentions(file, mention(Use::base, last_name(base)));
+  });
+  if (!may_be) return nullptr;
   bool package = false;
   auto source = source_of(home, &package);
   if (!source) return nullptr;
@@ -191,7 +179,7 @@ const Operation* Project::read_casting(const std::string& qualified, const Catal
   auto base = base_of(text, tree.root(), name, &forward);
   if (!base || ts_node_has_error(forward)) return nullptr;
   auto meant = resolve(home + "." + std::string(*base));
-  const Operation* like = meant ? catalogue.casting(*meant) : nullptr;
+  const Operation* like = meant ? catalogue_.casting(*meant) : nullptr;
   if (like == nullptr) return nullptr;
   auto names = [&](const std::string& written, std::string_view what) {
     auto resolved = resolve(home + "." + written);

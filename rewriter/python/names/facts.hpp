@@ -1,6 +1,7 @@
-// What the tree of one file says of names of other files: the names of modules and classes that it
-// gives another meaning under a literal name. Entry points: file_facts, and patched_words, which
-// tells from the bytes alone which names a file's facts can be about.
+// What the tree of one file says of names that other files may ask about: what it gives other names
+// and other objects' attributes, its classes, what it asks of objects, what it hands to TorchScript
+// and which modules' names it reads. Names that are only compared are kept as their hash_of. Entry
+// point: file_facts.
 #pragma once
 
 #include <cstdint>
@@ -8,49 +9,58 @@
 #include <string_view>
 #include <vector>
 
+#include "rewriter/python/names/file_nodes.hpp"
+#include "rewriter/python/names/module.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
 
-// A monkey patch: `owner.name = …`, `setattr(owner, "name", …)`, `mock.patch("owner.name")`,
-// `mock.patch.object(owner, "name")`, `owner.__dict__["name"] = …`, `vars(owner)["name"] = …`, or
-// of a whole module, `sys.modules["owner"] = …`, or its own under `__name__`, but by what
-// is handed `__name__` to load the same names later. So is each of several targets, what `+=`
-// changes and what a `for` or `with` stores into.
-struct Patch {
-  std::string owner;     // dotted, through the file's imports; kAnyModule; empty: an expression
-  std::string name;      // empty: the owner itself is a module that is replaced
-  bool certain = false;  // an import, or the name of a module in quotes, shows the owner
+// A value that is given to an attribute of an object other than `self` under a literal name:
+// `owner.name = …`, also as one of several targets, by `+=`, `for` or `with`;
+// `setattr(owner, "name", …)`; `mock.patch("owner.name")`; `mock.patch.object(owner, "name")`;
+// `owner.__dict__["name"] = …`; `vars(owner)["name"] = …`. Or a module that is replaced as a whole:
+// `sys.modules["owner"] = …`, but not by what loads the same names later, being handed `__name__`.
+struct Write {
+  std::string owner;  // dotted, through the file's imports; kAnyModule; empty: an expression
+  std::string name;   // empty: the owner itself is a module that is replaced
   uint32_t line = 1;
+  bool certain = false;  // an import, or the name of a module in quotes, shows the owner
+  bool module = true;    // the owner may be a module: it is no part of `self`, and no layer
+  bool lasting = true;   // no test's `mock.patch`, which holds for a while
 };
 
-// The owner of `sys.modules[name].F = …` and `import_module(name).F = …`.
-inline constexpr std::string_view kAnyModule = "*";
+struct ClassFact {
+  struct Base {
+    uint64_t name;  // the last part of what the imports of the file say that it is
+    bool local;     // the file defines a class of that name, which is meant
+  };
+  std::string name;
+  std::vector<Base> bases;
+  std::vector<uint64_t> stores;  // attributes and methods that it gives its objects, ascending
+};
 
 struct FileFacts {
-  std::vector<Patch> patches;  // in textual order
+  Module module;
+  std::vector<Write> writes;        // in textual order
+  std::vector<ClassFact> classes;   // in textual order, nested ones too
+  bool computes = false;            // attributes of other objects are given under computed names
+  std::vector<uint64_t> asked;      // classes of other files that objects may be asked for
+  std::vector<uint64_t> exchanged;  // where it computes: classes that it searches objects for
+  std::vector<uint64_t> scripted;   // what TorchScript compiles though no decorator says so
+  std::vector<uint64_t> compilers;  // decorators that may be TorchScript's compiler
+  std::vector<uint64_t> reads;      // see read_of
 };
 
-// `module`, `package`: the file's own name, against which its relative imports are resolved.
-// `test`: what a test replaces by `mock.patch` or in the table of modules holds for a while only
-// and is no fact.
-FileFacts file_facts(TSNode root, std::string_view source, std::string_view module, bool package,
+// A read of `owner.name` among FileFacts::reads, where the imports of the file or a module's name
+// in quotes give the owner, by its last part. An owner of "" may be anything.
+uint64_t read_of(std::string_view owner, std::string_view name);
+
+// `test`: what a test replaces or compiles holds for a while only.
+FileFacts file_facts(TSNode root, std::string_view source, std::string module, bool package,
                      bool test);
 
-// A name that a patch of a file can have, and the last name of its owner, as hashes.
-struct PatchedWord {
-  uint32_t name, owner;  // an owner of 0: any
-  bool certain;          // the owner is what an import statement gives that name to
-  bool quoted;           // in quotes, or the file's own: it may be a module of the table of modules
-  auto operator<=>(const PatchedWord&) const = default;
-};
-// The names that the patches of a file can have, ascending: its words that stand behind a dot and
-// before `=`, and names in quotes in the brackets of `setattr`, `patch` and their kin. Of a patched
-// module it is the last component. No name of a patch is missing.
-std::vector<PatchedWord> patched_words(std::string_view bytes, std::string_view module);
-uint32_t patch_hash(std::string_view word);
-
-std::string_view last_name(std::string_view dotted);
+// Whether a name is among the names of a fact.
+bool holds(const std::vector<uint64_t>& names, uint64_t name);
 
 // Whether a file is a test by its name or its folder, as pytest finds them.
 bool test_file(std::string_view relative);

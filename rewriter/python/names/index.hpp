@@ -1,19 +1,25 @@
-// The index of a project's names: which files can be about a word, told from their bytes in
-// passing, and the facts of those files, read from their trees when they are first asked for.
-// Entry point: NamesIndex.
+// The index of a project's names. Every file's mentions are noted in passing; a question is put to
+// the facts of the files that mention its name, and these are read from a file's tree once, when
+// they are first asked for. Entry point: NamesIndex.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "rewriter/python/names/facts.hpp"
+#include "rewriter/python/names/mentions.hpp"
+#include "rewriter/python/names/remembered.hpp"
 
 namespace refit::python {
 
@@ -21,13 +27,18 @@ class NamesIndex {
  public:
   // The facts of a file; by any number of threads at once.
   using Read = std::function<FileFacts(uint32_t file)>;
-  NamesIndex(size_t files, Read read) : words_(files), read_(std::move(read)) {}
+  NamesIndex(size_t files, Read read) : noted_(files), read_(std::move(read)) {}
 
-  // Takes notice of a file in passing; different files by any number of threads at once, and all
-  // before the first question.
-  void note(uint32_t file, std::string_view bytes, std::string_view module) {
-    words_[file] = patched_words(bytes, module);
-  }
+  // Takes notice of a file; different files by any number of threads at once, and all before the
+  // first question.
+  void note(uint32_t file, Mentions mentions) { noted_[file] = std::move(mentions); }
+
+  // The files that mention one of these, ascending, each once.
+  std::vector<uint32_t> files(std::initializer_list<Mention> mentions);
+  bool mentions(uint32_t file, Mention mention);
+  const FileFacts& facts(uint32_t file);
+  // The other names that files give a name, and those that are given to these, and so on.
+  std::set<std::string> other_names(std::string_view name);
 
   struct Place {
     uint32_t file, line;
@@ -41,23 +52,44 @@ class NamesIndex {
   // Where a name of a library is patched, or the module or class that it is in.
   std::optional<Place> patched_outside(std::string_view qualified);
 
+  // Whether some file stores an attribute of that name in an object other than its own `self`.
+  bool stored(std::string_view attribute);
+  // Whether some file that gives attributes under computed names speaks of a known class.
+  bool exchanged(std::string_view class_name);
+  // Whether a file that does not define a known class asks `isinstance` or `issubclass` about it,
+  // or names it in a table: "package.module.Name" in quotes, or as a key of a dictionary.
+  bool asked(std::string_view class_name);
+  // Whether some file hands a function or an object of a class of that name to TorchScript.
+  bool scripted(std::string_view name);
+  // Whether a decorator of that name may be TorchScript's compiler: `fuser = torch.jit.script`, or
+  // a function that calls it.
+  bool compiler(std::string_view name);
+
+  struct Subclass {
+    uint32_t file = 0;
+    const ClassFact* fact = nullptr;
+  };
+  // The classes that inherit from the class `name` of a file, directly or through others. Classes
+  // are told by the last part of their names; one that a file defines itself is meant there.
+  std::vector<Subclass> subclasses(std::string_view name, uint32_t file);
+
  private:
-  // The first wanted patch of the files whose words of that name may tell of one.
-  template <typename May, typename Wanted>
-  std::optional<Place> first(std::string_view name, May may, Wanted wanted);
-  const FileFacts& facts(uint32_t file);
+  // The first write that is wanted of those of some files.
+  template <typename Wanted>
+  std::optional<Place> first(const std::vector<uint32_t>& files, Wanted wanted);
+  template <typename Is>
+  bool any(Remembered<bool>& known, std::string_view name, std::initializer_list<Mention> mentions,
+           Is is);
   void invert();
 
-  struct Holder {
-    PatchedWord word;
-    uint32_t file;
-  };
-  std::vector<std::vector<PatchedWord>> words_;  // by file, until they are inverted
+  std::vector<Mentions> noted_;  // by file, until they are inverted
   Read read_;
   std::once_flag inverted_;
-  std::vector<Holder> holders_;  // ascending
-  std::shared_mutex mutex_;
+  std::vector<uint64_t> holders_;  // mentions, each with a file in its lower half; ascending
+  std::map<std::string, std::set<std::string>, std::less<>> others_;
+  std::shared_mutex mutex_;  // guards facts_
   std::unordered_map<uint32_t, std::unique_ptr<FileFacts>> facts_;
+  Remembered<bool> stored_, exchanged_, asked_, scripted_, compilers_;
 };
 
 }  // namespace refit::python

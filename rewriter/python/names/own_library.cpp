@@ -80,30 +80,25 @@ std::string Project::differs(const std::string& qualified, const Operation& oper
     if (has_module(home)) break;
   }
   if (!has_module(home)) return "";
-  {
-    std::shared_lock lock(mutex_);
-    auto known = differs_.find(qualified);
-    if (known != differs_.end()) return known->second;
-  }
-  std::string out;
-  std::string name = qualified.substr(home.size() + 1);
+  return differs_.of(qualified, [&] {
+    return read_difference(home, qualified.substr(home.size() + 1), operation);
+  });
+}
+
+std::string Project::read_difference(const std::string& home, const std::string& name,
+                                     const Operation& operation) const {
   bool package = false;
-  if (auto source = source_of(home, &package)) {
-    const std::string_view text = source->text();
-    const Tree tree(text);
-    const auto own = definitions_of(tree.root(), text, name);
-    if (!own.empty()) {
-      const Module read = index_module(tree.root(), text, home, false);
-      std::string how = otherwise(tree.root(), text, read.names, own.front().node, operation);
-      if (!how.empty()) {
-        const uint32_t begin = ts_node_start_byte(own.front().node);
-        out = fmt::format("{}:{} defines it, with {}", file_of(home), source->position(begin).line,
-                          how);
-      }
-    }
-  }
-  std::unique_lock lock(mutex_);
-  return differs_.emplace(qualified, std::move(out)).first->second;
+  auto source = source_of(home, &package);
+  if (!source) return "";
+  const std::string_view text = source->text();
+  const Tree tree(text);
+  const auto own = definitions_of(tree.root(), text, name);
+  if (own.empty()) return "";
+  const Module read = index_module(tree.root(), text, home, false);
+  std::string how = otherwise(tree.root(), text, read.names, own.front().node, operation);
+  if (how.empty()) return "";
+  const uint32_t begin = ts_node_start_byte(own.front().node);
+  return fmt::format("{}:{} defines it, with {}", file_of(home), source->position(begin).line, how);
 }
 
 bool Project::lies_in_folder(std::string_view module) const {

@@ -22,11 +22,11 @@ constexpr uint64_t kKeepLimit = uint64_t{1} << 16;  // names of modules that are
 }  // namespace
 
 Project::Project(const std::string& root, const std::vector<File>& files,
-                 const std::vector<std::string>& module_roots)
-    : all_(files),
-      notes_(files.size()),
-      noted_(files.size(), 0),
-      index_(files.size(), [this](uint32_t file) { return read_facts(file); }) {
+                 const std::vector<std::string>& module_roots, const Catalogue& catalogue)
+    : catalogue_(catalogue),
+      all_(files),
+      index_(files.size(), [this](uint32_t file) { return read_facts(file); }),
+      noted_(files.size(), 0) {
   std::unordered_set<std::string_view> has_init;  // directories (relative) with an __init__.py
   auto parent_of = [](std::string_view path) {
     size_t slash = path.rfind('/');
@@ -91,9 +91,14 @@ Project::Project(const std::string& root, const std::vector<File>& files,
       if (!by_root.empty()) give(by_root);
     }
   }
-  for (const auto& [name, number] : files_) {
-    components_.emplace(std::string_view(name).substr(name.rfind('.') + 1),
-                        static_cast<uint32_t>(components_.size()));
+  for (const auto& [name, number] : files_) known_.modules.insert(hash_of(last_name(name)));
+  for (const auto& operation : catalogue.operations()) {
+    std::vector<std::string> names = operation->names;
+    names.push_back(operation->id);
+    for (const std::string& name : names) {
+      known_.operations.insert(hash_of(last_name(name)));
+      if (operation->is_class) known_.classes.insert(hash_of(last_name(name)));
+    }
   }
 }
 
@@ -119,6 +124,10 @@ const Module* Project::module(const std::string& name) {
     std::shared_lock lock(mutex_);
     auto known = modules_.find(name);
     if (known != modules_.end()) return known->second.get();
+  }
+  const auto own = files_.find(name);
+  if (own != files_.end() && module_names_[own->second.file] == name) {
+    return &index_.facts(own->second.file).module;
   }
   auto made = read_module(name);
   std::unique_lock lock(mutex_);
@@ -151,7 +160,8 @@ void Project::keep(std::string_view relative, const Module& read) {
   modules_.emplace(read.name, std::make_unique<Module>(read));
 }
 
-std::unique_ptr<Module> Project::read_module(const std::string& name) {
+// A module by another name than its file has.
+std::unique_ptr<Module> Project::read_module(const std::string& name) const {
   bool package = false;
   auto source = source_of(name, &package);
   if (!source) return nullptr;
@@ -159,32 +169,46 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) {
   return std::make_unique<Module>(index_module(tree.root(), source->text(), name, package));
 }
 
-const Project::Classes& Project::classes() {
-  std::call_once(classes_once_, [this] {
-    read_unnoted();
-    for (uint32_t file = 0; file < all_.size(); ++file) {
-      const TextNotes notes = std::move(notes_[file].text);
-      classes_.subclasses.add(file, notes);
-      classes_.stores.add(notes);
-      classes_.scripted.insert(notes.scripted.begin(), notes.scripted.end());
-      classes_.scripting.insert(notes.scripting.begin(), notes.scripting.end());
-      for (const auto& [name, alias] : notes_[file].aliases) {
-        auto& others = classes_.known_as[name];
-        if (std::find(others.begin(), others.end(), alias) == others.end()) others.push_back(alias);
-      }
-    }
-  });
-  return classes_;
+FileFacts Project::read_facts(uint32_t file) const {
+  const File& read = all_[file];
+  auto bytes = real_disk().read(std::string(read.path), kReadLimit);
+  if (!bytes) return {};
+  // A file that is not in the encoding that it names is read as it is: its names are ASCII.
+  auto source = Source::decode(std::string(read.relative), *bytes);
+  const std::string_view text = source ? source->text() : std::string_view(*bytes);
+  bool package = false;
+  std::string module = module_of(read.relative, &package);
+  const Tree tree(text);
+  return file_facts(tree.root(), text, std::move(module), package, test_file(read.relative));
 }
 
-bool Project::compared(const std::string& name) { return classes().subclasses.compared(name); }
+void Project::note(std::string_view relative, std::string_view bytes) {
+  auto known = numbers_.find(relative);
+  if (known == numbers_.end()) return;
+  const uint32_t file = known->second;
+  bool package = false;
+  const std::string module = module_of(relative, &package);
+  noted_[file] = 1;
+  index_.note(file, read_mentions(bytes, module, package, known_));
+}
 
-std::vector<Subclass> Project::subclasses_of(const std::string& module_name,
-                                             const std::string& name) {
+NamesIndex& Project::index() {
+  std::call_once(noted_once_, [this] {
+    for (uint32_t file = 0; file < all_.size(); ++file) {
+      if (noted_[file] != 0) continue;
+      auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
+      if (bytes) note(all_[file].relative, *bytes);
+    }
+  });
+  return index_;
+}
+
+std::vector<NamesIndex::Subclass> Project::subclasses_of(const std::string& module_name,
+                                                         const std::string& name) {
   auto known = numbers_.find(file_of(module_name));
   uint32_t own = known == numbers_.end() ? static_cast<uint32_t>(all_.size()) : known->second;
-  std::vector<Subclass> out = classes().subclasses.of(name, own);
-  std::erase_if(out, [&](const Subclass& subclass) { return subclass.file == own; });
+  auto out = index().subclasses(name, own);
+  std::erase_if(out, [&](const auto& subclass) { return subclass.file == own; });
   return out;
 }
 
@@ -192,32 +216,17 @@ bool Project::subclassed(const std::string& module_name, const std::string& name
   return !subclasses_of(module_name, name).empty();
 }
 
-std::vector<std::string> Project::subclasses_storing(const std::string& module_name,
-                                                     const std::string& name,
-                                                     const std::string& attribute) {
-  std::vector<std::string> out;
-  for (const Subclass& subclass : subclasses_of(module_name, name)) {
-    auto bytes = real_disk().read(std::string(all_[subclass.file].path), kReadLimit);
-    if (!bytes) continue;
-    if (!stores_attribute(class_text(*bytes, subclass.begin), attribute)) continue;
-    out.push_back(module_of(all_[subclass.file].relative, nullptr) + "." +
-                  std::string(class_name(*bytes, subclass.begin)));
-  }
-  return out;
-}
-
-bool Project::subclass_writes(const std::string& module_name, const std::string& name,
-                              const std::string& attribute) {
-  std::string key = module_name + "." + name + "." + attribute;
-  {
-    std::shared_lock lock(mutex_);
-    auto known = subclass_writes_.find(key);
-    if (known != subclass_writes_.end()) return known->second;
-  }
-  bool found = !subclasses_storing(module_name, name, attribute).empty();
-  std::unique_lock lock(mutex_);
-  subclass_writes_[key] = found;
-  return found;
+const std::vector<std::string>& Project::subclasses_storing(const std::string& module_name,
+                                                            const std::string& name,
+                                                            const std::string& attribute) {
+  return storing_.of(module_name + "." + name + "." + attribute, [&] {
+    std::vector<std::string> out;
+    for (const auto& [file, fact] : subclasses_of(module_name, name)) {
+      if (!holds(fact->stores, hash_of(attribute))) continue;
+      out.push_back(std::string(module_names_[file]) + "." + fact->name);
+    }
+    return out;
+  });
 }
 
 }  // namespace refit::python

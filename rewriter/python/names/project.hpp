@@ -3,9 +3,7 @@
 // definition it stands for.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,15 +12,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "rewriter/language/frontend.hpp"
-#include "rewriter/python/names/attribute_reads.hpp"
-#include "rewriter/python/names/attribute_writes.hpp"
 #include "rewriter/python/names/index.hpp"
 #include "rewriter/python/names/module.hpp"
-#include "rewriter/python/names/subclasses.hpp"
+#include "rewriter/python/names/remembered.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
@@ -34,7 +29,7 @@ class Project {
   };
   // `module_roots`: folders below the root ("" is the root) from which module names resolve too.
   Project(const std::string& root, const std::vector<File>& files,
-          const std::vector<std::string>& module_roots);
+          const std::vector<std::string>& module_roots, const Catalogue& catalogue);
 
   // "a.b.c" for a/b/c.py, as an importer of the project would write it.
   std::string module_of(std::string_view relative, bool* package) const;
@@ -69,17 +64,15 @@ class Project {
   std::string differs(const std::string& qualified, const Operation& operation);
   // Where it is a class of the project that computes as its base does, but in float32, and gives
   // the type of its operand: the catalogue's class of which that is said; else null.
-  const Operation* casting(const std::string& qualified, const Catalogue& catalogue);
+  const Operation* casting(const std::string& qualified);
   // What an absolute import in a module means where the folder that the module's package lies in
   // holds that package or module, too; else `qualified`.
   std::string beside(const std::string& module, const std::string& qualified) const;
   // Whether there is such a folder, which is not the root.
   bool lies_in_folder(std::string_view module) const;
-  // Notes what one file imports from modules of the project and what its text says of classes and
-  // of names of others, while its bytes and the places of the words in them are at hand. Files may
-  // be noted by any number of threads at once; whoever is asked first reads the files that were not
-  // noted.
-  void note(std::string_view relative, std::string_view bytes, const NotedPlaces& places);
+  // Takes notice of a file, while its bytes are at hand; different files by any number of threads
+  // at once. Whoever is asked first reads the files that were not noted.
+  void note(std::string_view relative, std::string_view bytes);
   // Files that may call one of these definitions, and the words that such a call needs.
   Callers callers_of(const std::vector<std::string>& definitions);
   // Another file of the project that imports `name` from `module` (by name or by star), or "".
@@ -92,42 +85,24 @@ class Project {
   bool subclassed(const std::string& module, const std::string& name);
   // Those of them that give their objects an attribute or a method of that name, as their files
   // name them.
-  std::vector<std::string> subclasses_storing(const std::string& module, const std::string& name,
-                                              const std::string& attribute);
+  const std::vector<std::string>& subclasses_storing(const std::string& module,
+                                                     const std::string& name,
+                                                     const std::string& attribute);
   // Whether there is one.
   bool subclass_writes(const std::string& module, const std::string& name,
-                       const std::string& attribute);
-  // Whether some file stores an attribute of that name in an object other than its own `self`.
-  bool stored_outside(const std::string& attribute) { return classes().stores.stored(attribute); }
-  // Whether some file replaces objects of a class of that name, wherever it finds them.
-  bool replaced(const std::string& name) { return classes().stores.replaced(name); }
-  // Whether some file hands a function or an object of a class of that name to TorchScript.
-  bool scripted(std::string_view name) { return classes().scripted.contains(name_hash(name)); }
-  // Whether a decorator of that name may be TorchScript's compiler: `fuser = torch.jit.script`, or
-  // a function that calls it.
-  bool scripting(std::string_view name) { return classes().scripting.contains(name_hash(name)); }
-  // Whether a file that does not define a class of that name asks `isinstance` about it.
-  bool compared(const std::string& name);
+                       const std::string& attribute) {
+    return !subclasses_storing(module, name, attribute).empty();
+  }
+  // See NamesIndex.
+  bool stored_outside(std::string_view attribute) { return index().stored(attribute); }
+  bool exchanged(std::string_view class_name) { return index().exchanged(class_name); }
+  bool asked(std::string_view class_name) { return index().asked(class_name); }
+  bool scripted(std::string_view name) { return index().scripted(name); }
+  bool scripting(std::string_view name) { return index().compiler(name); }
   // What a list of bindings of one name means, when it means one thing.
   std::optional<std::string> meaning(const std::vector<Binding>& bindings, std::string* why);
 
  private:
-  // `from ….COMPONENT import NAME`, the name as a hash; kStar for `*`.
-  struct ImportNote {
-    uint32_t component;
-    uint64_t name;
-  };
-  struct Importer {
-    uint32_t file;
-    uint64_t name;
-  };
-  static constexpr uint64_t kStar = 0, kModule = 2;  // hashes of names are odd
-  struct Notes {
-    std::vector<ImportNote> imports;
-    std::vector<std::pair<std::string, std::string>> aliases;  // `import name as alias`
-    TextNotes text;                                            // until classes() takes it up
-  };
-
   struct Meaning {
     std::optional<std::string> name;
     std::string why;  // there is none
@@ -135,30 +110,22 @@ class Project {
   Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
   Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
                    std::set<std::string>& asked);
-  FileFacts read_facts(uint32_t file);
+  FileFacts read_facts(uint32_t file) const;
+  // The index, once all files are noted.
+  NamesIndex& index();
   std::optional<NamesIndex::Place> patched(const std::string& module, std::string_view name,
                                            bool imported);
   // The sentence that says so.
   std::string patch_at(const std::optional<NamesIndex::Place>& place, std::string_view what) const;
-  std::unique_ptr<Module> read_module(const std::string& name);
-  const Operation* read_casting(const std::string& qualified, const Catalogue& catalogue);
-  void note_imports(std::string_view relative, std::string_view bytes,
-                    const std::vector<size_t>& imports, Notes& out) const;
-  void read_unnoted();
-  void index_importers();
-  bool may_read_attribute(uint32_t file, std::string_view name);
-  // What the text of all files says of classes, put together when it is first asked for.
-  struct Classes {
-    Subclasses subclasses;
-    AttributeWrites stores;
-    // What some file imports a name of the project as.
-    std::unordered_map<std::string, std::vector<std::string>> known_as;
-    std::unordered_set<uint64_t> scripted, scripting;
-  };
-  const Classes& classes();
+  std::unique_ptr<Module> read_module(const std::string& name) const;
+  const Operation* read_casting(const std::string& qualified);
+  std::string read_difference(const std::string& home, const std::string& name,
+                              const Operation& operation) const;
   // The classes of other files that inherit from this one.
-  std::vector<Subclass> subclasses_of(const std::string& module, const std::string& name);
+  std::vector<NamesIndex::Subclass> subclasses_of(const std::string& module,
+                                                  const std::string& name);
 
+  const Catalogue& catalogue_;
   std::vector<File> all_;
   std::unordered_map<std::string_view, uint32_t> numbers_;  // by relative name, into all_
   struct TextHash {
@@ -171,28 +138,20 @@ class Project {
     uint32_t file;
     bool package;
   };
-  ByText<Named> files_;  // by module name; a file may have several
-  std::unordered_map<std::string_view, uint32_t> components_;  // last components of module names
-  std::vector<Notes> notes_;                                   // by file
-  std::vector<char> noted_;
-  std::once_flag unnoted_once_, importers_once_;
-  std::unordered_map<uint32_t, std::vector<Importer>> importers_;         // by component
-  std::unordered_map<uint32_t, std::vector<uint32_t>> module_importers_;  // of it as a module
-  std::vector<std::string_view> module_names_;                            // by file
-  std::vector<std::string_view> folders_;  // by file: that its top package lies in
+  ByText<Named> files_;                         // by module name; a file may have several
+  std::vector<std::string_view> module_names_;  // by file
+  std::vector<std::string_view> folders_;       // by file: that its top package lies in
+  KnownNames known_;
   NamesIndex index_;
-  std::once_flag classes_once_;
-  Classes classes_;
-  std::unordered_map<std::string, bool> subclass_writes_;
-  std::shared_mutex mutex_;
+  std::vector<char> noted_;
+  std::once_flag noted_once_;
+  std::shared_mutex mutex_;  // guards modules_ and kept_
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
-  std::atomic<uint64_t> kept_{0};  // names of modules that nobody asked for yet
-  std::unordered_map<std::string, Meaning> resolved_;
-  std::unordered_map<std::string, std::string> differs_;
-  std::once_flag may_cast_once_;
-  std::unordered_set<uint64_t> may_cast_;  // names of classes whose bases may be cast around
-  std::unordered_map<std::string, const Operation*> casting_;
-  std::unordered_map<uint32_t, AttributeWords> attribute_words_;  // by file, once asked
+  uint64_t kept_ = 0;  // names of modules that nobody asked for yet
+  Remembered<Meaning> resolved_;
+  Remembered<std::string> differs_, patched_;
+  Remembered<std::vector<std::string>> storing_;
+  Remembered<const Operation*> casting_;
 };
 
 }  // namespace refit::python

@@ -7,13 +7,11 @@
 
 #include "rewriter/language/replaced_name.hpp"
 #include "rewriter/python/names/project.hpp"
-#include "rewriter/text/disk.hpp"
 
 namespace refit::python {
 
 namespace {
 
-constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 constexpr size_t kMostSteps = 1000;  // names on the way from a name to what it stands for
 // And to where a name is asked for in two ways, which doubles what follows.
 constexpr size_t kMostAgreeing = 10;
@@ -48,35 +46,16 @@ std::optional<std::string> Project::meaning(const std::vector<Binding>& bindings
   return one;
 }
 
-FileFacts Project::read_facts(uint32_t file) {
-  const File& read = all_[file];
-  auto bytes = real_disk().read(std::string(read.path), kReadLimit);
-  if (!bytes) return {};
-  // A file that is not in the encoding that it names is read as it is: its names are ASCII.
-  auto source = Source::decode(std::string(read.relative), *bytes);
-  const std::string_view text = source ? source->text() : std::string_view(*bytes);
-  bool package = false;
-  const std::string module = module_of(read.relative, &package);
-  const Tree tree(text);
-  return file_facts(tree.root(), text, module, package, test_file(read.relative));
-}
-
 std::optional<NamesIndex::Place> Project::patched(const std::string& module, std::string_view name,
                                                   bool imported) {
-  read_unnoted();
-  auto place = index_.patched(module, name, imported);
-  // A package may give it another name, and another package that one: `pkg.mods.F = …` behind
-  // `from . import attention as mods`.
-  std::vector<std::string_view> names{last_name(module)};
-  for (size_t i = 0; !place && i < names.size(); ++i) {
-    auto others = classes().known_as.find(std::string(names[i]));
-    if (i > 0) place = index_.patched(names[i], name, false);
-    if (others == classes().known_as.end()) continue;
-    for (const std::string& other : others->second) {
-      if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
-    }
+  auto place = index().patched(module, name, imported);
+  if (place) return place;
+  // A package may give the module another name, and another package that one: `pkg.mods.F = …`
+  // behind `from . import attention as mods`.
+  for (const std::string& other : index().other_names(last_name(module))) {
+    if ((place = index().patched(other, name, false))) return place;
   }
-  return place;
+  return std::nullopt;
 }
 
 std::string Project::patch_at(const std::optional<NamesIndex::Place>& place,
@@ -86,33 +65,30 @@ std::string Project::patch_at(const std::optional<NamesIndex::Place>& place,
 }
 
 std::string Project::replaced(const std::string& module, std::string_view name, bool imported) {
-  return patch_at(patched(module, name, imported), fmt::format("`{}` of this module", name));
+  return patched_.of(fmt::format("{} {} {}", module, name, imported), [&] {
+    return patch_at(patched(module, name, imported), fmt::format("`{}` of this module", name));
+  });
 }
 
 std::string Project::replaced_whole(const std::string& module) {
-  read_unnoted();
-  return patch_at(index_.replaced(module), fmt::format("the module `{}`", module));
+  return patched_.of(module + " ", [&] {
+    return patch_at(index().replaced(module), fmt::format("the module `{}`", module));
+  });
 }
 
 std::string Project::replaced_outside(std::string_view qualified) {
-  read_unnoted();
-  return patch_at(index_.patched_outside(qualified), fmt::format("`{}`", qualified));
+  return patched_.of(qualified, [&] {
+    return patch_at(index().patched_outside(qualified), fmt::format("`{}`", qualified));
+  });
 }
 
 std::optional<std::string> Project::resolve(const std::string& qualified, std::string* why) {
-  auto told = [&](const Meaning& meaning) {
-    if (!meaning.name && why != nullptr) *why = meaning.why;
-    return meaning.name;
-  };
-  {
-    std::shared_lock lock(mutex_);
-    auto known = resolved_.find(qualified);
-    if (known != resolved_.end()) return told(known->second);
-  }
-  std::set<std::string> asked;
-  Meaning out = resolve(qualified, asked);
-  std::unique_lock lock(mutex_);
-  return told(resolved_.emplace(qualified, std::move(out)).first->second);
+  const Meaning& out = resolved_.of(qualified, [&] {
+    std::set<std::string> asked;
+    return resolve(qualified, asked);
+  });
+  if (!out.name && why != nullptr) *why = out.why;
+  return out.name;
 }
 
 Project::Meaning Project::by_stars(const std::vector<std::string>& stars, const std::string& name,

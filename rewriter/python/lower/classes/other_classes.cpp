@@ -113,9 +113,8 @@ bool OtherClasses::over_last_axis(const std::string& qualified, const std::strin
     const auto& [name, classes] = entry;
     const auto& made_of = classes->instances(name, attribute);
     return classes->over_last_axis(name, attribute) &&
-           std::ranges::none_of(made_of, [&](const Operation* op) {
-             return project_.replaced(op->id.substr(op->id.rfind('.') + 1));
-           });
+           std::ranges::none_of(
+               made_of, [&](const Operation* op) { return project_.exchanged(last_name(op->id)); });
   });
 }
 
