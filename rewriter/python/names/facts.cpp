@@ -13,7 +13,8 @@ namespace refit::python {
 
 namespace {
 
-void make_set(std::vector<uint64_t>& names) {
+template <typename Hash>
+void make_set(std::vector<Hash>& names) {
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   names.shrink_to_fit();
@@ -37,10 +38,10 @@ class FactsReader {
     if (!test) note_scripted(nodes_, names_, out_);
     note_classes();
     for (ClassFact& c : out_.classes) make_set(c.stores);
-    for (auto* list :
-         {&out_.asked, &out_.exchanged, &out_.scripted, &out_.compilers, &out_.reads}) {
+    for (auto* list : {&out_.asked, &out_.exchanged, &out_.scripted, &out_.compilers}) {
       make_set(*list);
     }
+    make_set(out_.reads);
   }
 
  private:
@@ -259,15 +260,11 @@ FileFacts file_facts(TSNode root, std::string_view source, std::string module, b
   return out;
 }
 
-uint64_t read_of(std::string_view owner, std::string_view name) {
+uint32_t read_of(std::string_view owner, std::string_view name) {
   uint64_t hash = hash_of(owner);
   hash = with_byte(hash, '.');
   for (char c : name) hash = with_byte(hash, c);
-  return hash;
-}
-
-bool holds(const std::vector<uint64_t>& names, uint64_t name) {
-  return std::ranges::binary_search(names, name);
+  return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
 bool test_file(std::string_view relative) {

@@ -4,6 +4,7 @@
 // point: file_facts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,19 +49,24 @@ struct FileFacts {
   std::vector<uint64_t> exchanged;  // where it computes: classes that it searches objects for
   std::vector<uint64_t> scripted;   // what TorchScript compiles though no decorator says so
   std::vector<uint64_t> compilers;  // decorators that may be TorchScript's compiler
-  std::vector<uint64_t> reads;      // see read_of
+  std::vector<uint32_t> reads;      // see read_of
 };
 
 // A read of `owner.name` among FileFacts::reads, where the imports of the file or a module's name
 // in quotes give the owner, by its last part. An owner of "" may be anything.
-uint64_t read_of(std::string_view owner, std::string_view name);
+// There are many, so that each is half a hash; one that is taken for another keeps an import that
+// could go.
+uint32_t read_of(std::string_view owner, std::string_view name);
 
 // `test`: what a test replaces or compiles holds for a while only.
 FileFacts file_facts(TSNode root, std::string_view source, std::string module, bool package,
                      bool test);
 
 // Whether a name is among the names of a fact.
-bool holds(const std::vector<uint64_t>& names, uint64_t name);
+template <typename Hash>
+bool holds(const std::vector<Hash>& names, Hash name) {
+  return std::ranges::binary_search(names, name);
+}
 
 // Whether a file is a test by its name or its folder, as pytest finds them.
 bool test_file(std::string_view relative);
