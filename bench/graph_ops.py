@@ -71,12 +71,12 @@ def cases(batch, length, width, head):
     )  # fmt: skip
     for kind, name in ((_ops.LAYER_NORM, "layer"), (_ops.RMS_NORM, "rms")):
         yield (
-            f"{name} norm", lambda x, w, kind=kind: _ops.norm_scale_shift(x, w, None, None, None, 1e-6, kind, _BFLOAT16),
+            f"{name} norm", lambda x, w, kind=kind: _ops.norm_scale_shift(x, w, None, None, None, 1e-6, kind, _BFLOAT16, 1),
             lambda x, w, kind=kind: fused(x, None, None, w, None, None, None, kind=kind)[1], (x, weight),
         )  # fmt: skip
         yield (
             f"{name} norm modulated",
-            lambda x, a, b, kind=kind: _ops.norm_scale_shift(x, None, None, a, b, 1e-6, kind, _BFLOAT16),
+            lambda x, a, b, kind=kind: _ops.norm_scale_shift(x, None, None, a, b, 1e-6, kind, _BFLOAT16, 1),
             lambda x, a, b, kind=kind: fused(x, None, None, None, None, a, b, kind=kind)[1], (x, scale, shift),
         )  # fmt: skip
         yield (
@@ -89,14 +89,14 @@ def cases(batch, length, width, head):
         lambda x, y, g: _math.residual(x, y, g, False, None, None).to(_BFLOAT16), (x, y, gate),
     )  # fmt: skip
     yield (
-        "rms_norm", lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *types, False),
+        "rms_norm", lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *types, 0),
         lambda x, w: _math.rms_norm(x, w, None, 1e-6, *types), (x, weight),
     )  # fmt: skip
     for interleaved in (False, True):
         kind = "interleaved" if interleaved else "half"
         yield (
             f"rotary {kind}",
-            lambda x, c, s, i=interleaved: _ops.rotary_position_embedding(x.view(heads), c, s, i, _BFLOAT16).view_as(x),
+            lambda x, c, s, i=interleaved: _ops.rotary_position_embedding(x.view(heads), c, s, i, _BFLOAT16, 0).view_as(x),
             lambda x, c, s, i=interleaved: rotate_plain(x, c, s, i), (x, cos, sin),
         )  # fmt: skip
         yield (

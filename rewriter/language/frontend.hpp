@@ -160,10 +160,6 @@ class Frontend {
   // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by
   // any number of threads at once, before anything else is asked.
   virtual void note(std::string_view /*relative*/, std::string_view /*bytes*/) {}
-  // Whether something else in its file may read what a function gives as one that lies dense.
-  virtual bool result_viewed(const Unit& /*unit*/, const Function& /*function*/) const {
-    return false;
-  }
   virtual Callers callers_of(const std::vector<std::string>& definitions) {
     Callers out;
     out.anywhere = true;

@@ -46,14 +46,6 @@ bool is_cast(const Graph& graph, ValueId id);
 bool uses_operation(const Graph& graph, ValueId id,
                     const std::function<bool(const Operation&)>& wanted);
 
-// Whether a reader of the value, perhaps after arithmetic, only takes a dense tensor.
-bool needs_dense(const Graph& graph, ValueId id);
-
-// Shown to be dense, whatever the strides of what it is made from.
-bool made_dense(const Graph& graph, ValueId id);
-// It may be, where it is made from `of`, which has its shape.
-bool may_be_made_dense(const Graph& graph, ValueId id, ValueId of);
-
 // Evidence after the fact: the readers of a value take it for a tensor of that many dimensions.
 bool read_as_rank(const Graph& graph, ValueId id, int rank);
 

@@ -194,15 +194,6 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   return unit;
 }
 
-bool PythonFrontend::result_viewed(const Unit& unit, const Function& function) const {
-  const auto& own = static_cast<const PythonUnit&>(unit);
-  if (!own.result_reads) own.result_reads.emplace(own.text());
-  const std::string_view qualified = function.qualified;
-  const std::string_view name = qualified.substr(qualified.rfind('.') + 1);
-  // A module is called by itself, and `forward` is every module's.
-  return name != "forward" && own.result_reads->viewed(name);
-}
-
 Expected<Graph> PythonFrontend::pattern(std::string_view code) {
   std::string text;
   for (const auto& [name, statement] : kPatternImports) {

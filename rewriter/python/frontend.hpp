@@ -27,7 +27,6 @@ class PythonFrontend : public Frontend, public RuleLanguage {
     project_.note(relative, bytes);
   }
   bool is_test(std::string_view relative) const override { return test_file(relative); }
-  bool result_viewed(const Unit& unit, const Function& function) const override;
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }

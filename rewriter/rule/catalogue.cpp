@@ -90,6 +90,30 @@ void read_casts(YamlFile& file, const YamlFile::Mapping& keys, Operation::Casts&
   casts.arguments.erase(casts.arguments.begin());
 }
 
+void read_strides(YamlFile& file, const YamlFile::Mapping& keys, Operation& operation) {
+  auto expect_parameter = [&](const YamlNode& node, std::string_view key, const std::string& name) {
+    if (has_parameter(operation.parameters, name)) return;
+    std::string message = "`";
+    message.append(key).append("` names the parameter `").append(name);
+    file.report(node, message + "`, which the signature does not have");
+  };
+  if (const YamlNode* strides = keys.find("strides")) {
+    operation.strides = file.text(*strides, "strides").value_or("");
+    if (operation.strides != "dense") expect_parameter(*strides, "strides", operation.strides);
+  }
+  if (const YamlNode* told = keys.find("told_strides")) {
+    operation.told_strides = file.texts(*told, "told_strides");
+    expect_parameter(*told, "told_strides", "strides");
+  }
+  if (const YamlNode* superset = keys.find("superset")) {
+    operation.superset = file.text(*superset, "superset").value_or("");
+  }
+  if (const YamlNode* vectors = keys.find("vectors")) {
+    operation.vectors = file.texts(*vectors, "vectors");
+    for (const std::string& name : operation.vectors) expect_parameter(*vectors, "vectors", name);
+  }
+}
+
 void read_signatures(YamlFile& file, const YamlNode& node, Operation& operation) {
   bool first = true;
   auto read = [&](const YamlNode& item) {
@@ -182,10 +206,13 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
     operation->axis = "dim";
   }
   const std::pair<std::string_view, bool*> flags[] = {
-      {"pure", &operation->pure},         {"commutative", &operation->commutative},
-      {"view", &operation->view},         {"in_place", &operation->in_place},
-      {"is_class", &operation->is_class}, {"one_rank", &operation->one_rank},
-      {"dense", &operation->dense},
+      {"pure", &operation->pure},
+      {"commutative", &operation->commutative},
+      {"view", &operation->view},
+      {"in_place", &operation->in_place},
+      {"is_class", &operation->is_class},
+      {"one_rank", &operation->one_rank},
+      {"reads_strides", &operation->reads_strides},
   };
   if (const YamlNode* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.
@@ -196,6 +223,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
       *flag = file.boolean(*value, key).value_or(*flag);
     }
   }
+  read_strides(file, *keys, *operation);
   const std::pair<std::string_view, std::optional<int>*> ranks[] = {
       {"rank", &operation->rank}, {"result_rank", &operation->result_rank}};
   for (const auto& [key, to] : ranks) {

@@ -112,8 +112,15 @@ struct Operation {
   };
   Casts casts;
   bool one_rank = false;  // its result has as many dimensions as its first operand
-  bool dense = false;     // its result is contiguous, whatever its operands' strides
-  std::string library;    // package that defines it, e.g. "diffusers"
+  // What its result's strides are: "dense", contiguous; or the parameter in whose order they lie.
+  // Empty where the kind of operation says it (`axes`), or nothing is known.
+  std::string strides;
+  // What else its argument `strides` takes; empty where it has none.
+  std::vector<std::string> told_strides;
+  std::string superset;        // takes all its arguments, `strides` too, and computes the same
+  bool reads_strides = false;  // its result, or whether it works, depends on the operand's
+  std::vector<std::string> vectors;  // parameters that have the last axis alone
+  std::string library;               // package that defines it, e.g. "diffusers"
   // What tells its bodies in the library's versions (frontend/python/own_body): a tree's own
   // definition of that name is it where its body is one of them.
   std::vector<std::string> bodies;

@@ -129,7 +129,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations: 3\n", "a.yaml:2:13: expected a list of operations"},
       {"library: x\noperations:\n  - a\n",
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
        "axis, axis_if, autocast, bodies, casts, forward), found `a`"},
@@ -164,7 +165,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:19: not valid YAML: the referenced anchor is not defined"},
       {"library: &x x\noperations: [*x]\n",
        "a.yaml:1:10: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
        "axis, axis_if, autocast, bodies, casts, forward), found `x`"},
@@ -173,7 +175,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:14: an operation needs the key `signature`\n"
        "a.yaml:2:24: unknown key `sig`; the keys of an operation are id, names, methods, "
        "signature, "
-       "also, axes, rank, one_rank, dense, result_rank, pure, commutative, view, in_place, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, axis, "
        "axis_if, autocast, bodies, casts, forward"},

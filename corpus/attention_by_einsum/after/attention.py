@@ -32,6 +32,7 @@ def heads(q, k, v):
         v,
         scale=1 / math.sqrt(q.size(-1)),
         head_first=True,
+        strides="BNSD",
     )
 
 
@@ -43,20 +44,37 @@ def hidden(q, k, v, keep):
         attn_mask=~(keep == 0),
         scale=0.125,
         head_first=True,
+        strides="BNSD",
     )
 
 
 def hidden_by_infinity(q, k, v, away):
-    return mindiesd.ext.attention_forward(q, k, v, attn_mask=~away, scale=0.125, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        attn_mask=~away,
+        scale=0.125,
+        head_first=True,
+        strides="BNSD",
+    )
 
 
 def bias_first(q, k, v, bias):
-    return mindiesd.ext.attention_forward(q, k, v, attn_mask=bias, scale=0.125, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        attn_mask=bias,
+        scale=0.125,
+        head_first=True,
+        strides="BNSD",
+    )
 
 
 def sequence_first(q, k, v):
     """The scores are transposed by the equation."""
-    return mindiesd.attention_forward(q, k, v, scale=1.0)
+    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, strides="BNSD")
 
 
 def other_axes(q, k, v):

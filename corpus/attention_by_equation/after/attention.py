@@ -7,7 +7,13 @@ import torch
 
 
 def scaled(q, k, v):
-    return mindiesd.attention_forward(q, k, v, scale=q.shape[-1] ** -0.5)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=q.shape[-1] ** -0.5,
+        strides="BNSD",
+    )
 
 
 def other_letters(q, k, v, mask):
@@ -21,12 +27,19 @@ def other_letters(q, k, v, mask):
 
 
 def hidden_keys(q, k, v, hidden):
-    return mindiesd.attention_forward(q, k, v, attn_mask=~hidden, scale=1.0)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        attn_mask=~hidden,
+        scale=1.0,
+        strides="BNSD",
+    )
 
 
 def both_are_scaled(q, k, v):
     scale = 1 / math.sqrt(math.sqrt(q.shape[-1]))
-    return mindiesd.attention_forward(q, k * scale, v, scale=scale)
+    return mindiesd.ext.attention_forward(q, k * scale, v, scale=scale, strides="BNSD")
 
 
 def over_the_queries(q, k, v):
@@ -36,7 +49,14 @@ def over_the_queries(q, k, v):
 
 def over_the_heads(q, k, v):
     """The places of one batch are batches here, and attention is among the heads."""
-    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1.0,
+        head_first=True,
+        strides="BNSD",
+    )
 
 
 def heads_come_first(q, k, v):
@@ -64,6 +84,7 @@ def a_bias_in_one_product(q, k, v, bias):
         attn_mask=bias,
         scale=0.25,
         head_first=True,
+        strides="BNSD",
     )
 
 

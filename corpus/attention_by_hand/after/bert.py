@@ -26,17 +26,26 @@ class SelfAttention(nn.Module):
             attn_mask=attention_mask,
             scale=1 / math.sqrt(q.size(-1)),
             head_first=True,
+            strides="BNSD",
         )
         return out.transpose(1, 2).flatten(2)
 
 
 def single(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True, strides="BNSD")
 
 
 def sliced(q, k, v, scale: float):
-    return mindiesd.ext.attention_forward(q, k, v, scale=scale, head_first=True)
+    return mindiesd.ext.attention_forward(q, k, v, scale=scale, head_first=True, strides="BNSD")
 
 
 def biased(q, k, v, bias):
-    return mindiesd.ext.attention_forward(q, k, v, attn_mask=bias, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        attn_mask=bias,
+        scale=1.0,
+        head_first=True,
+        strides="BNSD",
+    )

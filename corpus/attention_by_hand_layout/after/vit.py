@@ -91,7 +91,14 @@ class Shifted(Attention):
 
 def heads_in_batch(q, k, v):
     """Three axes: there are none that could change places."""
-    return mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True).transpose(0, 1)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=0.25,
+        head_first=True,
+        strides="BNSD",
+    ).transpose(0, 1)
 
 
 def turned(q, k, v):
@@ -99,5 +106,5 @@ def turned(q, k, v):
     b, n, h, d = q.shape
     q, k = q.transpose(1, 2), k.reshape(b, n, h, d).transpose(1, 2)
     v = v.reshape(b, h, n, d)
-    x = mindiesd.attention_forward(q, k, v, scale=0.5, head_first=True)
+    x = mindiesd.ext.attention_forward(q, k, v, scale=0.5, head_first=True, strides="BNSD")
     return x.transpose(1, 2).reshape(b, n, -1)

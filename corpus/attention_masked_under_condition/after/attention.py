@@ -60,7 +60,15 @@ class TheSameOnBoth(nn.Module):
 
 class AddedOnBoth(nn.Module):
     def forward(self, q, k, v, bias=None):
-        return mindiesd.ext.attention_forward(q, k, v, attn_mask=bias, scale=0.5, head_first=True)
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            attn_mask=bias,
+            scale=0.5,
+            head_first=True,
+            strides="BNSD",
+        )
 
 
 class UnderTwoConditions(nn.Module):

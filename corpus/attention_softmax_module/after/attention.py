@@ -15,7 +15,14 @@ class Attention(nn.Module):
         self.drop = nn.Dropout(0.1)
 
     def forward(self, q, k, v):
-        return mindiesd.ext.attention_forward(q, k, v, scale=self.scale, head_first=True)
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            scale=self.scale,
+            head_first=True,
+            strides="BNSD",
+        )
 
     def with_bias(self, q, k, v, bias):
         return mindiesd.ext.attention_forward(
@@ -25,6 +32,7 @@ class Attention(nn.Module):
             attn_mask=bias,
             scale=self.scale,
             head_first=True,
+            strides="BNSD",
         )
 
     def by_queries(self, q, k, v):
@@ -51,7 +59,7 @@ class Chosen(nn.Module):
 
 
 def at_once(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True, strides="BNSD")
 
 
 def at_once_over_queries(q, k, v):

@@ -20,6 +20,7 @@ class Attention(torch.nn.Module):
                 v,
                 scale=q.shape[-1] ** -0.5,
                 head_first=True,
+                strides="BNSD",
             )
 
     try:

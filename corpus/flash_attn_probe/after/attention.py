@@ -1,4 +1,4 @@
-import mindiesd
+import mindiesd.ext
 
 try:
     from flash_attn import flash_attn_func
@@ -18,7 +18,7 @@ except ImportError:
 def attend(q, k, v):
     if HAS_FLASH and q.is_cuda:
         return mindiesd.attention_forward(q, k, v)
-    return mindiesd.attention_forward(q, k, v, scale=q.shape[-1] ** -0.5)
+    return mindiesd.ext.attention_forward(q, k, v, scale=q.shape[-1] ** -0.5, strides="BNSD")
 
 
 def packed(q, k, v, lengths, longest):

@@ -48,6 +48,7 @@ def scores(q, keys, values, n):
         values,
         scale=1 / math.sqrt(q.shape[-1]),
         head_first=True,
+        strides="BNSD",
     )
 
 
@@ -87,4 +88,11 @@ def four_axes(x):
 
 def what_an_own_decorator_makes(q):
     q = four_axes(q)
-    return mindiesd.ext.attention_forward(q, q, q, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        q,
+        q,
+        scale=1.0,
+        head_first=True,
+        strides="BNSD",
+    )

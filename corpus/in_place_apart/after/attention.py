@@ -21,6 +21,7 @@ class Cached(nn.Module):
             self.v_cache,
             scale=1 / math.sqrt(q.shape[-1]),
             head_first=True,
+            strides="BNSD",
         )
 
     def in_front(self, q, k, v):
@@ -32,6 +33,7 @@ class Cached(nn.Module):
             self.v_cache,
             scale=1 / math.sqrt(q.shape[-1]),
             head_first=True,
+            strides="BNSD",
         )
 
     def before_its_first_read(self, q, v):
@@ -42,6 +44,7 @@ class Cached(nn.Module):
             self.v_cache,
             scale=1 / math.sqrt(q.shape[-1]),
             head_first=True,
+            strides="BNSD",
         )
 
     def behind(self, q, v):
@@ -51,6 +54,7 @@ class Cached(nn.Module):
             self.v_cache,
             scale=1 / math.sqrt(q.shape[-1]),
             head_first=True,
+            strides="BNSD",
         )
         self.v_cache[:, :, -1:] = v
         return out
@@ -66,6 +70,7 @@ class Cached(nn.Module):
                 self.v_cache,
                 scale=1 / math.sqrt(q.shape[-1]),
                 head_first=True,
+                strides="BNSD",
             )
 
     def layer_between(self, q, v):
@@ -76,6 +81,7 @@ class Cached(nn.Module):
             v,
             scale=1 / math.sqrt(q.shape[-1]),
             head_first=True,
+            strides="BNSD",
         )
 
 
@@ -93,6 +99,7 @@ def helper_with_storage_of_its_own(q, k, v):
         v,
         scale=1 / math.sqrt(q.shape[-1]),
         head_first=True,
+        strides="BNSD",
     ), seen
 
 
@@ -125,6 +132,7 @@ class Gated(nn.Module):
             v,
             scale=self.scale,
             head_first=True,
+            strides="BNSD",
         ) * gate
 
     def method_that_stores_nothing_between(self, q, v):
@@ -135,6 +143,7 @@ class Gated(nn.Module):
             v,
             scale=self.scale,
             head_first=True,
+            strides="BNSD",
         ) * gate
 
 
@@ -147,4 +156,5 @@ def something_else_is_handed(q, k, v, kept, mask, change):
         v,
         scale=q.shape[-1] ** -0.5,
         head_first=True,
+        strides="BNSD",
     ), mask

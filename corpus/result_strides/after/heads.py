@@ -12,23 +12,41 @@ def rotate_half(x):
 def joined_halves(x, cos, sin):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    first, second = q.chunk(2, dim=-1)
-    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_half",
+        result_type="promoted",
+        strides="dense",
+    )
     return q.view(b * n, s, d)
 
 
 def joined_neighbours(x, cos, sin, scale):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    even, odd = q[..., ::2], q[..., 1::2]
-    q = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_interleaved",
+        result_type="promoted",
+        strides="dense",
+    )
     return (q * scale).view(b * n, s, d)
 
 
 def turned_first(x, cos, sin):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    q = rotate_half(q) * sin + q * cos
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        result_type="promoted",
+        strides="dense",
+    )
     return q.view_as(torch.empty(b * n, s, d))
 
 
@@ -48,6 +66,7 @@ def reshaped(x, cos, sin):
         sin,
         rotated_mode="rotated_half",
         result_type="promoted",
+        strides="dense",
     )
     return q.reshape(b * n, s, d)
 
@@ -73,8 +92,14 @@ def normed(x, eps=1e-6):
 
 
 def rotated(q, cos, sin):
-    first, second = q.chunk(2, dim=-1)
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_half",
+        result_type="promoted",
+        strides="dense",
+    )
 
 
 def viewed_behind_a_call(x, cos, sin):
@@ -83,7 +108,14 @@ def viewed_behind_a_call(x, cos, sin):
 
 
 def attend(q, k, v):
-    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1.0,
+        head_first=True,
+        strides="BNSD",
+    )
 
 
 def attend_and_name(q, k, v):
@@ -99,7 +131,14 @@ def heads_apart(x, n):
 
 class Block(torch.nn.Module):
     def attend(self, q, k, v):
-        return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            scale=1.0,
+            head_first=True,
+            strides="BNSD",
+        )
 
     def forward(self, x):
         q = x.transpose(1, 2)
@@ -107,7 +146,14 @@ class Block(torch.nn.Module):
         return result.view(-1, *result.shape[2:])
 
     def attend_kept(self, q, k, v):
-        return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True)
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            scale=1.0,
+            head_first=True,
+            strides="BNSD",
+        )
 
     def together(self, x):
         q = x.transpose(1, 2)
@@ -117,15 +163,27 @@ class Block(torch.nn.Module):
 def turned_in_parts(x, cos, sin):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    q = sin * rotate_half(q) + cos * q
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        result_type="promoted",
+        strides="sin",
+    )
     return q.view(b * n, s, d)
 
 
 def scaled_before_it_is_read(x, cos, sin):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    first, second = q.chunk(2, dim=-1)
-    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_half",
+        result_type="promoted",
+        strides="dense",
+    )
     q = 0.5 * q
     return q.view(b * n, s, d)
 
@@ -133,13 +191,26 @@ def scaled_before_it_is_read(x, cos, sin):
 def weighted(x, weight, cos, sin):
     b, s, n, d = x.shape
     q = weight.contiguous() * x.transpose(1, 2)
-    first, second = q.chunk(2, dim=-1)
-    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_half",
+        result_type="promoted",
+        strides="dense",
+    )
     return q.view(b * n, s, d)
 
 
 def attend_and_copy(q, k, v):
-    return mindiesd.ext.attention_forward(q, k, v, scale=1.0, head_first=True)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1.0,
+        head_first=True,
+        strides="BNSD",
+    )
 
 
 def copied_behind_a_call(x, n):

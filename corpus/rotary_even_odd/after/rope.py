@@ -7,4 +7,5 @@ def rotate(x, cos, sin):
         cos,
         sin,
         rotated_mode="rotated_interleaved",
+        strides="dense",
     )

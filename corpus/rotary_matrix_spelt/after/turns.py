@@ -41,15 +41,15 @@ def as_another(x: Tensor, matrices: Tensor) -> Tensor:
 
 
 def in_the_shape_of_another(x: Tensor, matrices: Tensor) -> Tensor:
-    return mindiesd.ext.rotary_matrix(x, matrices)
+    return mindiesd.ext.rotary_matrix(x, matrices, strides="dense")
 
 
 def viewed(x: Tensor, matrices: Tensor) -> Tensor:
-    return mindiesd.ext.rotary_matrix(x, matrices)
+    return mindiesd.ext.rotary_matrix(x, matrices, strides="dense")
 
 
 def wide(x: Tensor, matrices: Tensor) -> Tensor:
-    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32")
+    return mindiesd.ext.rotary_matrix(x, matrices, result_type="float32", strides="dense")
 
 
 def wide_with_the_tables_axes(x: Tensor, matrices: Tensor) -> Tensor:

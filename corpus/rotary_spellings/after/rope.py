@@ -43,6 +43,7 @@ def pairs_in_their_shape(x, sin, cos):
         sin,
         rotated_mode="rotated_interleaved",
         result_type="promoted",
+        strides="sin",
     )
 
 
@@ -69,6 +70,7 @@ def halves_by_the_opposite_angle(x, cos, sin):
         -sin,
         rotated_mode="rotated_half",
         result_type="promoted",
+        strides="dense",
     )
 
 
@@ -77,7 +79,13 @@ def accumulated(x, cos, sin):
 
 
 def neighbours(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, rotated_mode="rotated_interleaved")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_interleaved",
+        strides="dense",
+    )
 
 
 def neighbours_by_index(x, rope):
@@ -88,6 +96,7 @@ def neighbours_by_index(x, rope):
         rope[..., 0],
         rope[..., 1],
         rotated_mode="rotated_interleaved",
+        strides="dense",
     )
 
 
@@ -116,7 +125,7 @@ def complex_pairs(x, freqs):
 
 
 def complex_in_its_shape(x, freqs):
-    return mindiesd.ext.rotary_complex(x, freqs, keep_shape=True)
+    return mindiesd.ext.rotary_complex(x, freqs, keep_shape=True, strides="freqs_cis")
 
 
 def complex_in_double(x, freqs):

@@ -92,6 +92,7 @@ def halves(x, cos, sin):
         sin,
         rotated_mode="rotated_half",
         result_type="promoted",
+        strides="dense",
     )
 
 

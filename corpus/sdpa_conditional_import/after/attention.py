@@ -14,5 +14,6 @@ def attend(q, k, v):
             v,
             scale=q.shape[-1] ** -0.5,
             head_first=True,
+            strides="BNSD",
         )
     return mindiesd.ext.attention_forward(q, k, v, head_first=True)

@@ -56,6 +56,10 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
     out.push_back(std::move(site));
   }
   keep_together(out);
+  for (PlannedSite& site : out) {
+    const bool computed = site.rewritten && !site.change.edit_call && !site.operands.empty();
+    if (computed && rule_named(site.finding.rule).rule->attention) tell_attention_strides(site);
+  }
   anchors(enabled, taken, out);
 }
 

@@ -23,11 +23,6 @@ std::set<ValueId> SitePlanner::accounted(const PlannedSite& site) const {
   return out;
 }
 
-bool SitePlanner::read_dense(ValueId value) const {
-  return needs_dense(g_, value) ||
-         (is_result(g_, value) && frontend_.result_viewed(unit_, unit_.functions[function_]));
-}
-
 bool SitePlanner::loses_effects(ValueId root, const PlannedSite& site,
                                 const std::vector<ValueId>& kept) const {
   for (ValueId id = 0; id < g_.values.size(); ++id) {

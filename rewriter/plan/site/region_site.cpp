@@ -193,13 +193,6 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
         "else reads that storage");
     return;
   }
-  if (rule.rule->attention && read_dense(change.root)) {
-    refuse(
-        site, rule.rule->shared,
-        "its result is read by `.view`, which needs it dense, and the runtime's has the strides of "
-        "the query; use `.reshape`");
-    return;
-  }
   const CompiledRewrite* rewrite = choose(rule, view, site.finding.assumes, site);
   if (rewrite == nullptr) return;
   change.callee = rewrite->with.callee;
@@ -212,8 +205,11 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
            "a part of it has no name that the new call could use at its place; give it one");
     return;
   }
-  if (rule.rule->layout) {
+  if (!rule.rule->attention && !tell_strides(*rewrite, bindings, set, change, site)) return;
+  if (rule.rule->attention || rule.rule->layout) {
     site.operands = {bindings.holes.begin(), bindings.holes.end()};
+  }
+  if (rule.rule->layout) {
     add_arguments(change, rule.rule->layout->otherwise);
   }
   site.definition = is_result(g_, change.root);
@@ -240,13 +236,6 @@ std::vector<ValueId> SitePlanner::kept_by(const CompiledRewrite& rewrite, const 
 
 bool SitePlanner::loses_meaning(const CompiledRule& rule, const Bindings& bindings, ValueId root,
                                 const std::vector<ValueId>& kept, PlannedSite& site) const {
-  if (!rule.rule->attention && !kept.empty() && may_be_made_dense(g_, root, kept.front()) &&
-      !made_dense(g_, kept.front()) && read_dense(root)) {
-    refuse(site, "result-strides",
-           "its result is read by `.view`, which needs it dense, and the runtime's has the strides "
-           "of its operand; use `.reshape`");
-    return true;
-  }
   if (g_[root].inlined && loses_effects(root, site, kept)) {
     refuse(
         site, "argument-effect",

@@ -186,11 +186,20 @@ class SitePlanner {
                         const std::map<std::string, std::string>& set,
                         const std::set<StatementId>& dead, Change& change) const;
 
+  // Adds what tells the new call which strides its result has, where a reader could tell them from
+  // those that it gives anyway. False, and refused, where it cannot be told.
+  bool tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
+                    const std::map<std::string, std::string>& set, Change& change,
+                    PlannedSite& site);
+  // The same for attention that is written out, once its layout is settled.
+  void tell_attention_strides(PlannedSite& site);
+  void add_strides(Change& change, std::string_view strides) const;
+  std::multimap<std::string, ValueId> read_by_parameter(
+      const CompiledRewrite& rewrite, const Bindings& bindings,
+      const std::map<std::string, std::string>& set) const;
+
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const PlannedSite& site) const;
-  // Whether something reads a value that needs it dense: in its function or, where that gives it,
-  // elsewhere in this file.
-  bool read_dense(ValueId value) const;
   // A call whose helper was seen through: what else its arguments do would be lost.
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 

@@ -1,6 +1,8 @@
 // See quotes.hpp.
 #include "rewriter/python/edit/quotes.hpp"
 
+#include "rewriter/python/syntax/lines.hpp"
+
 namespace refit::python {
 
 Quoted quoted_around(const PythonUnit& unit, TSNode expression) {

@@ -13,7 +13,6 @@
 #include "rewriter/language/frontend.hpp"
 #include "rewriter/python/lower/classes/class_facts.hpp"
 #include "rewriter/python/names/project.hpp"
-#include "rewriter/python/names/result_reads.hpp"
 #include "rewriter/python/syntax/syntax.hpp"
 
 namespace refit::python {
@@ -41,7 +40,6 @@ class PythonUnit : public Unit {
     annotated.clear();
     methods.clear();
     spellings.reset();
-    result_reads.reset();
   }
 
   std::string relative;
@@ -55,8 +53,7 @@ class PythonUnit : public Unit {
   };
   mutable std::optional<Spellings> spellings;
   mutable size_t line_limit = 0;
-  mutable std::optional<ResultReads> result_reads;  // of its text, once asked
-  std::vector<TSNode> nodes;                        // Value::syntax indexes this
+  std::vector<TSNode> nodes;  // Value::syntax indexes this
   // The arguments of a known call, by (function, value): parameter index and the argument's node
   // (a keyword_argument, or an expression). The receiver of a method is not among them.
   struct ArgumentNode {

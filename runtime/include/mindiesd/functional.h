@@ -49,9 +49,18 @@ inline DataType data_type(at::ScalarType type) {
   return type == at::kBFloat16 ? DataType::kBFloat16 : DataType::kFloat32;
 }
 
+// A tensor for a result that lies as [B, N, S, D] without gaps.
+inline at::Tensor empty_by_heads(const at::Tensor& query, bool head_first) {
+  if (head_first) return at::empty(query.sizes(), query.options());
+  return at::empty(query.transpose(1, 2).sizes(), query.options()).transpose(1, 2);
+}
+
 inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const std::optional<at::Tensor>& attn_mask, std::optional<double> scale,
-                            bool head_first, bool is_causal) {
+                            bool head_first, bool is_causal, std::string_view strides) {
+  TORCH_CHECK(strides.empty() || strides == "BNSD",
+              "mindiesd: strides must be \"BNSD\" or not be given");
+  const bool by_heads = !strides.empty();
   const bool masked = is_given(attn_mask);
   bool direct = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && has_kernel(query) &&
                 has_kernel(key) && has_kernel(value);
@@ -69,11 +78,16 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
     const auto turned = [&](const at::Tensor& t) { return head_first ? t : t.transpose(-3, -2); };
     const at::Tensor result = at::scaled_dot_product_attention(
         turned(query), turned(key), turned(value), attn_mask, 0.0, is_causal, scale);
+    if (by_heads) {
+      const at::Tensor lying = result.contiguous();
+      return head_first ? lying : lying.transpose(-3, -2);
+    }
     return head_first ? result : result.transpose(-3, -2).contiguous();
   }
   // With the heads first the result has the query's order of strides, as torch's has.
-  const at::Tensor output =
-      head_first ? at::empty_like(query) : at::empty(query.sizes(), query.options());
+  const at::Tensor output = by_heads     ? empty_by_heads(query, head_first)
+                            : head_first ? at::empty_like(query)
+                                         : at::empty(query.sizes(), query.options());
   const torch::internal::Optional mask(attn_mask, "attn_mask");
   AttentionOptions options;
   options.mask = mask.get();
@@ -110,7 +124,7 @@ inline at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& k
                                     const at::Tensor& value,
                                     const AttentionArguments& arguments = {}) {
   return functional_internal::attention(query, key, value, arguments.attn_mask, arguments.scale,
-                                        arguments.head_first, false);
+                                        arguments.head_first, false, "");
 }
 
 namespace ext {
@@ -120,6 +134,8 @@ struct AttentionArguments {
   std::optional<double> scale = std::nullopt;
   bool head_first = false;
   bool is_causal = false;  // position i sees keys 0 to i, as torch's is_causal
+  // "BNSD": the result lies as [B, N, S, D] without gaps, as a product of matrices gives it.
+  std::string_view strides = "";
 };
 
 // Like mindiesd::attention_forward, of every rank that torch's scaled_dot_product_attention takes.
@@ -127,16 +143,20 @@ inline at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& k
                                     const at::Tensor& value,
                                     const AttentionArguments& arguments = {}) {
   return functional_internal::attention(query, key, value, arguments.attn_mask, arguments.scale,
-                                        arguments.head_first, arguments.is_causal);
+                                        arguments.head_first, arguments.is_causal,
+                                        arguments.strides);
 }
 
 struct RotaryArguments {
   std::string_view rotated_mode = "rotated_half";  // or "rotated_interleaved"
   std::string_view result_type = "input";          // or "promoted", "float32"
+  std::string_view strides = "x";                  // or "cos", "sin", "dense"
 };
 
 // x * cos + rotate(x) * sin along the last dimension D of x [..., D]; cos and sin broadcast against
-// x. "promoted": in the type of x, cos and sin together; else in float32, rounded once.
+// x, and may have D/2 columns, one for each pair. "promoted": in the type of x, cos and sin
+// together; else in float32, rounded once. `strides` says what stands first in the expression that
+// this call replaces, whose order of strides its result has; "dense": parts that are joined.
 inline at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tensor& cos,
                                             const at::Tensor& sin,
                                             const RotaryArguments& arguments = {}) {
@@ -152,18 +172,33 @@ inline at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tenso
   const at::ScalarType type = promoted                           ? together
                               : arguments.result_type == "input" ? x.scalar_type()
                                                                  : at::kFloat;
-  const bool direct = in::has_kernel(x) && in::has_kernel(cos) && in::has_kernel(sin) &&
-                      in::has_kernel(type) && x.dim() > 0 && x.size(-1) % 2 == 0 &&
-                      cos.device() == x.device() && sin.device() == x.device() && cos.dim() > 0 &&
-                      sin.dim() > 0 && cos.size(-1) == x.size(-1) && sin.size(-1) == x.size(-1) &&
-                      at::is_expandable_to(cos.sizes(), x.sizes()) &&
-                      at::is_expandable_to(sin.sizes(), x.sizes());
+  const std::string_view first = arguments.strides;
+  TORCH_CHECK(first == "x" || first == "cos" || first == "sin" || first == "dense",
+              "mindiesd: strides must be \"x\", \"cos\", \"sin\" or \"dense\"");
+  const auto fits = [&](const at::Tensor& table) {
+    return in::has_kernel(table) && table.device() == x.device() && table.dim() > 0 &&
+           table.size(-1) == cos.size(-1) &&
+           (table.size(-1) == x.size(-1) || 2 * table.size(-1) == x.size(-1)) &&
+           at::is_expandable_to(table.sizes().slice(0, table.dim() - 1),
+                                x.sizes().slice(0, x.dim() - 1));
+  };
+  const bool direct = in::has_kernel(x) && in::has_kernel(type) && x.dim() > 0 &&
+                      x.size(-1) % 2 == 0 && (first == "x" || first == "dense") && fits(cos) &&
+                      fits(sin);
   if (!direct) {
-    if (promoted) return x * cos + in::rotated(x, interleaved) * sin;
-    const at::Tensor wide = x.to(at::promote_types(x.scalar_type(), at::kFloat));
-    return (wide * cos + in::rotated(wide, interleaved) * sin).to(type);
+    const at::Tensor wide = promoted ? x : x.to(at::promote_types(x.scalar_type(), at::kFloat));
+    const auto full = [&](const at::Tensor& table) {
+      if (table.size(-1) == x.size(-1) || table.size(-1) == 1) return table;
+      return interleaved ? table.repeat_interleave(2, -1) : at::cat({table, table}, -1);
+    };
+    const at::Tensor c = full(cos), s = full(sin), turned = in::rotated(wide, interleaved);
+    if (first == "sin") return (s * turned + c * wide).to(type);
+    const at::Tensor result = (first == "cos" ? c * wide : wide * c) + turned * s;
+    return (first == "dense" ? result.contiguous() : result).to(type);
   }
-  const at::Tensor output = at::empty_like(x, x.options().dtype(type));
+  const at::Tensor output =
+      first == "dense" ? at::empty_like(x, x.options().dtype(type), at::MemoryFormat::Contiguous)
+                       : at::empty_like(x, x.options().dtype(type));
   torch::internal::check(mindiesd::rotary_position_embedding(
       torch::internal::view_of(x, "x"), torch::internal::view_of(cos, "cos"),
       torch::internal::view_of(sin, "sin"), torch::internal::view_of(output, "output"),
@@ -176,12 +211,14 @@ struct RmsNormArguments {
   double eps = 1e-6;
   std::optional<at::Tensor> bias = std::nullopt;  // [D]
   std::string_view result_type = "promoted";      // or "input", "weight", "float32"
+  std::string_view strides = "hidden_states";     // or "root", "dense"
 };
 
 // y = x / sqrt(mean(x^2) + eps) over the last dimension D of [..., D], then weight * y + bias.
 // "promoted": y rounded to x's type, the rest in promoted types; "input": one rounding, to x's
 // type; "weight": y rounded to a half-precision weight's type, the result has the weight's;
-// "float32": not rounded.
+// "float32": not rounded. `strides` says what stands first in the product that this call replaces,
+// whose order of strides its result has: x, or the root of each row.
 inline at::Tensor rms_norm(const at::Tensor& hidden_states,
                            const RmsNormArguments& arguments = {}) {
   namespace in = functional_internal;
@@ -210,18 +247,23 @@ inline at::Tensor rms_norm(const at::Tensor& hidden_states,
     return !in::is_given(t) || (in::has_kernel(*t) && t->dim() == 1 && t->size(0) == x.size(-1) &&
                                 t->device() == x.device());
   };
+  const std::string_view first = arguments.strides;
+  TORCH_CHECK(first == "hidden_states" || first == "root" || first == "dense",
+              "mindiesd: strides must be \"hidden_states\", \"root\" or \"dense\"");
   if (!in::has_kernel(x) || x.dim() == 0 || !in::has_kernel(result) || !fits(arguments.weight) ||
-      !fits(arguments.bias)) {
+      !fits(arguments.bias) || first == "root") {
     const at::Tensor h = x.to(wide);
-    at::Tensor y = h * at::rsqrt(h.square().mean(-1, true) + arguments.eps);
+    const at::Tensor root = at::rsqrt(h.square().mean(-1, true) + arguments.eps);
+    at::Tensor y = first == "root" ? root * h : h * root;
+    if (first == "dense") y = y.contiguous();
     y = y.to(normalized);
     if (weighted) y = (*arguments.weight * y).to(product);
     if (shifted) y = y + *arguments.bias;
     return y.to(result);
   }
   const at::Tensor output =
-      kind == "input" ? at::empty_like(x, x.options().dtype(result), at::MemoryFormat::Contiguous)
-                      : at::empty_like(x, x.options().dtype(result));
+      first == "dense" ? at::empty_like(x, x.options().dtype(result), at::MemoryFormat::Contiguous)
+                       : at::empty_like(x, x.options().dtype(result));
   const torch::internal::Optional weight(arguments.weight, "weight"), bias(arguments.bias, "bias");
   RmsNormOptions options;
   options.weight = weight.get();

@@ -37,7 +37,7 @@ import os
 import torch
 from torch.autograd import forward_ad
 
-from . import _block_ops, _math, _ops
+from . import _block_ops, _math, _ops, _strides
 from .utils import logger
 
 try:  # since torch 2.7
@@ -122,8 +122,9 @@ def _chosen_in_graphs(x):
 
 
 def attention(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
-):
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice,
+    by_heads,
+):  # fmt: skip
     """``_ops.attention_forward``."""
     operands = (query, key, value, attn_mask)
     options = (causal, left, right, softcap, slopes)
@@ -131,8 +132,8 @@ def attention(
         # torch's function has no tangent, and a gradient of NaN where a mask leaves a query no key.
         fused = attn_mask is None or not _wants_derivative(*operands, slopes)
         fused = fused and forward_ad._current_level < 0
-        return _ops.attention_of_torch(*operands, scale, head_first, *options, fused)
-    return _ops.attention_forward(*operands, scale, head_first, *options, choice)
+        return _ops.attention_of_torch(*operands, scale, head_first, *options, by_heads, fused)
+    return _ops.attention_forward(*operands, scale, head_first, *options, choice, by_heads)
 
 
 def attention_varlen(
@@ -162,20 +163,27 @@ def _plain_norm(x, *operands):
     )
 
 
-def rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
+def rms_norm(x, weight, bias, eps, dtype, normalized, product, strides):
     """``_ops.rms_norm``."""
-    if _plain_norm(x, weight, bias):
-        result = _math.rms_norm(x, weight, bias, eps, dtype, normalized, product)
-        return result.contiguous() if contiguous else result
-    return _ops.rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous)
+    if not _plain_norm(x, weight, bias):
+        return _ops.rms_norm(x, weight, bias, eps, dtype, normalized, product, strides)
+    result = _math.rms_norm(x, weight, bias, eps, dtype, normalized, product)
+    if strides == _ops.DENSE:
+        return result.contiguous()
+    if strides == _ops.BY_OPERAND:
+        return result
+    return _strides.moved(result, _ops.root_strides(x, strides))
 
 
-def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
+def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
     """``_ops.norm_scale_shift``."""
-    if _plain_norm(x, weight, bias, scale, shift):
-        normal = _math.fused_norm(x, weight, bias, scale, shift, eps, kind)
-        return normal.to(dtype).contiguous()
-    return _ops.norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype)
+    arguments = (weight, bias, scale, shift, eps, kind)
+    if not _plain_norm(x, weight, bias, scale, shift):
+        return _ops.norm_scale_shift(x, *arguments, dtype, strides)
+    normal = _math.fused_norm(x, *arguments).to(dtype)
+    if strides == _ops.DENSE:
+        return normal.contiguous()
+    return _strides.moved(normal, _ops.modulated_strides(x, scale, shift, strides))
 
 
 def residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):
@@ -215,11 +223,14 @@ def _plain_rotation(x, *operands):
     return _as_torch_code("rotary", x, *operands) or (_choice == "plain" and _chosen_in_graphs(x))
 
 
-def rotary(x, cos, sin, interleaved, dtype):
+def rotary(x, cos, sin, interleaved, dtype, strides):
     """``_ops.rotary_position_embedding``."""
-    if _plain_rotation(x, cos, sin):
-        return _math.rotary(x, cos, sin, interleaved, dtype)
-    return _ops.rotary_position_embedding(x, cos, sin, interleaved, dtype)
+    if not _plain_rotation(x, cos, sin):
+        return _ops.rotary_position_embedding(x, cos, sin, interleaved, dtype, strides)
+    result = _math.rotary(x, cos, sin, interleaved, dtype)
+    if strides == _ops.DENSE:
+        return result.contiguous()
+    return _strides.moved(result, _ops.rotated_strides(x, cos, sin, strides))
 
 
 def rotary_in_place(x, cos, sin, interleaved):

@@ -11,7 +11,7 @@ Elsewhere they are registered with ``Library.impl``, which costs a third of the 
 
 import torch
 
-from . import _backends, _block_ops, _eager, _library, _math
+from . import _backends, _block_ops, _eager, _library, _math, _strides
 from ._served import backend, rotation_backend
 
 CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT = 0, 1, 2
@@ -19,34 +19,39 @@ SUBTRACT_NONE, SUBTRACT_ROW, SUBTRACT_GLOBAL = 0, 1, 2
 LAYER_NORM, RMS_NORM = 0, 1
 QK_NORM_NONE, QK_NORM_HEAD, QK_NORM_ALL = 0, 1, 2
 GELU, GELU_TANH, GELU_FAST, SILU, MISH, RELU = range(6)
+# Which strides a result has (``_strides``): as if the operand stood first in an element-wise expression, then cosine,
+# sine, the root of a norm, the modulation's scale or shift; or dense.
+BY_OPERAND, DENSE, BY_COS, BY_SIN, BY_ROOT, BY_SCALE, BY_SHIFT, BY_SHIFT_AND_SCALE = range(8)
 
 
 def _dense_last(tensor):
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] <= 1 else tensor.contiguous()
 
 
-def _attention_output(query, value, head_first):
-    """BSND: dense. BNSD: the stride order of the query, as torch's has."""
+def _attention_output(query, value, head_first, by_heads):
+    """BSND: dense. BNSD: the stride order of the query, as torch's has. With ``by_heads`` dense as [B, N, S, D] in
+    both, as a product of matrices is."""
     width = value.shape[-1]
+    if by_heads:
+        sizes = query.shape[:-1] if head_first else query.transpose(1, 2).shape[:-1]
+        output = query.new_empty((*sizes, width))
+        return output if head_first else output.transpose(1, 2)
     if not head_first:
         return query.new_empty((*query.shape[:-1], width))
-    batch, heads, length, _ = query.shape
-    strides = query.stride()
-    # Outermost first; dimensions that the strides do not order keep their own order.
-    order = sorted(range(3), key=lambda d: -strides[d] if query.shape[d] > 1 else 0)
-    if 0 in (strides[0], strides[1], strides[2]) or 1 in (batch, heads, length):
-        order = [0, 2, 1] if strides[1] < strides[2] else [0, 1, 2]
-    sizes = (batch, heads, length)
-    inverse = [order.index(d) for d in range(3)]
-    return query.new_empty([sizes[d] for d in order] + [width]).permute(*inverse, 3)
+    sizes = query.shape[:-1]
+    if query.stride(-1) != 1 and query.shape[-1] > 1:  # a copy is what is computed with
+        return query.new_empty((*sizes, width))
+    order = _strides.elementwise(sizes, query.select(-1, 0))
+    return query.new_empty_strided((*sizes, width), [*(s * width for s in order), 1])
 
 
 def _attention(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
-):
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice,
+    by_heads,
+):  # fmt: skip
     if backend(query, key, value, attn_mask) == "kernels":
         query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
-        output = _attention_output(query, value, head_first)
+        output = _attention_output(query, value, head_first, by_heads)
         tensors = dict(
             query=query, key=key, value=value, output=output, mask=attn_mask, alibi_slopes=slopes
         )
@@ -63,16 +68,17 @@ def _attention(
                 return output
     return attention_of_torch(
         query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes,
-        query.is_cuda,
+        by_heads, query.is_cuda,
     )  # fmt: skip
 
 
 def attention_of_torch(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, fused
-):
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, by_heads,
+    fused,
+):  # fmt: skip
     """The operator's result by torch's functions; ``fused``: by its own attention where that computes the
     same."""
-    output = _attention_output(query, value, head_first)
+    output = _attention_output(query, value, head_first, by_heads)
     if not head_first:
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
     rest = (causal, left, right, softcap, slopes)
@@ -118,9 +124,10 @@ def _torchs(tensors, options, output):
 
 
 def _attention_fake(
-    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice
-):
-    return _attention_output(query, value, head_first)
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice,
+    by_heads,
+):  # fmt: skip
+    return _attention_output(query, value, head_first, by_heads)
 
 
 def _attention_varlen(
@@ -157,14 +164,31 @@ def _rotate(x, cos, sin, interleaved, output):
     output.copy_(_math.rotary(x, cos, sin, interleaved, output.dtype))
 
 
-def _rotary(x, cos, sin, interleaved, dtype):
-    output = torch.empty_like(x, dtype=dtype)
+def rotated_strides(x, cos, sin, strides):
+    """Those of a rotation's result that is not dense; x has the result's shape."""
+    if strides == BY_SIN:  # beside the pairs that were turned, which were joined
+        return _strides.elementwise(x.shape, sin, _strides.dense(x.shape))
+    if sin is None:
+        return _strides.of_pairs(x, cos[..., 0], strides == BY_COS)
+    wanted = _strides.elementwise(x.shape, *((cos, x) if strides == BY_COS else (x, cos)))
+    # Complex numbers whose pairs are not the innermost are joined by a copy.
+    apart = cos.shape[-1] != x.shape[-1] and wanted[-1] != 1
+    return _strides.dense(x.shape) if apart else wanted
+
+
+def _rotary_fake(x, cos, sin, interleaved, dtype, strides):
+    if strides == BY_OPERAND and sin is not None and not _strides.repeats(x):
+        return torch.empty_like(x, dtype=dtype)
+    if strides == DENSE:
+        return _norm_output(x, dtype, True)
+    wanted = rotated_strides(x, cos, sin, strides)
+    return x.new_empty_strided(x.shape, wanted, dtype=dtype)
+
+
+def _rotary(x, cos, sin, interleaved, dtype, strides):
+    output = _rotary_fake(x, cos, sin, interleaved, dtype, strides)
     _rotate(x, cos, sin, interleaved, output)
     return output
-
-
-def _rotary_fake(x, cos, sin, interleaved, dtype):
-    return torch.empty_like(x, dtype=dtype)
 
 
 def _rotary_in_place(x, cos, sin, interleaved):
@@ -228,8 +252,20 @@ def _norm_output(x, dtype, contiguous):
     return torch.empty_like(x, dtype=dtype, memory_format=layout)
 
 
-def _rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
-    output = _norm_output(x, dtype, contiguous)
+def root_strides(x, strides):
+    """Those of an RMSNorm's result that is not dense: of x times the root of each row, or the other way round."""
+    rows = _strides.rows(x.shape)
+    return _strides.elementwise(x.shape, *((rows, x) if strides == BY_ROOT else (x, rows)))
+
+
+def _rms_norm_fake(x, weight, bias, eps, dtype, normalized, product, strides):
+    if strides == DENSE or (strides == BY_OPERAND and not _strides.repeats(x)):
+        return _norm_output(x, dtype, strides == DENSE)
+    return x.new_empty_strided(x.shape, root_strides(x, strides), dtype=dtype)
+
+
+def _rms_norm(x, weight, bias, eps, dtype, normalized, product, strides):
+    output = _rms_norm_fake(x, weight, bias, eps, dtype, normalized, product, strides)
     width = x.shape[-1:]
     whole = all(t is None or t.shape == width for t in (weight, bias))
     if (
@@ -246,27 +282,34 @@ def _rms_norm(x, weight, bias, eps, dtype, normalized, product, contiguous):
     return output.copy_(_math.rms_norm(x, weight, bias, eps, dtype, normalized, product))
 
 
-def _rms_norm_fake(x, weight, bias, eps, dtype, normalized, product, contiguous):
-    return _norm_output(x, dtype, contiguous)
-
-
 def _fused_norm(tensors, **options):
     """False where the library does not compute it."""
     return backend(*tensors.values()) == "kernels" and _library.fused_norm(tensors, **options)
 
 
-def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
-    output = _norm_output(x, dtype, True)
+def modulated_strides(x, scale, shift, strides):
+    """Those of a modulated norm's result that is not dense, of which scale or shift, or each in its operation,
+    stands first."""
+    found = _strides.dense(x.shape)
+    if strides != BY_SHIFT:
+        found = _strides.elementwise(x.shape, scale, found)
+    return found if strides == BY_SCALE else _strides.elementwise(x.shape, shift, found)
+
+
+def _norm_scale_shift_fake(x, weight, bias, scale, shift, eps, kind, dtype, strides):
+    if strides == DENSE:
+        return _norm_output(x, dtype, True)
+    return x.new_empty_strided(x.shape, modulated_strides(x, scale, shift, strides), dtype=dtype)
+
+
+def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
+    output = _norm_scale_shift_fake(x, weight, bias, scale, shift, eps, kind, dtype, strides)
     tensors = dict(
         input=x, weight=weight, bias=bias, scale=scale, shift=shift, output=output
     )  # fmt: skip
     if not _fused_norm(tensors, eps=eps, kind=kind):
         output.copy_(_math.fused_norm(x, weight, bias, scale, shift, eps, kind))
     return output
-
-
-def _norm_scale_shift_fake(x, weight, bias, scale, shift, eps, kind, dtype):
-    return _norm_output(x, dtype, True)
 
 
 def _branch(branch, gate, gate_tanh, branch_weight, branch_eps):
@@ -373,7 +416,7 @@ _OPERATORS = (
     (
         "attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
         "bool head_first, int causal, int window_left, int window_right, float softcap, "
-        "Tensor? alibi_slopes, int choice) -> Tensor",
+        "Tensor? alibi_slopes, int choice, bool by_heads) -> Tensor",
         _attention,
         _attention_fake,
     ),
@@ -386,7 +429,7 @@ _OPERATORS = (
     ),
     (
         "rotary_position_embedding(Tensor x, Tensor cos, Tensor? sin, bool interleaved, "
-        "ScalarType dtype) -> Tensor",
+        "ScalarType dtype, int strides) -> Tensor",
         _rotary,
         _rotary_fake,
     ),
@@ -408,12 +451,12 @@ _OPERATORS = (
     ),
     (
         "rms_norm(Tensor x, Tensor? weight, Tensor? bias, float eps, ScalarType dtype, "
-        "ScalarType normalized, ScalarType product, bool contiguous) -> Tensor",
+        "ScalarType normalized, ScalarType product, int strides) -> Tensor",
         _rms_norm,
         _rms_norm_fake,
     ),
     (
-        f"norm_scale_shift(Tensor x, {_MODULATED}, ScalarType dtype) -> Tensor",
+        f"norm_scale_shift(Tensor x, {_MODULATED}, ScalarType dtype, int strides) -> Tensor",
         _norm_scale_shift,
         _norm_scale_shift_fake,
     ),

@@ -194,7 +194,7 @@ def repeats(call, arguments):
 needs_c = pytest.mark.skipif(not _ops.REPEATED, reason="torch before 2.10, or without the library")
 OPERATORS = {
     "rms_norm": (
-        lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *[torch.float32] * 3, False),
+        lambda x, w: _ops.rms_norm(x, w, None, 1e-6, *[torch.float32] * 3, 0),
         lambda x, w: ext.rms_norm(x, w),
     ),
     "in place": (
@@ -235,7 +235,7 @@ def test_which_operands_are_one_is_part_of_a_call_in_a_graph():
     a, b = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8)
     _eager.forget()
     for operands in ((a, a, a), (a, b, a), (b, a, a), (a, a, b), (a, b, b), (b, b, b)) * 2:
-        found = _ops.attention_forward(*operands, None, 0.3, True, 0, -1, -1, 0.0, None, 1)
+        found = _ops.attention_forward(*operands, None, 0.3, True, 0, -1, -1, 0.0, None, 1, False)
         wanted = torch.nn.functional.scaled_dot_product_attention(*operands, scale=0.3)
         torch.testing.assert_close(found, wanted)
 
@@ -262,8 +262,8 @@ def test_errors_in_graphs_leave_the_operator_usable():
     x = torch.randn(2, 5, 4, 8)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="even last dimension"):
-            _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32)
-        found = _ops.rotary_position_embedding(x, x, x, False, torch.float32)
+            _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32, 0)
+        found = _ops.rotary_position_embedding(x, x, x, False, torch.float32, 0)
         assert torch.equal(found, ext.rotary_position_embedding(x, x, x))
     repeated = torch.randn(1, 5, 1, 8).expand(2, 5, 4, 8)
     for _ in range(2):  # Python's error where a function called the operator

@@ -180,15 +180,15 @@ def test_operators_pass_torchs_own_checks():
     cu = torch.tensor([0, 5], dtype=torch.int32)
     f32 = torch.float32
     for operator, args in (
-        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, 0)),
+        (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, 0, False)),
         (_ops.attention_forward_varlen, (x[0], x[0], x[0], cu, cu, 0.5, 0, -1, -1, 0.0, None)),
-        (_ops.rotary_position_embedding, (x, x, x, True, f32)),
-        (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, True)),
+        (_ops.rotary_position_embedding, (x, x, x, True, f32, 0)),
+        (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, 1)),
         (_ops.softmax, (x, -1, 1.0, None, 0, None, None, None, 0.0, f32)),
         (_ops.rotary_qk, (x, x * 2, None, None, x, x, True, 1, -2, 1e-6, f32, f32)),
         (_ops.rotary_qk_, (x.clone(), x * 2, None, None, x, x, True, 0, -2, 1e-6)),
         (_ops.rotary_position_embedding_, (x.clone(), x, x, True)),
-        (_ops.norm_scale_shift, (x, None, None, x, x, 1e-6, 0, f32)),
+        (_ops.norm_scale_shift, (x, None, None, x, x, 1e-6, 0, f32, 1)),
         (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32, False, None, None)),
         (_ops.residual_norm, (x, x, x, None, None, x, x, 1e-6, 1, f32, f32, True, None, 1e-6)),
         (_ops.residual, (x, x, x, f32, False, None, None)),
@@ -243,9 +243,9 @@ def test_operator_called_directly_reports_what_the_library_refuses():
     """As in a compiled graph, where torch makes a RuntimeError of it."""
     x = torch.randn(2, 5, 4, 8)
     with pytest.raises(RuntimeError, match="multiple of key's"):
-        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None, 1)
+        _ops.attention_forward(x, x[:, :, :3], x[:, :, :3], None, 1.0, False, 0, -1, -1, 0.0, None, 1, False)
     with pytest.raises(RuntimeError, match="even last dimension"):
-        _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32)
+        _ops.rotary_position_embedding(x[..., :7], x, x, False, torch.float32, 0)
 
 
 def test_many_threads_at_once(several_threads):

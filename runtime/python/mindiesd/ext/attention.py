@@ -180,6 +180,7 @@ def attention_forward(
     alibi_slopes=None,
     key_lengths=None,
     parallel_config=None,
+    strides=None,
     opt_mode="runtime",
     op_type=None,
 ):
@@ -203,11 +204,13 @@ def attention_forward(
         alibi_slopes: [N] or [B, N]; -slope * |i + Sk - Sq - j| is added (flash-attn).
         key_lengths: [B] integers: in batch b, keys from key_lengths[b] on are masked.
         parallel_config: must be None; there is no context parallelism here.
+        strides: ``"BNSD"``: the result lies in memory as [B, N, S, D], without gaps, in either layout, as
+            a product of matrices gives it.
         opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
 
     Returns:
         A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
-        the stride order of the query, as torch's result is. A query that sees no key gives zeros.
+        the stride order of the query, as torch's result is; unless ``strides`` says otherwise. A query that sees no key gives zeros.
         Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
 
@@ -219,6 +222,8 @@ def attention_forward(
             "parallel_config must be None: mindiesd has no context parallelism, so this call cannot "
             "stand in for one that is split over devices."
         )
+    expect_choice("strides", strides, (None, "BNSD"))
+    by_heads = strides == "BNSD"
     if isinstance(attn_mask, (int, float)) and math.isfinite(attn_mask):
         attn_mask = None  # the same number added to every score changes no weight
     if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and _is_block_mask(attn_mask):
@@ -227,7 +232,7 @@ def attention_forward(
                 "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
                 "softcap, slopes or key lengths beside it."
             )
-        return _flex_attention(query, key, value, attn_mask, scale, head_first)
+        return _flex_attention(query, key, value, attn_mask, scale, head_first, by_heads)
     _check_tensors_only(query, key, value, attn_mask)
     if query.is_nested:
         beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
@@ -280,7 +285,7 @@ def attention_forward(
 
     def call(q, k, v, mask):
         return _forms.attention(
-            q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes, choice
+            q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes, choice, by_heads
         )
 
     if rank == 4 and same_rank and _plain_4d(query, key, value, attn_mask, head_first):
@@ -306,7 +311,7 @@ def _is_block_mask(mask):
     return type(mask).__module__ == "torch.nn.attention.flex_attention"
 
 
-def _flex_attention(query, key, value, block_mask, scale, head_first):
+def _flex_attention(query, key, value, block_mask, scale, head_first, by_heads):
     """torch's own function, for the masks that only it reads."""
     from torch.nn.attention.flex_attention import flex_attention
 
@@ -318,6 +323,9 @@ def _flex_attention(query, key, value, block_mask, scale, head_first):
         scale=None if scale is None else finite_number("scale", scale),
         enable_gqa=query.shape[1] != key.shape[1],
     )  # fmt: skip
+    if by_heads:
+        result = result.contiguous()
+        return result if head_first else result.transpose(1, 2)
     return result if head_first else result.transpose(1, 2).contiguous()
 
 

@@ -90,7 +90,9 @@ def _modulated(normal, scale, shift, dtype):
 
 @eager
 def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
-    return _forms.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+    return _forms.norm_scale_shift(
+        x, weight, bias, scale, shift, _eps(eps, x), kind, dtype, _ops.DENSE
+    )
 
 
 def norm_scale_shift(

@@ -6,13 +6,24 @@ import torch
 from torch import nn
 from torch.nn.modules.normalization import LayerNorm
 
+from .. import _ops
 from .._checks import expect_choice, expect_tensor, is_either
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
 from .norm import casting_norm, modulated_norm, module_norm, rms_norm
 
 
-def layernorm_scale_shift(layernorm, x, scale, shift=None, *, norm_type=None):
+_STRIDES = {
+    "dense": _ops.DENSE,
+    "scale": _ops.BY_SCALE,
+    "shift": _ops.BY_SHIFT,
+    "shift_scale": _ops.BY_SHIFT_AND_SCALE,
+}
+
+
+def layernorm_scale_shift(
+    layernorm, x, scale, shift=None, *, norm_type=None, strides="dense"
+):
     """``layernorm(x) * (1 + scale) + shift``, scale and shift broadcast as torch broadcasts them.
 
     Args:
@@ -23,6 +34,9 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, *, norm_type=None):
             positions, where ``mindiesd.layernorm_scale_shift`` takes two dimensions for [B, H].
         norm_type: ``"float32"``: the norm's result counts as of that type in what follows, as in
             ``layernorm(x).float() * (1 + scale) + shift``; None: it has the type that it has.
+        strides: what stands first in the expression that this call replaces, whose stride order its
+            result has: ``"dense"``: the norm, which is contiguous; ``"scale"``; ``"shift"``;
+            ``"shift_scale"``: the shift of the sum and the scale of the product.
 
     Returns:
         A tensor of the shape and the type that the expression has in torch.
@@ -31,27 +45,36 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, *, norm_type=None):
         ParametersInvalid: wrong type of norm or tensor, or shapes that do not fit.
     """
     from ..layers import fast_layernorm
-    from ..layers import layernorm_scale_shift as published
 
     expect_choice("norm_type", norm_type, (None, "float32"))
+    expect_choice("strides", strides, tuple(_STRIDES))
     if isinstance(layernorm, nn.Module) and not isinstance(layernorm, LayerNorm):
-        result = layernorm(x)  # what was put in its place: as torch has it
-        result = (result if norm_type is None else result.float()) * (1 + scale)
-        return result if shift is None else result + shift
+        # What was put in its place: as torch has it.
+        return _modulated(layernorm(x), scale, shift, norm_type, strides)
     expect_tensor("x", x)
     if _one_pass(scale, x) and (shift is None or _one_pass(shift, x)):
         scale, shift = _full_rank(scale, x), _full_rank(shift, x)
-        if norm_type is None:
-            return published(layernorm, x, scale, shift)
-        if parts := module_norm(layernorm) or casting_norm(layernorm, x):
+        wide = None if norm_type is None else torch.float32
+        order = _STRIDES[strides]
+        if parts := module_norm(layernorm):
             weight, bias, eps, kind = parts
-            return modulated_norm(x, weight, bias, scale, shift, eps, kind, torch.float32)
+            return modulated_norm(x, weight, bias, scale, shift, eps, kind, wide, order)
+        if parts := casting_norm(layernorm, x):
+            weight, bias, eps, kind = parts
+            return modulated_norm(x, weight, bias, scale, shift, eps, kind, wide or x.dtype, order)
     for name, value in (("scale", scale), ("shift", shift)):
         if value is not None and not isinstance(value, numbers.Number):
             expect_tensor(name, value)
-    result = fast_layernorm(layernorm, x)
-    result = (result if norm_type is None else result.float()) * (1 + scale)
-    return result if shift is None else result + shift
+    return _modulated(fast_layernorm(layernorm, x), scale, shift, norm_type, strides)
+
+
+def _modulated(normal, scale, shift, norm_type, strides):
+    """By torch's operators, in the order that ``strides`` says."""
+    normal = normal if norm_type is None else normal.float()
+    result = (1 + scale) * normal if strides.endswith("scale") else normal * (1 + scale)
+    if shift is None:
+        return result
+    return shift + result if strides.startswith("shift") else result + shift
 
 
 def _one_pass(value, x):

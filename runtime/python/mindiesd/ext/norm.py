@@ -23,6 +23,7 @@ from ._casting import merely_casts
 
 _HALF = (torch.float16, torch.bfloat16)
 _RESULTS = ("promoted", "input", "weight", "float32", "torch")
+_STRIDES = {"hidden_states": _ops.BY_OPERAND, "root": _ops.BY_ROOT, "dense": _ops.DENSE}
 
 
 def _norm_types(result_type, x, weight, bias):
@@ -92,7 +93,15 @@ def _norm_vector(name, vector, x):
 
 
 @eager
-def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="promoted"):
+def rms_norm(
+    hidden_states,
+    weight=None,
+    eps=1e-6,
+    *,
+    bias=None,
+    result_type="promoted",
+    strides="hidden_states",
+):
     """y = x / sqrt(mean(x²) + eps) over the last dimension, then weight * y + bias.
 
     Args:
@@ -112,10 +121,13 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
             Without weight the first three give x's type.
             In ``"promoted"`` and ``"weight"`` weight * y is rounded before bias is added, and the sum
             has the type of torch's promotion, as in diffusers.models.normalization.RMSNorm.
+        strides: what stands first in the product that this call replaces, whose stride order its result
+            has: ``"hidden_states"``, or ``"root"``, which orders all dimensions but the last as a
+            contiguous tensor has them (``torch.rsqrt(…) * x``); or ``"dense"``: contiguous. ``"torch"``
+            does not read it.
 
     Returns:
-        A tensor of x's shape, in the stride order of x; contiguous for ``"torch"`` where the torch in
-        use gives it so.
+        A tensor of x's shape; contiguous for ``"torch"`` where the torch in use gives it so.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
@@ -125,9 +137,9 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     expect_choice("result_type", result_type, _RESULTS)
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
-    contiguous = False
+    expect_choice("strides", strides, tuple(_STRIDES))
     if result_type == "torch":
-        contiguous = _torch_rms.CONTIGUOUS
+        strides = "dense" if _torch_rms.CONTIGUOUS else "hidden_states"
         if autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
             x, weight, bias = (autocast_tensor(t, torch.float32) for t in (x, weight, bias))
     eps = _eps(eps, x)
@@ -137,7 +149,7 @@ def rms_norm(hidden_states, weight=None, eps=1e-6, *, bias=None, result_type="pr
     )  # fmt: skip
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.rms_norm(x, weight, bias, eps, *types)
-    return _forms.rms_norm(x, weight, bias, eps, *types, contiguous)
+    return _forms.rms_norm(x, weight, bias, eps, *types, _STRIDES[strides])
 
 
 @eager
@@ -222,17 +234,21 @@ def _torch_norm_type(x, weight, dtype, kind):
 
 
 @eager
-def modulated_norm(x, weight, bias, scale, shift, eps, kind, normed=None):
-    """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` as in ``_ops``: the operator
-    behind ``layer_norm``, ``fast_layernorm`` and ``layernorm_scale_shift``. ``normed`` is the norm's
-    own type where that is not what torch's norm of x has."""
+def modulated_norm(
+    x, weight, bias, scale, shift, eps, kind, normed=None, strides=_ops.DENSE
+):
+    """norm(x) * (1 + scale) + shift over the last dimension, ``kind`` and ``strides`` as in ``_ops``:
+    the operator behind ``layer_norm``, ``fast_layernorm`` and ``layernorm_scale_shift``. ``normed`` is
+    the norm's own type where that is not what torch's norm of x has."""
     _expect_rows("x", x)
     weight, bias = _width_vector("weight", weight, x), _width_vector("bias", bias, x)
     scale, shift = rows_of("scale", scale, x), rows_of("shift", shift, x)
     dtype = promoted(normed or _torch_norm_type(x, weight, x.dtype, kind), scale, shift)
     if x.is_nested:
         return _math.fused_norm(x, weight, bias, scale, shift, _eps(eps, x), kind).to(dtype)
-    return _forms.norm_scale_shift(x, weight, bias, scale, shift, _eps(eps, x), kind, dtype)
+    return _forms.norm_scale_shift(
+        x, weight, bias, scale, shift, _eps(eps, x), kind, dtype, strides
+    )
 
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):

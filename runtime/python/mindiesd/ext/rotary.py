@@ -151,7 +151,13 @@ def _expect_writable(name, x, rows, dtype):
         )
 
 
-def _rotary(x, tables, result_type, inplace, keep_shape=False):
+def _strides_code(strides, *tables):
+    """The operators' number for what a caller names: x, or what this call's tables are called."""
+    expect_choice("strides", strides, ("x", *tables, "dense"))
+    return {"x": _ops.BY_OPERAND, "dense": _ops.DENSE, "sin": _ops.BY_SIN}.get(strides, _ops.BY_COS)
+
+
+def _rotary(x, tables, result_type, inplace, strides, keep_shape=False):
     expect_bool("inplace", inplace)
     expect_bool("keep_shape", keep_shape)
     rows = tables.broadcast("x", x)
@@ -174,12 +180,12 @@ def _rotary(x, tables, result_type, inplace, keep_shape=False):
         return x
     if rows != x.shape[:-1]:
         x = x.expand(*rows, x.shape[-1])
-    return _forms.rotary(x, cos, sin, tables.interleaved, dtype)
+    return _forms.rotary(x, cos, sin, tables.interleaved, dtype, strides)
 
 
 @eager
 def rotary_position_embedding(
-    x, cos, sin, rotated_mode="rotated_half", *, result_type="input", inplace=False
+    x, cos, sin, rotated_mode="rotated_half", *, result_type="input", strides="x", inplace=False
 ):
     """x * cos + rotate(x) * sin along the last dimension.
 
@@ -192,10 +198,13 @@ def rotary_position_embedding(
             (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
         result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``: that
             of ``x.float()``, cos and sin.
+        strides: what stands first in the expression that this call replaces, whose stride order its result
+            has: ``"x"``, ``"cos"`` or ``"sin"``; ``"dense"``: parts that are joined (by cat or stack) stand
+            there, and the result is contiguous.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
-        A tensor of the broadcast shape, in the stride order of x.
+        A tensor of the broadcast shape.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
@@ -208,12 +217,15 @@ def rotary_position_embedding(
     _expect_rotatable("x", x)
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
+    strides = _strides_code(strides, "cos", "sin")
     tables = _Tables(cos, sin, rotated_mode == "rotated_interleaved", x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace)
+    return _rotary(x, tables, result_type, inplace, strides)
 
 
 @eager
-def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inplace=False):
+def rotary_complex(
+    x, freqs_cis, *, result_type="input", keep_shape=False, strides="x", inplace=False
+):
     """Neighbours (x[2j], x[2j + 1]) as complex numbers, times ``freqs_cis``.
 
     Args:
@@ -224,6 +236,8 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
             ``"float32"``: that of ``x.float()`` and those parts.
         keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: dimensions of one
             that only freqs_cis has are left out.
+        strides: the first factor, whose stride order the result has: ``"x"`` or ``"freqs_cis"``; or
+            ``"dense"``: contiguous.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
@@ -235,12 +249,15 @@ def rotary_complex(x, freqs_cis, *, result_type="input", keep_shape=False, inpla
     _expect_rotatable("x", x)
     expect_tensor("freqs_cis", freqs_cis)
     expect_choice("result_type", result_type, _RESULTS)
+    strides = _strides_code(strides, "freqs_cis")
     tables = _Tables(*_complex_parts(freqs_cis, x.shape[-1]), True, x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace, keep_shape)
+    return _rotary(x, tables, result_type, inplace, strides, keep_shape)
 
 
 @eager
-def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=False):
+def rotary_matrix(
+    x, freqs, *, result_type="input", keep_shape=True, strides="freqs", inplace=False
+):
     """Neighbours (x[2j], x[2j + 1]) as vectors, each multiplied by a 2×2 matrix.
 
     Args:
@@ -251,6 +268,8 @@ def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=Fal
             of ``x.float()`` and freqs.
         keep_shape: the result has x's shape, as what ends in ``reshape(x.shape)``: freqs may enlarge
             none of x's dimensions. Without it, as what ends in ``flatten(-2)``, it may.
+        strides: the first factor, whose stride order the result has: ``"freqs"`` or ``"x"``; ``"dense"``:
+            products that are summed by ``sum(-1)`` give a contiguous result.
         inplace: write over x, and return it; needs a result of x's shape and type.
 
     Returns:
@@ -262,8 +281,9 @@ def rotary_matrix(x, freqs, *, result_type="input", keep_shape=True, inplace=Fal
     _expect_rotatable("x", x)
     expect_tensor("freqs", freqs)
     expect_choice("result_type", result_type, _RESULTS)
+    strides = _strides_code(strides, "freqs")
     tables = _Tables(freqs, None, True, x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace, keep_shape)
+    return _rotary(x, tables, result_type, inplace, strides, keep_shape)
 
 
 def _tables_of(cos, sin, rotated_mode, x):

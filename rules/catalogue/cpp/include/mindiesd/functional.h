@@ -25,6 +25,7 @@ struct AttentionArguments {
   std::optional<double> scale = std::nullopt;
   bool head_first = false;
   bool is_causal = false;
+  std::string_view strides = "";
 };
 at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
                              const at::Tensor& value, const AttentionArguments& arguments = {});
@@ -32,6 +33,7 @@ at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
 struct RotaryArguments {
   std::string_view rotated_mode = "rotated_half";
   std::string_view result_type = "input";
+  std::string_view strides = "x";
 };
 at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tensor& cos,
                                      const at::Tensor& sin, const RotaryArguments& arguments = {});
@@ -41,6 +43,7 @@ struct RmsNormArguments {
   double eps = 1e-6;
   std::optional<at::Tensor> bias = std::nullopt;
   std::string_view result_type = "promoted";
+  std::string_view strides = "hidden_states";
 };
 at::Tensor rms_norm(const at::Tensor& hidden_states, const RmsNormArguments& arguments = {});
 
