@@ -9,6 +9,7 @@ variants take turns, --rounds times. A time is the median over rounds of the wal
 launches by Python included. The error is the root mean square of the difference to the original model
 in float32 with the same weights and inputs, as a part of the root mean square of that result.
 --at-once builds and compiles so many models at the same time; they are measured one after the other.
+Before that each migrated model runs once alone, in which the runtime chooses its back ends of attention.
 """
 
 import argparse
@@ -95,6 +96,10 @@ class Variants:
             self.run(compiled)
         self.wait()
 
+    def tune(self):
+        self.run(compiled=False)
+        self.wait()
+
     def error(self, reference):
         expected = self.torch.load(reference, map_location=self.device).double()
         size = expected.square().mean().sqrt()
@@ -171,6 +176,17 @@ def installed():
     return Path(spec.origin).parents[1]
 
 
+def tune(case, package, options, device):
+    """Runs the migrated model once, alone on the device: the runtime measures which back end of attention
+    is fastest, and remembers it in its file for the processes that follow."""
+    worker = Worker(package, case, options.small, device)
+    try:
+        worker.ask("tune")
+    except (RuntimeError, OSError):
+        pass  # the workers that follow say why
+    worker.end()
+
+
 def start(case, packages, options, device, scratch):
     """Two workers that prepare themselves."""
     reference = str(Path(scratch) / (re.sub(r"\W+", "-", case) + ".pt"))
@@ -243,6 +259,8 @@ def main():
         packages = original, options.migrated or migrated_package(original, scratch)
         for first in range(0, len(cases), options.at_once):
             some = cases[first : first + options.at_once]
+            for case in some:
+                tune(case, packages[1], options, device)
             begun = [start(case, packages, options, device, scratch) for case in some]
             ready = [prepared(case, workers) for case, (workers, _) in zip(some, begun, strict=True)]
             failed += ready.count(False)
