@@ -21,4 +21,5 @@ def outputs():
         heads.weighted(x, whole[0], half.cos(), half.sin()),
         heads.copied_behind_a_call(x.flatten(2), 3),
         heads.Block().together(x),
+        heads.normed_before_it_is_read(x, half.cos(), half.sin(), whole[1]),
     ]

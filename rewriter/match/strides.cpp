@@ -23,6 +23,9 @@ bool asks_for_format(const Graph& g, ValueId id) {
   return g.argument(id, "memory_format") != kNone;
 }
 
+// In every version of its library.
+bool always_dense(const Operation& op) { return op.strides == "dense" && !op.strides_vary; }
+
 class Leading {
  public:
   Leading(const Graph& g, const std::vector<ValueId>* reads, const std::vector<ValueId>* vectors)
@@ -53,8 +56,13 @@ class Leading {
  private:
   static constexpr Leader kDense{Leader::Kind::dense, kNone};
 
+  // What leads a result is taken as the library's newest version has it.
+  bool shown_dense(const Operation& op) const {
+    return reads_ != nullptr ? op.strides == "dense" : always_dense(op);
+  }
+
   Leader of_operation(ValueId id, const Value& v, int depth) const {
-    if (v.op->strides == "dense") return kDense;
+    if (v.op->strides == "dense") return shown_dense(*v.op) ? kDense : Leader{};
     if (asks_for_format(g_, id)) return {};
     if (!v.op->strides.empty()) return of(g_.argument(id, v.op->strides), depth + 1);
     switch (v.op->axes) {
@@ -99,7 +107,7 @@ class Leading {
     auto layer = g_.instances.find(id);
     if (layer == g_.instances.end() || v.operands.size() < 2) return {};
     const auto& made_of = layer->second;
-    if (std::ranges::all_of(made_of, [](const auto* op) { return op->strides == "dense"; })) {
+    if (std::ranges::all_of(made_of, [this](const auto* op) { return shown_dense(*op); })) {
       return kDense;
     }
     const bool elementwise = std::ranges::all_of(
@@ -162,8 +170,8 @@ class Readers {
 
   bool operation_tells(ValueId user, const Value& u, ValueId of) {
     if (u.op->reads_strides || u.op->in_place) return true;
-    if (u.op->strides == "dense" || u.op->axes == AxisKind::reduce) return false;
-    if (!u.op->strides.empty()) {
+    if (always_dense(*u.op) || u.op->axes == AxisKind::reduce) return false;
+    if (!u.op->strides.empty() && !u.op->strides_vary) {
       if (g_.argument(user, u.op->strides) == of) reach(user);
       return false;
     }
@@ -191,11 +199,12 @@ class Readers {
     auto layer = g_.instances.find(user);
     if (layer == g_.instances.end()) return true;
     const auto& made_of = layer->second;
-    if (std::ranges::all_of(made_of, [](const auto* op) { return op->strides == "dense"; })) {
+    if (std::ranges::all_of(made_of, [](const auto* op) { return always_dense(*op); })) {
       return false;
     }
-    if (!std::ranges::all_of(made_of,
-                             [](const auto* op) { return op->axes == AxisKind::elementwise; })) {
+    if (!std::ranges::all_of(made_of, [](const auto* op) {
+          return op->axes == AxisKind::elementwise || op->strides_vary || always_dense(*op);
+        })) {
       return true;
     }
     reach(user);

@@ -213,6 +213,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
       {"is_class", &operation->is_class},
       {"one_rank", &operation->one_rank},
       {"reads_strides", &operation->reads_strides},
+      {"strides_vary", &operation->strides_vary},
   };
   if (const YamlNode* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.

@@ -115,6 +115,8 @@ struct Operation {
   // What its result's strides are: "dense", contiguous; or the parameter in whose order they lie.
   // Empty where the kind of operation says it (`axes`), or nothing is known.
   std::string strides;
+  // In some versions of the library its result lies as its first operand instead.
+  bool strides_vary = false;
   // What else its argument `strides` takes; empty where it has none.
   std::vector<std::string> told_strides;
   std::string superset;        // takes all its arguments, `strides` too, and computes the same

@@ -129,7 +129,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
       {"library: x\noperations: 3\n", "a.yaml:2:13: expected a list of operations"},
       {"library: x\noperations:\n  - a\n",
        "a.yaml:3:5: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, strides_vary, vectors, "
+       "one_rank, "
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
@@ -165,7 +166,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:19: not valid YAML: the referenced anchor is not defined"},
       {"library: &x x\noperations: [*x]\n",
        "a.yaml:1:10: expected an operation (a mapping with the keys id, names, methods, signature, "
-       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, strides_vary, vectors, "
+       "one_rank, "
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
@@ -175,7 +177,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "a.yaml:2:14: an operation needs the key `signature`\n"
        "a.yaml:2:24: unknown key `sig`; the keys of an operation are id, names, methods, "
        "signature, "
-       "also, axes, rank, strides, told_strides, superset, reads_strides, vectors, one_rank, "
+       "also, axes, rank, strides, told_strides, superset, reads_strides, strides_vary, vectors, "
+       "one_rank, "
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, axis, "

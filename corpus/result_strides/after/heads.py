@@ -218,3 +218,18 @@ def copied_behind_a_call(x, n):
     q = x.view(b, s, n, -1).transpose(1, 2)
     result = attend_and_copy(q, q, q).transpose(1, 2).contiguous()
     return result.view(b, s, d)
+
+
+def normed_before_it_is_read(x, cos, sin, weight):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_half",
+        result_type="promoted",
+        strides="dense",
+    )
+    q = mindiesd.ext.rms_norm(q, weight, result_type="torch")
+    return q.view(b * n, s, d)

@@ -1,6 +1,7 @@
 """What reads a result by `.view` says which strides it must have."""
 
 import torch
+import torch.nn.functional as F
 
 
 def rotate_half(x):
@@ -136,3 +137,12 @@ def copied_behind_a_call(x, n):
     q = x.view(b, s, n, -1).transpose(1, 2)
     result = attend_and_copy(q, q, q).transpose(1, 2).contiguous()
     return result.view(b, s, d)
+
+
+def normed_before_it_is_read(x, cos, sin, weight):
+    b, s, n, d = x.shape
+    q = x.transpose(1, 2)
+    first, second = q.chunk(2, dim=-1)
+    q = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    q = F.rms_norm(q, (8,), weight, 1e-6)
+    return q.view(b * n, s, d)
