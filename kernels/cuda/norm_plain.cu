@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/norm_task.h"
+#include "kernels/cuda/row_reduce.cuh"
 
 namespace mindiesd::kernels::cuda {
 namespace {

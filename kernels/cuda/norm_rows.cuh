@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/row_reduce.cuh"
 
 namespace mindiesd::kernels::cuda {
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/row_reduce.cuh"
 #include "kernels/problem.h"
 
 namespace mindiesd::kernels::cuda {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "kernels/cuda/rotary.cuh"
+#include "kernels/cuda/row_reduce.cuh"
 
 namespace mindiesd::kernels::cuda {
 

@@ -2,6 +2,7 @@
 // run_plain_stretch.
 
 #include "kernels/cuda/rotary_host.h"
+#include "kernels/cuda/row_reduce.cuh"
 
 namespace mindiesd::kernels::cuda {
 namespace {

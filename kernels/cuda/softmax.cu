@@ -2,6 +2,7 @@
 // the choice of its instance, the plain kernel for everything that cannot be read in vectors, and
 // the maximum of a whole tensor.
 
+#include "kernels/cuda/row_reduce.cuh"
 #include "kernels/cuda/softmax.cuh"
 
 #include <cmath>
