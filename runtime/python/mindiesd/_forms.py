@@ -37,7 +37,7 @@ import os
 import torch
 from torch.autograd import forward_ad
 
-from . import _block_ops, _math, _ops, _strides
+from . import _attention_ops, _block_ops, _math, _ops, _strides
 from .utils import logger
 
 try:  # since torch 2.7
@@ -132,7 +132,7 @@ def attention(
         # torch's function has no tangent, and a gradient of NaN where a mask leaves a query no key.
         fused = attn_mask is None or not _wants_derivative(*operands, slopes)
         fused = fused and forward_ad._current_level < 0
-        return _ops.attention_of_torch(*operands, scale, head_first, *options, by_heads, fused)
+        return _attention_ops.attention_of_torch(*operands, scale, head_first, *options, by_heads, fused)
     return _ops.attention_forward(*operands, scale, head_first, *options, choice, by_heads)
 
 
