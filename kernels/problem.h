@@ -252,4 +252,18 @@ struct Activate {
   Activation activation = Activation::kGelu;
 };
 
+// output = activation(input * weight^T + bias) over `rows` rows of `depth` values, which give rows
+// of `width` values. Rows are dense and their strides at least as long; weight has `width` rows of
+// `depth` values. All have one type; sums are float32, and only the result is rounded.
+struct LinearActivation {
+  std::int64_t rows = 0, depth = 0, width = 0;
+  DataType type = DataType::kFloat32;
+  const void* input = nullptr;
+  const void* weight = nullptr;
+  const void* bias = nullptr;  // dense
+  void* output = nullptr;
+  std::int64_t input_stride = 0, weight_stride = 0, output_stride = 0;
+  Activation activation = Activation::kGelu;
+};
+
 }  // namespace mindiesd::kernels

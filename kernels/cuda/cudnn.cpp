@@ -21,6 +21,7 @@
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/mask_rows.h"
+#include "kernels/cuda/memory.h"
 
 namespace mindiesd::kernels::cuda {
 namespace {
@@ -102,16 +103,6 @@ Key key_of(const Attention& p, const Band& band, const Bias& bias, int device) {
   return key;
 }
 
-// While a graph is captured nothing is made that a capture may not see.
-bool capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) {
-    cudaGetLastError();  // another stream's capture forbids the question
-    return true;
-  }
-  return status != cudaStreamCaptureStatusNone;
-}
-
 // Plans of this process; they are never destroyed, for cuDNN may be gone when statics are. Null:
 // cuDNN has no engine, or none was asked for yet and `make` forbids it.
 std::shared_ptr<const Plan> plan_for(const Attention& problem, const Band& band, const Bias& bias,
@@ -134,30 +125,6 @@ Handle handle_of(int device, bool make) {
   return handle;
 }
 
-// Memory that stays with the process: the device's own pool gives it back at every synchronisation,
-// and asking anew costs more than a short problem.
-cudaError_t pool_of(int device, cudaMemPool_t* pool) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& pools = *new std::map<int, cudaMemPool_t>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto known = pools.find(device);
-  if (known != pools.end()) {
-    *pool = known->second;
-    return cudaSuccess;
-  }
-  cudaMemPoolProps properties = {};
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = device;
-  cudaError_t error = cudaMemPoolCreate(pool, &properties);
-  std::uint64_t everything = ~std::uint64_t{0};
-  if (error == cudaSuccess) {
-    error = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &everything);
-  }
-  if (error == cudaSuccess) pools.emplace(device, *pool);
-  return error;
-}
-
 bool aligned(const void* data, const std::int64_t (&strides)[3], const std::int64_t (&sizes)[3]) {
   if (reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
   for (int d = 0; d < 3; ++d) {
@@ -175,32 +142,6 @@ bool newer_than_ampere(int device_id) {
   }
   return major * 10 + minor >= 89;
 }
-
-// Memory for one launch, given back behind it on the stream.
-class Workspace {
- public:
-  Workspace(int device, std::int64_t bytes, cudaStream_t stream) : stream_(stream) {
-    if (bytes == 0) return;
-    cudaMemPool_t pool = nullptr;
-    error_ = pool_of(device, &pool);
-    if (error_ == cudaSuccess) {
-      error_ = cudaMallocFromPoolAsync(&memory_, static_cast<std::size_t>(bytes), pool, stream);
-    }
-    if (error_ != cudaSuccess) memory_ = nullptr;
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() {
-    if (memory_ != nullptr) cudaFreeAsync(memory_, stream_);
-  }
-  cudaError_t error() const { return error_; }
-  char* get() const { return static_cast<char*>(memory_); }
-
- private:
-  cudaStream_t stream_;
-  void* memory_ = nullptr;
-  cudaError_t error_ = cudaSuccess;
-};
 
 bool execute(const Attention& p, const Band& band, const Plan& plan, Handle handle, void* bias,
              void* workspace, cudaStream_t stream) {

@@ -38,6 +38,11 @@ LaunchStatus joint_heads(const JointHeads& problem, void* stream);
 LaunchStatus softmax(const Softmax& problem, void* stream);
 LaunchStatus activation(const Activate& problem, void* stream);
 
+// By cuBLASLt, a library that a process may have or not. kUnsupported: it has not, or the problem
+// is none for its epilogue (any activation but gelu's tanh form, float32, no bias, rows that are
+// not at multiples of 16 bytes), or a graph is captured and no handle was made before.
+LaunchStatus linear_activation(const LinearActivation& problem, void* stream);
+
 // What the device said when a launcher of this thread last gave kFailed.
 const char* last_error();
 

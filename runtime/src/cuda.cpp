@@ -12,9 +12,11 @@ namespace mindiesd::runtime {
 namespace {
 
 constexpr DeviceKernels kCudaKernels = {
-    kernels::cuda::attention_varlen, kernels::cuda::rotary,     kernels::cuda::joint_heads,
-    kernels::cuda::rms_norm,         kernels::cuda::fused_norm, kernels::cuda::softmax,
-    kernels::cuda::activation,       kernels::cuda::activate,   kernels::cuda::last_error,
+    kernels::cuda::attention_varlen, kernels::cuda::rotary,
+    kernels::cuda::joint_heads,      kernels::cuda::rms_norm,
+    kernels::cuda::fused_norm,       kernels::cuda::softmax,
+    kernels::cuda::activation,       kernels::cuda::linear_activation,
+    kernels::cuda::activate,         kernels::cuda::last_error,
 };
 
 constexpr AttentionBackend kCudaAttention[] = {

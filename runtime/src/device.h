@@ -19,6 +19,7 @@ struct DeviceKernels {
   kernels::LaunchStatus (*fused_norm)(const kernels::FusedNorm&, void* stream);
   kernels::LaunchStatus (*softmax)(const kernels::Softmax&, void* stream);
   kernels::LaunchStatus (*activation)(const kernels::Activate&, void* stream);
+  kernels::LaunchStatus (*linear_activation)(const kernels::LinearActivation&, void* stream);
   // Makes a device current for the calling thread and gives the one that was; null: no such notion.
   std::int32_t (*activate)(std::int32_t device_id);
   // Why the last launch of this thread gave kFailed; null: this device never gives it.

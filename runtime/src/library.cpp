@@ -24,6 +24,8 @@ constexpr DeviceKernels kCpuKernels = {
     [](const kernels::FusedNorm& problem, void*) { return cpu::launchers().fused_norm(problem); },
     [](const kernels::Softmax& problem, void*) { return cpu::launchers().softmax(problem); },
     [](const kernels::Activate& problem, void*) { return cpu::launchers().activation(problem); },
+    // Matrix products are left to a library that is made for them.
+    [](const kernels::LinearActivation&, void*) { return kernels::LaunchStatus::kUnsupported; },
     nullptr,
     nullptr,
 };

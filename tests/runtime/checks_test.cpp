@@ -398,6 +398,32 @@ TEST_F(Checks, JointHeads) {
   expect_refused(run(), "kind must be 0 (LayerNorm) or 1 (RMSNorm)");
 }
 
+TEST_F(Checks, LinearActivation) {
+  const TensorView x = view({2, 3, 8}), weight = view({4, 8}, 1), bias = view({4}, 2);
+  const TensorView y = view({2, 3, 4}, 3);
+  const auto run = [&](const TensorView& in, const TensorView& matrix, const TensorView& vector,
+                       const TensorView& out) {
+    return linear_activation(in, matrix, &vector, out, Activation::kGeluTanh);
+  };
+  // Matrix products are no CPU kernel's.
+  EXPECT_EQ(run(x, weight, bias, y).code(), StatusCode::kUnsupported);
+  expect_refused(run(x, view({4, 7}, 1), bias, y), "weight must have input's last dimension, 8");
+  expect_refused(run(x, view({8}, 1), bias, y), "weight must have 2 dimensions");
+  expect_refused(run(x, view({4, 8}, 1, DataType::kFloat16), bias, y),
+                 "weight must have the type of input, float32");
+  expect_refused(run(x, weight, view({3}, 2), y), "bias must have weight's first dimension, 4");
+  expect_refused(run(x, weight, bias, view({2, 3, 8}, 3)),
+                 "output must have input's shape with weight's first dimension as its last, "
+                 "[2, 3, 4], but has [2, 3, 8]");
+  expect_refused(run(x, weight, bias, view({2, 3, 4}, 3, DataType::kBFloat16)),
+                 "output must have the type of input");
+  expect_refused(run(x, weight, bias, view({2, 3, 4}, 0)), "must not share memory with input");
+  expect_refused(run(x, weight, bias, view({2, 3, 4}, 1)), "must not share memory with weight");
+  expect_refused(run(x, weight, bias, view({2, 3, 4}, 2)), "must not share memory with bias");
+  expect_refused(linear_activation(x, weight, nullptr, y, static_cast<Activation>(9)),
+                 "activation must be 0 to 5");
+}
+
 TEST_F(Checks, RotaryMatrices) {
   const TensorView x = view({4, 8}), y = view({4, 8}, 1);
   EXPECT_TRUE(rotary_matrix(x, view({4, 4, 2, 2}, 2), y).ok());

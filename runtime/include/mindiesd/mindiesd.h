@@ -484,6 +484,23 @@ inline Status activation(const TensorView& input, const TensorView& output, Acti
   return internal::status_of(mindiesd_activation(&args));
 }
 
+// See mindiesd_linear_activation: activation(input weight^T + *bias).
+inline Status linear_activation(const TensorView& input, const TensorView& weight,
+                                const TensorView* bias, const TensorView& output, Activation kind,
+                                void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), matrix = weight.c_view(), out = output.c_view();
+  const internal::OptionalView vector(bias);
+  mindiesd_linear_activation_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.weight = &matrix;
+  args.bias = vector.get();
+  args.output = &out;
+  args.activation = static_cast<std::int32_t>(kind);
+  args.stream = stream;
+  return internal::status_of(mindiesd_linear_activation(&args));
+}
+
 enum class Subtract {
   kNone = MINDIESD_SUBTRACT_NONE,
   kRow = MINDIESD_SUBTRACT_ROW,

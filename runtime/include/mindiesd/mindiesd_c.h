@@ -311,6 +311,29 @@ typedef struct mindiesd_activation_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_activation(const mindiesd_activation_args* args);
 
+/* output = activation(input weight^T + bias): a linear layer and the activation behind it. input
+ * [..., K], weight [N, K], output [..., N], of one floating type; bias NULL or floating [N]. Sums
+ * are float32 and only the result is rounded. output may be a slice of a wider tensor; it shares no
+ * memory with the others.
+ * Computed by the epilogue of a matrix product of cuBLASLt 12.0 or newer, which is looked for at
+ * run time, on CUDA devices: MINDIESD_GELU_TANH, float16 or bfloat16, with a bias of that type,
+ * where leading dimensions merge into one and sizes, strides and addresses are multiples of 16
+ * bytes. Everything else is MINDIESD_UNSUPPORTED: a matrix product and mindiesd_activation compute
+ * it. */
+typedef struct mindiesd_linear_activation_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* weight;
+  const mindiesd_tensor* bias;
+  const mindiesd_tensor* output;
+  int32_t activation; /* mindiesd_activation_kind */
+  int32_t reserved;   /* zero */
+  void* stream;
+} mindiesd_linear_activation_args;
+
+MINDIESD_EXPORT mindiesd_status
+mindiesd_linear_activation(const mindiesd_linear_activation_args* args);
+
 typedef enum mindiesd_subtract {
   MINDIESD_SUBTRACT_NONE = 0,
   MINDIESD_SUBTRACT_ROW = 1,   /* the maximum along dim */

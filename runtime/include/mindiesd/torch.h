@@ -346,6 +346,31 @@ inline at::Tensor activation(const at::Tensor& x, Activation kind,
   return output;
 }
 
+// activation(at::linear(x, weight, bias)), in one product with its epilogue where
+// mindiesd_linear_activation computes it, else in a product and a pass over its result.
+inline at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight,
+                                    const std::optional<at::Tensor>& bias, Activation kind) {
+  const TensorView in = internal::view_of(x, "x"), matrix = internal::view_of(weight, "weight");
+  const internal::Optional vector(bias, "bias");
+  TORCH_CHECK(x.dim() > 0 && weight.dim() == 2 && weight.size(1) == x.size(-1),
+              "mindiesd: weight must have 2 dimensions, the second that of x's last, ", x.sizes(),
+              ", but has shape ", weight.sizes());
+  std::vector<std::int64_t> sizes = x.sizes().vec();
+  sizes.back() = weight.size(0);
+  at::Tensor output = at::empty(sizes, x.options());
+  const TensorView out = internal::view_of(output, "output");
+  const Status status =
+      mindiesd::linear_activation(in, matrix, vector.get(), out, kind, internal::stream_of(x));
+  if (status.code() == StatusCode::kUnsupported) {
+    output = at::linear(x, weight, bias);
+    const TensorView product = internal::view_of(output, "output");
+    internal::check(mindiesd::activation(product, product, kind, nullptr, internal::stream_of(x)));
+  } else {
+    internal::check(status);
+  }
+  return output;
+}
+
 struct SoftmaxOptions {
   std::int32_t dim = -1;
   double scale = 1.0;

@@ -1,10 +1,10 @@
 """The torch operators that stand in transformer blocks beside those of ``_ops``, which registers them: schemas,
 implementations and shape functions. Entry points: ``OPERATORS``, ``joint_parts``."""
 
-import torch
+import torch.nn.functional as F
 
 from . import _library, _math
-from ._served import rotation_backend
+from ._served import backend, rotation_backend
 
 _STREAMS = ("", "other_")
 _NORMED = [f"{stream}{part}" for stream in _STREAMS for part in ("query", "key")]
@@ -74,6 +74,52 @@ _JOINT = ", ".join(
     )
 )
 
+
+def _linear_output(x, weight, bias, kind):
+    return x.new_empty((*x.shape[:-1], weight.shape[0]))
+
+
+def _by_epilogue(x, weight, bias, kind, output):
+    """False where a matrix product and a pass over its result compute it."""
+    return (
+        x.is_cuda
+        and backend(x, weight, bias, output) == "kernels"
+        and _library.linear_activation(
+            dict(input=x, weight=weight, bias=bias, output=output), activation=kind
+        )
+    )
+
+
+def _activate(product, kind, output):
+    if backend(product, output) != "kernels" or not _library.activation(
+        dict(input=product, output=output), activation=kind
+    ):
+        output.copy_(_math.activation(product, None, kind))
+    return output
+
+
+def _linear_activation(x, weight, bias, kind):
+    if x.is_cuda:
+        output = _linear_output(x, weight, bias, kind)
+        if _by_epilogue(x, weight, bias, kind, output):
+            return output
+    product = F.linear(x, weight, bias)
+    return _activate(product, kind, product)
+
+
+def _linear_activation_into(x, weight, bias, kind, out):
+    if out.dtype != x.dtype or not _by_epilogue(x, weight, bias, kind, out):
+        _activate(F.linear(x, weight, bias), kind, out)
+
+
+def _into(*arguments):
+    """The shape function of an operator that writes into an argument."""
+
+
+_LINEAR = "Tensor x, Tensor weight, Tensor? bias, int kind"
+
 OPERATORS = (
     (f"joint_heads({_JOINT}) -> (Tensor, Tensor, Tensor)", _joint_heads, _joint_heads_fake),
+    (f"linear_activation({_LINEAR}) -> Tensor", _linear_activation, _linear_output),
+    (f"linear_activation.out({_LINEAR}, Tensor(a!) out) -> ()", _linear_activation_into, _into),
 )

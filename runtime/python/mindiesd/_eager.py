@@ -303,7 +303,9 @@ def implement(names, namespace):
     letters = {"Tensor": "t", "Optional[Tensor]": "T", "Optional[float]": "N"}
     operators = []
     for name in names:
-        arguments = getattr(torch.ops.mindiesd, name).default._schema.arguments
+        packet, _, overload = name.partition(".")
+        operator = getattr(getattr(torch.ops.mindiesd, packet), overload or "default")
+        arguments = operator._schema.arguments
         operators.append((name, "".join(letters.get(str(a.type), "n") for a in arguments)))
     set_threads = _library.address(_library.set_num_threads)
     return _functions["implement"](tuple(operators), namespace, set_threads)

@@ -25,6 +25,7 @@ LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements o
 rotations              0.60 to 1.43  1.2 to 2.5    operator: they stand before attention
 softmax                0.34 to 1.02  1.1 to 2.4    operator: it stands between matrix products
 attention              -             -             operator
+linear, gelu's tanh    -             -             operator: one launch in place of two
 =====================  ============  ============  ====================================================
 
 ``bench/graph_ops.py`` gives the figures, ``bench/models_gpu.py`` what they come to in models (docs/models.md).
@@ -155,6 +156,38 @@ def activation(x, gate, kind, dtype):
     if plain:
         return _math.activation(x, gate, kind).to(dtype)
     return _ops.activation(x, gate, kind, dtype)
+
+
+def activation_into(x, gate, kind, out):
+    """``_ops.activation_into``; gives ``out``."""
+    plain = _as_torch_code("activation", x, gate, out) or (
+        _chosen_in_graphs(x) and (kind == _ops.SILU or _small(x, ACTIVATION_OPERATORS_FROM))
+    )
+    if plain or x.is_nested:
+        return out.copy_(_math.activation(x, gate, kind))
+    _ops.activation_into(x, gate, kind, out)
+    return out
+
+
+def _plain_linear(x, weight, bias, *out):
+    return _as_torch_code("activation", x, weight, bias, *out) or (
+        _choice == "plain" and _chosen_in_graphs(x)
+    )
+
+
+def linear_activation(x, weight, bias, kind):
+    """``_ops.linear_activation``."""
+    if _plain_linear(x, weight, bias):
+        return _math.linear_activation(x, weight, bias, kind)
+    return _ops.linear_activation(x, weight, bias, kind)
+
+
+def linear_activation_into(x, weight, bias, kind, out):
+    """``_ops.linear_activation_into``; gives ``out``."""
+    if _plain_linear(x, weight, bias, out):
+        return out.copy_(_math.linear_activation(x, weight, bias, kind))
+    _ops.linear_activation_into(x, weight, bias, kind, out)
+    return out
 
 
 def _plain_norm(x, *operands):

@@ -254,6 +254,10 @@ activation = Operation(
     "mindiesd_activation", "output",
     "input:t gate:t output:t activation:i reserved:i stream:s",
 )  # fmt: skip
+linear_activation = Operation(
+    "mindiesd_linear_activation", "output",
+    "input:t weight:t bias:t output:t activation:i reserved:i stream:s",
+)  # fmt: skip
 
 _attention_supported = bind(
     "mindiesd_attention_supported", ctypes.c_int32, ctypes.POINTER(attention.args_type)

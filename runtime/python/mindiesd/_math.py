@@ -267,6 +267,10 @@ def activation(x, gate, kind):
     return x.to(computing) * _ACTIVATIONS[kind](gate.to(computing))
 
 
+def linear_activation(x, weight, bias, kind):
+    return activation(torch.nn.functional.linear(x, weight, bias), None, kind).to(x.dtype)
+
+
 def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
     wide = x.to(computing_type(x, bias, mask, torch.empty(0, dtype=dtype)))
     if scale != 1.0:

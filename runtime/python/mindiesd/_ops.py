@@ -272,6 +272,13 @@ def _activation_fake(x, gate, kind, dtype):
     return torch.empty_like(x, dtype=dtype)
 
 
+def _activation_into(x, gate, kind, out):
+    if backend(x, gate, out) != "kernels" or not _library.activation(
+        dict(input=x, gate=gate, output=out), activation=kind
+    ):
+        out.copy_(_math.activation(x, gate, kind))
+
+
 _QK = (
     "Tensor? query_weight, Tensor? key_weight, Tensor cos, Tensor? sin, bool interleaved, int norm, "
     "int head_dim, float eps"
@@ -337,6 +344,11 @@ _OPERATORS = (
         _activation,
         _activation_fake,
     ),
+    (
+        "activation.out(Tensor input, Tensor? gate, int kind, Tensor(a!) out) -> ()",
+        _activation_into,
+        _nothing,
+    ),
     *_block_ops.OPERATORS,
 )
 
@@ -351,8 +363,10 @@ REPEATED = _eager.implement(_names, "mindiesd_python")
 """Whether calls of the operators are repeated from C."""
 if REPEATED:
     for _name, (_schema, _function, _) in zip(_names, _OPERATORS):
-        _asked.define(_schema)
-        _asked.impl(_name, _eager.observed(_function), _KEY)
+        # Those have no overloads: operators.cpp names them so.
+        _plain_name = _name.replace(".", "_")
+        _asked.define(_schema.replace(_name, _plain_name, 1))
+        _asked.impl(_plain_name, _eager.observed(_function), _KEY)
 else:
     for _name, (_, _function, _) in zip(_names, _OPERATORS):
         _registry.impl(_name, _function, _KEY)
@@ -369,4 +383,7 @@ residual = torch.ops.mindiesd.residual.default
 residual_norm = torch.ops.mindiesd.residual_norm.default
 softmax = torch.ops.mindiesd.softmax.default
 activation = torch.ops.mindiesd.activation.default
+activation_into = torch.ops.mindiesd.activation.out
+linear_activation = torch.ops.mindiesd.linear_activation.default
+linear_activation_into = torch.ops.mindiesd.linear_activation.out
 joint_heads = torch.ops.mindiesd.joint_heads.default

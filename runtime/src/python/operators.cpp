@@ -2,6 +2,7 @@
 
 #include "operators.h"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -329,7 +330,10 @@ bool register_all(Implementation* own, PyObject* operators, const std::string& n
     Py_ssize_t size = 0;
     const std::string name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(item, 0), &size);
     own->operators[i].kinds = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(item, 1), &size);
-    own->operators[i].python = name_space + "::" + name;
+    // An overload, name.out, is name_out in Python's namespace.
+    std::string plain = name;
+    std::replace(plain.begin(), plain.end(), '.', '_');
+    own->operators[i].python = name_space + "::" + plain;
     if (own->operators[i].kinds.size() > kMaxStack) return false;
     if (own->shim->library_impl(library, name.c_str(), kernel_of(i, kNumbers), kShimVersion) != 0) {
       return false;

@@ -102,6 +102,9 @@ void check_results() {
   }
   expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
   expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
+  const at::Tensor matrix = at::randn({24, 16}), offset = at::randn({24});
+  expect_close(m::linear_activation(q, matrix, offset, mindiesd::Activation::kGeluTanh),
+               at::gelu(at::linear(q, matrix, offset), "tanh"), "linear_activation");
   m::SoftmaxOptions soft;
   soft.scale = 0.5;
   soft.bias = weight;

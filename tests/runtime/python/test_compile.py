@@ -30,7 +30,8 @@ class Operands:
         self.published = mindiesd.RMSNorm(16).to(device)
         self.typed = ext.TypedRMSNorm(16).to(device)
         self.weight = torch.randn(16, device=device)
-        self.gelu = ext.GELU()
+        self.gelu, self.tanh = ext.GELU(), torch.nn.GELU("tanh")
+        self.linear = torch.nn.Linear(16, 16, device=device)
         self.fast = mindiesd.get_activation_layer("gelu-fast")
 
     def x(self, batch, length):
@@ -47,6 +48,14 @@ def phase(x):
 
 def heads_first(x):
     return [x.transpose(1, 2)] * 3
+
+
+def into_slices(x, *calls):
+    """What the calls write into the halves of a wider tensor."""
+    joined = x.new_empty((*x.shape[:-1], 32))
+    for place, call in zip((joined[..., :16], joined[..., 16:]), calls):
+        call(x, place)
+    return joined
 
 
 CALLS = {
@@ -134,6 +143,16 @@ CALLS = {
     "silu": lambda o, x, s: ext.silu(x),
     "gated": lambda o, x, s: ext.gated(x, x, "silu"),
     "glu": lambda o, x, s: ext.glu(x, "gelu"),
+    "gelu into a slice": lambda o, x, s: into_slices(
+        x, lambda x, out: ext.gelu(x, "tanh", out=out), lambda x, out: ext.gated(x, x, "silu", out=out)
+    ),
+    "linear": lambda o, x, s: ext.linear_activation(o.linear, x, "gelu-tanh"),
+    "linear, gated": lambda o, x, s: ext.linear_activation(o.linear, x, "silu", gate="first"),
+    "linear into a slice": lambda o, x, s: into_slices(
+        x,
+        lambda x, out: ext.linear_activation(o.linear, x, o.tanh, out=out),
+        lambda x, out: ext.linear_activation(o.linear, x, "silu", out=out),
+    ),
     "GELU": lambda o, x, s: o.gelu(x),
     "activation layer": lambda o, x, s: o.fast(x),
 }  # fmt: skip

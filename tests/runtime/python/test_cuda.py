@@ -13,6 +13,13 @@ def on_gpu(value):
     return value.cuda() if isinstance(value, torch.Tensor) else value
 
 
+def linear(x, weight, bias):
+    """Of a layer with these parameters."""
+    layer = torch.nn.Linear(16, 24)
+    layer.weight, layer.bias = torch.nn.Parameter(weight), torch.nn.Parameter(bias)
+    return ext.linear_activation(layer, x, "gelu-tanh")
+
+
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
@@ -52,6 +59,7 @@ CALLS = {
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),
+    "linear": (linear, (X, torch.randn(24, 16), torch.randn(24)), {}),
 }  # fmt: skip
 
 

@@ -98,6 +98,10 @@ CALLS = {
         lambda x, b: ext.softmax(x, 1, scale=0.5, bias=b[None], subtract="row", clamp_min=-2.0),
     ),
     "gelu": (lambda: [torch.randn(2, 7, 9).transpose(0, 1)], lambda x: ext.gelu(x, "tanh")),
+    "gelu into a slice": (
+        lambda: [torch.randn(2, 7, 9), torch.empty(2, 7, 20)],
+        lambda x, joined: ext.gelu(x, "tanh", out=joined[..., 11:]).clone(),
+    ),
     "glu": (lambda: [torch.randn(2, 7, 10)], lambda x: ext.glu(x, "silu", gate="first")),
 }
 

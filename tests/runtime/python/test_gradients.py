@@ -17,6 +17,7 @@ TABLE = torch.randn(S, 1, D).double()
 HALF_TABLE = torch.randn(S, 1, D // 2).double()
 MASK = (torch.rand(B, 1, S, S) > 0.4).index_fill(2, torch.tensor([1]), False)
 WEIGHT = torch.rand(D).double() + 0.5
+LINEAR = {dtype: torch.nn.Linear(D, D, dtype=dtype) for dtype in (torch.float32, torch.float64)}
 
 
 def heads(*more):
@@ -115,6 +116,20 @@ CALLS = {
     "silu": ("activation", lambda x: ext.silu(x), ((B, D),)),
     "gated": ("activation", lambda x, g: ext.gated(x, g, "gelu-tanh"), ((B, D), (B, D))),
     "glu": ("activation", lambda x: ext.glu(x, "silu"), ((B, D),)),
+    "gelu into a slice": (
+        "activation",
+        lambda x: (joined := x.new_zeros(B, 2 * D), ext.gelu(x, out=joined[:, D:]))[0],
+        ((B, D),),
+    ),
+    "linear": ("activation", lambda x: ext.linear_activation(LINEAR[x.dtype], x, "gelu-tanh"), ((B, S, D),)),
+    "linear into a slice": (
+        "activation",
+        lambda x: (
+            joined := x.new_zeros(B, 2 * D),
+            ext.linear_activation(LINEAR[x.dtype], x, "gelu-tanh", out=joined[:, D:]),
+        )[0],
+        ((B, D),),
+    ),
 }  # fmt: skip
 
 

@@ -194,6 +194,9 @@ def test_operators_pass_torchs_own_checks():
         (_ops.residual, (x, x, x, f32, False, None, None)),
         (_ops.residual, (x, x, None, f32, False, None, 1e-6)),
         (_ops.activation, (x, x, 3, f32)),
+        (_ops.activation_into, (x, x, 3, torch.empty_like(x))),
+        (_ops.linear_activation, (x, x[0, 0, :, :x.shape[-1]], None, 1)),
+        (_ops.linear_activation_into, (x, x[0, 0], None, 1, x.new_empty((*x.shape[:-1], x.shape[2])))),
     ):
         torch.library.opcheck(operator, args, test_utils=("test_schema", "test_faketensor"))
 

@@ -8,6 +8,7 @@ from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
 from .joint import joint_heads
+from .linear import linear_activation
 from .modules import (
     FlashCrossAttention,
     FlashSelfAttention,
@@ -41,6 +42,7 @@ __all__ = [
     "joint_heads",
     "layer_norm",
     "layernorm_scale_shift",
+    "linear_activation",
     "norm_scale_shift",
     "qk_norm_rotary",
     "residual",

@@ -8,7 +8,9 @@ from .._eager import eager
 from ..utils import ParametersInvalid
 
 _GELUS = {"none": _ops.GELU, "tanh": _ops.GELU_TANH, "fast": _ops.GELU_FAST}
-_GATES = {
+GELU_NAMES = {"none": "gelu", "tanh": "gelu-tanh", "fast": "gelu-fast"}
+"""The names of gelu's forms in ``gated``, by those in ``gelu``."""
+GATES = {
     "gelu": _ops.GELU,
     "gelu-tanh": _ops.GELU_TANH,
     "gelu-fast": _ops.GELU_FAST,
@@ -28,21 +30,34 @@ def _counted(x):
     return x.to(torch.get_default_dtype()) if whole else x
 
 
-def _compute(x, gate, kind, dtype):
+def expect_out(out, shape, x):
+    """That a result of this shape, computed from x, can be written into ``out``."""
+    _expect_floating("out", out)
+    expect_same_device("out", out, "x", x)
+    if out.shape != shape:
+        raise ParametersInvalid(
+            f"out must have the result's shape, {list(shape)}, but has {list(out.shape)}."
+        )
+
+
+def _compute(x, gate, kind, dtype, out=None):
+    if out is not None:
+        expect_out(out, x.shape, x)
+        return _forms.activation_into(x, gate, kind, out)
     if x.is_nested:  # no kernel, and no operator of ours, takes these
         return _math.activation(x, gate, kind).to(dtype)
     return _forms.activation(x, gate, kind, dtype)
 
 
 @eager
-def activate(x, kind):
-    """The activation of number ``kind`` (``_ops.GELU`` …), in x's type and stride order."""
+def activate(x, kind, out=None):
+    """The activation of number ``kind`` (``_ops.GELU`` …), in x's type and stride order, or in ``out``."""
     _expect_floating("x", x)
-    return _compute(x, None, kind, x.dtype)
+    return _compute(x, None, kind, x.dtype, out)
 
 
 @eager
-def gelu(x, approximate="none"):
+def gelu(x, approximate="none", *, out=None):
     """x times the standard normal distribution function of x (arXiv 1606.08415).
 
     Args:
@@ -50,9 +65,11 @@ def gelu(x, approximate="none"):
             the product that this call replaces.
         approximate: ``"none"``: with erf; ``"tanh"``: its approximation with tanh, as in torch;
             ``"fast"``: x * sigmoid(1.702 x), which is quick gelu.
+        out: None, or a floating tensor of the result's shape, such as a slice of a wider one, in which the
+            result is written.
 
     Returns:
-        A tensor of x's shape, type and stride order.
+        A tensor of x's shape, type and stride order, or out.
 
     Raises:
         ParametersInvalid: an argument has the wrong type or value.
@@ -61,36 +78,41 @@ def gelu(x, approximate="none"):
     if approximate == "fast":
         x = _counted(x)
     _expect_floating("x", x)
-    return _compute(x, None, _GELUS[approximate], x.dtype)
+    return _compute(x, None, _GELUS[approximate], x.dtype, out)
 
 
 @eager
-def silu(x):
+def silu(x, *, out=None):
     """x * sigmoid(x), of x's shape, type and stride order; whole numbers count in torch's default type.
 
+    Args:
+        x: a tensor of numbers.
+        out: as in ``gelu``.
+
     Raises:
-        ParametersInvalid: x is no tensor of numbers.
+        ParametersInvalid: x is no tensor of numbers, or out does not fit.
     """
     x = _counted(x)
     _expect_floating("x", x)
-    return _compute(x, None, _ops.SILU, x.dtype)
+    return _compute(x, None, _ops.SILU, x.dtype, out)
 
 
 @eager
-def gated(x, gate, activation):
+def gated(x, gate, activation, *, out=None):
     """x * activation(gate).
 
     Args:
         x, gate: floating tensors of one shape.
         activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``.
+        out: as in ``gelu``.
 
     Returns:
-        A tensor of that shape and the promoted type, in the stride order of x.
+        A tensor of that shape and the promoted type, in the stride order of x, or out.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
-    expect_choice("activation", activation, tuple(_GATES))
+    expect_choice("activation", activation, tuple(GATES))
     _expect_floating("x", x)
     _expect_floating("gate", gate)
     expect_same_device("gate", gate, "x", x)
@@ -98,11 +120,11 @@ def gated(x, gate, activation):
         raise ParametersInvalid(
             f"gate must have the shape of x, {list(x.shape)}, but has {list(gate.shape)}."
         )
-    return _compute(x, gate, _GATES[activation], torch.promote_types(x.dtype, gate.dtype))
+    return _compute(x, gate, GATES[activation], torch.promote_types(x.dtype, gate.dtype), out)
 
 
 @eager
-def glu(x, activation, *, gate="second", dim=-1):
+def glu(x, activation, *, gate="second", dim=-1, out=None):
     """The product of one half of x and the activation of the other, halves taken along ``dim``.
 
     Args:
@@ -118,7 +140,7 @@ def glu(x, activation, *, gate="second", dim=-1):
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
     expect_choice("gate", gate, ("first", "second"))
-    expect_choice("activation", activation, tuple(_GATES))
+    expect_choice("activation", activation, tuple(GATES))
     _expect_floating("x", x)
     if isinstance(dim, bool) or not isinstance(dim, int) or not -x.dim() <= dim < x.dim():
         raise ParametersInvalid(
@@ -130,7 +152,7 @@ def glu(x, activation, *, gate="second", dim=-1):
         )
     first, second = x.chunk(2, dim) if x.shape[dim] else (x, x)
     value, gating = (first, second) if gate == "second" else (second, first)
-    return _compute(value, gating, _GATES[activation], x.dtype)
+    return _compute(value, gating, GATES[activation], x.dtype, out)
 
 
 class GELU(torch.nn.GELU):

@@ -1,0 +1,114 @@
+"""A linear layer and the activation behind it. Entry point: ``linear_activation``."""
+
+import torch
+from torch import nn
+
+from .. import _forms
+from .._checks import expect_choice, expect_tensor
+from .._eager import eager
+from ..utils import ParametersInvalid
+from . import activation as _activations
+from .norm import has_hooks
+
+_LINEAR_FORWARD = nn.Linear.forward
+_GELU_FORWARDS = (nn.GELU.forward, _activations.GELU.forward)
+_SILU_FORWARDS = (nn.SiLU.forward, _activations.SiLU.forward)
+_PLAIN = (torch.Tensor, nn.Parameter)
+
+
+def _linear_parts(linear, x):
+    """(weight, bias) where calling the module is nothing but ``torch.nn.functional.linear`` of plain tensors of
+    x's type; None where it is something else: another class's ``forward``, hooks, a weight that is a subclass
+    of Tensor or lies elsewhere, autocast."""
+    if not isinstance(linear, nn.Linear) or type(linear).forward is not _LINEAR_FORWARD:
+        return None
+    if has_hooks(linear) or x.is_nested or torch.is_autocast_enabled(x.device.type):
+        return None
+    weight, bias = linear.weight, linear.bias
+    for tensor in (weight, bias):
+        if tensor is None:
+            continue
+        if type(tensor) not in _PLAIN or tensor.dtype != x.dtype or tensor.device != x.device:
+            return None
+    fits = x.is_floating_point() and x.dim() > 0 and x.shape[-1] == weight.shape[1]
+    return (weight, bias) if fits else None
+
+
+def _name_of(activation, approximate):
+    """The activation's name as ``gated`` has it; None where it is a module that has to be called."""
+    if isinstance(activation, str):
+        expect_choice("activation", activation, tuple(_activations.GATES))
+        expect_choice("approximate", approximate, tuple(_activations.GELU_NAMES))
+        return _activations.GELU_NAMES[approximate] if activation == "gelu" else activation
+    if not isinstance(activation, nn.Module):
+        raise ParametersInvalid(
+            "activation must be the name of an activation or a module, but is "
+            f"{type(activation).__name__}."
+        )
+    if has_hooks(activation):
+        return None
+    forward = type(activation).forward
+    if forward in _GELU_FORWARDS:
+        return _activations.GELU_NAMES[activation.approximate]
+    return "silu" if forward in _SILU_FORWARDS else None
+
+
+@eager
+def _linear_activation(x, weight, bias, kind):
+    return _forms.linear_activation(x, weight, bias, kind)
+
+
+@eager
+def _linear_activation_into(x, weight, bias, kind, out):
+    return _forms.linear_activation_into(x, weight, bias, kind, out)
+
+
+def linear_activation(linear, x, activation, *, approximate="none", gate=None, out=None):
+    """``activation(linear(x))``, or a product of the two halves of ``linear(x)`` one of which is activated.
+
+    Where the module is a plain ``torch.nn.Linear`` and the activation is gelu's tanh form, one matrix product
+    with its epilogue computes it on a GPU; the sums are not rounded before the activation. Every other
+    activation is a pass over what the module gives. A module that is something else is called: an adapter's, a
+    quantised, hooked, offloaded or replaced one, and one under autocast.
+
+    Args:
+        linear: the module.
+        x: [..., K].
+        activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``, or a module: ``torch.nn.GELU``
+            and ``torch.nn.SiLU`` count as what they compute, any other is called.
+        approximate: with ``"gelu"``: which of its forms, as in ``gelu``.
+        gate: None, or as in ``glu``: which half of the linear layer's result is activated, ``"first"`` or
+            ``"second"``. Not with a module that has to be called.
+        out: None, or a tensor of the result's shape, such as a slice of a wider one, in which the result is
+            written.
+
+    Returns:
+        A tensor [..., N], or with a gate [..., N / 2], of the type of ``linear(x)``; or out.
+
+    Raises:
+        ParametersInvalid: an argument has the wrong type, shape, device or value.
+    """
+    expect_tensor("x", x)
+    if gate is not None:
+        expect_choice("gate", gate, ("first", "second"))
+    name = _name_of(activation, approximate)
+    if name is None and gate is not None:
+        raise ParametersInvalid(
+            f"gate needs an activation that is known by name, but activation is {type(activation).__name__}."
+        )
+    if name == "gelu-tanh" and gate is None:
+        parts = _linear_parts(linear, x)
+        if parts:
+            weight, bias = parts
+            kind = _activations.GATES[name]
+            if out is None:
+                return _linear_activation(x, weight, bias, kind)
+            _activations.expect_out(out, (*x.shape[:-1], weight.shape[0]), x)
+            return _linear_activation_into(x, weight, bias, kind, out)
+    product = linear(x)
+    if name is None:
+        result = activation(product)
+        return result if out is None else out.copy_(result)
+    if gate is not None:
+        return _activations.glu(product, name, gate=gate, out=out)
+    return _activations.activate(product, _activations.GATES[name], out)
