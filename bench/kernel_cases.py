@@ -115,22 +115,24 @@ def norm_cases(launchers):
     yield layer((8192, 4096))
     yield layer((1, 32760, 5120))
 
-    def modulated(shape, per_token=False):
+    def modulated(shape, per_token=False, columns=False):
         width = shape[-1]
         lead = shape[:-1] if per_token else (shape[0], 1)
 
         def make():
-            x = rand(*shape)
+            # As a convolution over patches leaves it: conv(x).flatten(2).transpose(1, 2).
+            x = rand(shape[0], width, shape[1]).transpose(1, 2) if columns else rand(*shape)
             return {
                 "x": x, "scale": rand(*lead, width), "shift": rand(*lead, width),
-                "out": torch.empty_like(x),
+                "out": torch.empty(shape, device=x.device, dtype=x.dtype),
             }  # fmt: skip
 
         def lines(t):
             return F.layer_norm(t["x"], (width,)) * (1 + t["scale"]) + t["shift"]
 
         return Case(
-            "layer_norm scale shift" + (" per token" if per_token else ""), f"{list(shape)}", make,
+            "layer_norm scale shift" + (" per token" if per_token else "") + (" of columns" if columns else ""),
+            f"{list(shape)}", make,
             lambda t: launchers.fused_norm(t["x"], t["out"], scale=t["scale"], shift=t["shift"]),
             lines,
         )  # fmt: skip
@@ -139,6 +141,8 @@ def norm_cases(launchers):
     yield modulated((2, 4250, 1536))
     yield modulated((1, 32760, 5120))
     yield modulated((1, 32760, 5120), per_token=True)
+    yield modulated((1, 18000, 3072), columns=True)
+    yield modulated((2, 4096, 1152), columns=True)
 
     def modulated_as_wan(shape):
         """Modulation in float32, the norm of float32."""

@@ -265,6 +265,7 @@ LaunchStatus run(NormTask& task, void* stream) {
   const bool branches = present(task.operands[kBranch]);
   // The vectorised kernels store a sum only where they compute one.
   const bool copies = present(task.operands[kSum]) && !branches;
+  if (lies_in_columns(task)) return run_columns_norm(task, *device, stream);
   if (copies || !vectorised(task)) return run_plain_norm(task, *device, stream);
   if (!present(task.operands[kOutput]) && !task.branch_norm) {
     return run_residual(task, *device, stream);

@@ -1,5 +1,6 @@
 // What the descriptions of RMSNorm and of the fused block come to, and the kernels for what norm.cu
-// does not read in vectors. Entry points: by_rows, run_plain_norm, run_residual.
+// does not read in vectors. Entry points: by_rows, run_plain_norm, lies_in_columns,
+// run_columns_norm, run_residual.
 
 #pragma once
 
@@ -33,6 +34,11 @@ LaunchStatus by_rows(const NormTask& task, const Launch& body) {
 
 // Any strides, types and operands, a block for each row (norm_plain.cu).
 LaunchStatus run_plain_norm(const NormTask& task, const Device& device, void* stream);
+
+// Whether the rows of input or branch lie side by side, so that run_columns_norm takes the task:
+// operands of one type, and a width that fills a tile (norm_columns.cu).
+bool lies_in_columns(const NormTask& task);
+LaunchStatus run_columns_norm(const NormTask& task, const Device& device, void* stream);
 
 // input + gate * branch alone, where every operand can be read in vectors (residual.cu).
 LaunchStatus run_residual(const NormTask& task, const Device& device, void* stream);
