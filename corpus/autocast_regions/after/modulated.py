@@ -33,4 +33,10 @@ def scores_kept_as_they_are(q, k, v, bias):
 
 
 def halves_kept_as_they_are(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, result_type="promoted")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )

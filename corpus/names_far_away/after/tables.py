@@ -19,5 +19,6 @@ def rotate(q, tables):
         q,
         tables[0].cosine,
         tables[0].sine,
+        rotated_mode="rotated_chunks",
         result_type="promoted",
     )

@@ -44,6 +44,7 @@ def turned_first(x, cos, sin):
         q,
         cos,
         sin,
+        rotated_mode="rotated_chunks",
         result_type="promoted",
         strides="dense",
     )
@@ -53,7 +54,13 @@ def turned_first(x, cos, sin):
 def turned_last(x, cos, sin):
     b, s, n, d = x.shape
     q = x.transpose(1, 2)
-    q = mindiesd.ext.rotary_position_embedding(q, cos, sin, result_type="promoted")
+    q = mindiesd.ext.rotary_position_embedding(
+        q,
+        cos,
+        sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )
     return q.transpose(1, 2).view(b, s, n * d)
 
 
@@ -167,6 +174,7 @@ def turned_in_parts(x, cos, sin):
         q,
         cos,
         sin,
+        rotated_mode="rotated_chunks",
         result_type="promoted",
         strides="sin",
     )

@@ -20,4 +20,4 @@ def apply_rotary_emb(xq, xk, cos, sin):
 
 
 def apply_halves(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin)
+    return mindiesd.ext.rotary_position_embedding(x, cos, sin, rotated_mode="rotated_chunks")

@@ -35,7 +35,13 @@ def rotate_to_the_front(x, cos, sin):
 
 
 def rotate_stacked(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, result_type="promoted")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )
 
 
 def neighbours(x, cos, sin):

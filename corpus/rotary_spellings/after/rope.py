@@ -53,11 +53,23 @@ def turned_back(x):
 
 
 def by_the_opposite_angle(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, -sin, result_type="promoted")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        -sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )
 
 
 def by_the_angle_again(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, result_type="promoted")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )
 
 
 def halves_by_the_opposite_angle(x, cos, sin):

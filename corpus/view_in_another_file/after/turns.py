@@ -31,7 +31,13 @@ def complex_pairs(x, freqs):
 
 
 def by_tables(x, cos, sin):
-    return mindiesd.ext.rotary_position_embedding(x, cos, sin, result_type="promoted")
+    return mindiesd.ext.rotary_position_embedding(
+        x,
+        cos,
+        sin,
+        rotated_mode="rotated_chunks",
+        result_type="promoted",
+    )
 
 
 def tables_first(x, cos, sin):
@@ -39,6 +45,7 @@ def tables_first(x, cos, sin):
         x,
         cos,
         sin,
+        rotated_mode="rotated_chunks",
         result_type="promoted",
         strides="cos",
     )

@@ -15,6 +15,7 @@
 #include <ATen/ExpandUtils.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -101,14 +102,15 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
   return output;
 }
 
-// A pair (a, b) turns into (-b, a).
-inline at::Tensor rotated(const at::Tensor& x, bool interleaved) {
+// A pair (a, b) turns into (-b, a). Of an odd width the first half is the larger with `chunks`, and
+// the smaller otherwise.
+inline at::Tensor rotated(const at::Tensor& x, bool interleaved, bool chunks) {
   if (interleaved) {
     const at::Tensor pairs = x.unflatten(-1, {-1, 2});
     return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
   }
-  const auto halves = x.chunk(2, -1);
-  return at::cat({-halves[1], halves[0]}, -1);
+  const std::int64_t first = (x.size(-1) + (chunks ? 1 : 0)) / 2;
+  return at::cat({-x.narrow(-1, first, x.size(-1) - first), x.narrow(-1, 0, first)}, -1);
 }
 
 }  // namespace functional_internal
@@ -148,9 +150,10 @@ inline at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& k
 }
 
 struct RotaryArguments {
-  std::string_view rotated_mode = "rotated_half";  // or "rotated_interleaved"
-  std::string_view result_type = "input";          // or "promoted", "float32"
-  std::string_view strides = "x";                  // or "cos", "sin", "dense"
+  // Or "rotated_interleaved"; "rotated_chunks": halves as chunk(2, -1) divides an odd D.
+  std::string_view rotated_mode = "rotated_half";
+  std::string_view result_type = "input";  // or "promoted", "float32"
+  std::string_view strides = "x";          // or "cos", "sin", "dense"
 };
 
 // x * cos + rotate(x) * sin along the last dimension D of x [..., D]; cos and sin broadcast against
@@ -162,8 +165,10 @@ inline at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tenso
                                             const RotaryArguments& arguments = {}) {
   namespace in = functional_internal;
   const bool interleaved = arguments.rotated_mode == "rotated_interleaved";
-  TORCH_CHECK(interleaved || arguments.rotated_mode == "rotated_half",
-              "mindiesd: rotated_mode must be \"rotated_half\" or \"rotated_interleaved\"");
+  const bool chunks = arguments.rotated_mode == "rotated_chunks";
+  TORCH_CHECK(interleaved || chunks || arguments.rotated_mode == "rotated_half",
+              "mindiesd: rotated_mode must be \"rotated_half\", \"rotated_interleaved\" or "
+              "\"rotated_chunks\"");
   const at::ScalarType together =
       at::promote_types(at::promote_types(x.scalar_type(), cos.scalar_type()), sin.scalar_type());
   const bool promoted = arguments.result_type == "promoted";
@@ -191,7 +196,7 @@ inline at::Tensor rotary_position_embedding(const at::Tensor& x, const at::Tenso
       if (table.size(-1) == x.size(-1) || table.size(-1) == 1) return table;
       return interleaved ? table.repeat_interleave(2, -1) : at::cat({table, table}, -1);
     };
-    const at::Tensor c = full(cos), s = full(sin), turned = in::rotated(wide, interleaved);
+    const at::Tensor c = full(cos), s = full(sin), turned = in::rotated(wide, interleaved, chunks);
     if (first == "sin") return (s * turned + c * wide).to(type);
     const at::Tensor result = (first == "cos" ? c * wide : wide * c) + turned * s;
     return (first == "dense" ? result.contiguous() : result).to(type);

@@ -22,7 +22,7 @@ def _attention_output(query, value, head_first, by_heads):
     if not head_first:
         return query.new_empty((*query.shape[:-1], width))
     sizes = query.shape[:-1]
-    if query.stride(-1) != 1 and query.shape[-1] > 1:  # a copy is what is computed with
+    if query.shape[-1] == 0 or query.stride(-1) != 1 and query.shape[-1] > 1:  # a copy is what is computed with
         return query.new_empty((*sizes, width))
     order = _strides.elementwise(sizes, query.select(-1, 0))
     return query.new_empty_strided((*sizes, width), [*(s * width for s in order), 1])

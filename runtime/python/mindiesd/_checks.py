@@ -41,12 +41,12 @@ def expect_same_device(name, value, reference_name, reference):
 
 
 def number(name, value, optional=False):
-    """A float from a float, an int or a 0-dimensional tensor."""
+    """A float from a float, an int, a bool or a 0-dimensional tensor."""
     if value is None and optional:
         return None
-    if isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype != torch.bool:
+    if isinstance(value, torch.Tensor) and value.dim() == 0:
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)):
         kind = type(value).__name__
         if isinstance(value, torch.Tensor):
             kind = f"a tensor of shape {list(value.shape)}"

@@ -361,20 +361,47 @@ def _first(number, function, args, keywords):
     return result
 
 
+def stands_in(value):
+    """Whether it is no tensor and takes the place of one in torch's functions, as the proxies of
+    torch.fx do, which write calls down."""
+    return hasattr(type(value), "__torch_function__") and not isinstance(value, torch.Tensor)
+
+
+def _stand_in(args, keywords):
+    return next((value for value in (*args, *keywords.values()) if stands_in(value)), None)
+
+
+def overridable(function):
+    """``function``, which objects that stand in for tensors may override as they may torch's own."""
+
+    @functools.wraps(function)
+    def call(*args, **keywords):
+        if not is_dynamo_compiling():
+            value = _stand_in(args, keywords)
+            if value is not None:
+                return value.__torch_function__(call, (type(value),), args, keywords)
+        return function(*args, **keywords)
+
+    return call
+
+
 def eager(function):
     """Repeats ``function``, which computes by one call of the library from tensors and scalars."""
     if not available:
-        return function
+        return overridable(function)
     number = next(_operations)
 
     @functools.wraps(function)
     def call(*args, **keywords):
         if not is_dynamo_compiling():
             result = replay(number, args, keywords)
+            if result is not None and result is not NotImplemented:
+                return result
+            value = _stand_in(args, keywords)
+            if value is not None:
+                return value.__torch_function__(call, (type(value),), args, keywords)
             if result is None:
                 return _first(number, function, args, keywords)
-            if result is not NotImplemented:
-                return result
             return _run(function, args, keywords)
         return function(*args, **keywords)
 

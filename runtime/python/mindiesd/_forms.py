@@ -33,6 +33,7 @@ MINDIESD_COMPILED=operators makes every call an operator, and =plain every call 
 code; ``measured`` is the default.
 """
 
+import math
 import os
 
 import torch
@@ -52,6 +53,9 @@ DEVICES = ("cuda",)
 NORM_OPERATORS_FROM = 1 << 23
 ACTIVATION_OPERATORS_FROM = 1 << 25
 """Elements from which a norm, or an activation other than SiLU, stays an operator in a graph."""
+
+_LARGEST = torch.finfo(torch.float32).max
+"""Of a scale that kernels take, which compute in float32; with others torch code gives what torch gives."""
 
 FAMILIES = ("attention", "norm", "rotary", "softmax", "activation")
 _CHOICES = ("measured", "operators", "plain")
@@ -110,6 +114,12 @@ def _as_torch_code(family, *tensors):
     return True
 
 
+def _is_eps(*values):
+    """Whether kernels take these for eps; None stands for a norm that is not there. With others torch code
+    gives what torch gives."""
+    return all(eps is None or 0.0 <= eps < math.inf for eps in values)
+
+
 def _small(x, elements):
     """Whether x has fewer elements; sizes that the trace does not know count as small."""
     return _choice == "plain" or guard_or_true(x.numel() < elements)
@@ -129,10 +139,13 @@ def attention(
     """``_ops.attention_forward``."""
     operands = (query, key, value, attn_mask)
     options = (causal, left, right, softcap, slopes)
-    if _as_torch_code("attention", *operands, slopes):
+    finite = -_LARGEST <= scale <= _LARGEST
+    if not finite or _as_torch_code("attention", *operands, slopes):
         # torch's function has no tangent, and a gradient of NaN where a mask leaves a query no key.
         fused = attn_mask is None or not _wants_derivative(*operands, slopes)
         fused = fused and forward_ad._current_level < 0
+        # Its own result for such a scale, NaN or zeros, where the call is not shown to be of a formula.
+        fused = fused and (finite or head_first and not by_heads)
         return _attention_ops.attention_of_torch(*operands, scale, head_first, *options, by_heads, fused)
     return _ops.attention_forward(*operands, scale, head_first, *options, choice, by_heads)
 
@@ -142,7 +155,8 @@ def attention_varlen(
 ):
     """``_ops.attention_forward_varlen``."""
     arguments = (query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes)
-    if _as_torch_code("attention", query, key, value, slopes):
+    finite = -_LARGEST <= scale <= _LARGEST
+    if not finite or _as_torch_code("attention", query, key, value, slopes):
         output = query.new_empty((*query.shape[:-1], value.shape[-1]))
         return _math.attention_varlen(*arguments, output)
     return _ops.attention_forward_varlen(*arguments)
@@ -198,7 +212,7 @@ def _plain_norm(x, *operands):
 
 def rms_norm(x, weight, bias, eps, dtype, normalized, product, strides):
     """``_ops.rms_norm``."""
-    if not _plain_norm(x, weight, bias):
+    if _is_eps(eps) and not _plain_norm(x, weight, bias):
         return _ops.rms_norm(x, weight, bias, eps, dtype, normalized, product, strides)
     result = _math.rms_norm(x, weight, bias, eps, dtype, normalized, product)
     if strides == _ops.DENSE:
@@ -211,7 +225,7 @@ def rms_norm(x, weight, bias, eps, dtype, normalized, product, strides):
 def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
     """``_ops.norm_scale_shift``."""
     arguments = (weight, bias, scale, shift, eps, kind)
-    if not _plain_norm(x, weight, bias, scale, shift):
+    if _is_eps(eps) and not _plain_norm(x, weight, bias, scale, shift):
         return _ops.norm_scale_shift(x, *arguments, dtype, strides)
     normal = _math.fused_norm(x, *arguments).to(dtype)
     if strides == _ops.DENSE:
@@ -222,7 +236,7 @@ def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
 def residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):
     """``_ops.residual``."""
     operands = (x, branch, gate, branch_weight)
-    plain = _as_torch_code("norm", *operands) or (
+    plain = not _is_eps(branch_eps) or _as_torch_code("norm", *operands) or (
         _chosen_in_graphs(x) and (branch_eps is None or _small(x, NORM_OPERATORS_FROM))
     )
     if plain:
@@ -237,7 +251,7 @@ def residual_norm(
     """``_ops.residual_norm``."""
     operands = (x, branch, gate, weight, bias, scale, shift)
     added = (gate_tanh, branch_weight, branch_eps)
-    if _plain_norm(*operands, branch_weight):
+    if not _is_eps(eps, branch_eps) or _plain_norm(*operands, branch_weight):
         total = _math.residual(x, branch, gate, *added)
         normal = _math.fused_norm(total, weight, bias, scale, shift, eps, kind)
         return total.to(sum_dtype), normal.to(dtype).contiguous()
@@ -247,7 +261,9 @@ def residual_norm(
 def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
     """``_ops.softmax``."""
     arguments = (x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype)
-    if _as_torch_code("softmax", x, bias, mask):
+    bounds = all(bound is None or bound == bound for bound in (clamp_min, clamp_max))
+    finite = -_LARGEST <= scale <= _LARGEST
+    if not (finite and bounds) or _as_torch_code("softmax", x, bias, mask):
         return _math.softmax(*arguments).contiguous()
     return _ops.softmax(*arguments)
 

@@ -6,6 +6,7 @@ from torch import nn
 
 from . import _ops, ext
 from ._checks import expect_choice, expect_tensor
+from ._eager import stands_in
 from .ext.activation import activate
 from .ext.norm import casting_norm, modulated_norm, module_norm, rows_of
 from .utils import ParametersInvalid
@@ -32,6 +33,8 @@ class RMSNorm(nn.Module):
         Returns:
             A tensor of hidden_states' shape and the promoted type of it and weight.
         """
+        if stands_in(hidden_states):
+            return ext.rms_norm(hidden_states, self.weight, self.variance_epsilon)
         expect_tensor("hidden_states", hidden_states)
         if not 2 <= hidden_states.dim() <= 8:
             raise ParametersInvalid(
@@ -69,6 +72,8 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
         ParametersInvalid: wrong type of norm or x, or a mode that does not exist or does not fit.
     """
     _expect_layer_norm("norm", norm)
+    if stands_in(x):
+        return norm(x)
     expect_tensor("x", x)
     expect_choice("impl_mode", impl_mode, (0, 1, 2))
     if impl_mode == 2:
@@ -116,29 +121,30 @@ def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
     return result if shift is None else result + shift
 
 
-def _wants_gradient(x):
-    return torch.is_grad_enabled() and x.requires_grad
+def _for_torch(x):
+    """Whether torch's own operators compute: a gradient is wanted, or x stands in for a tensor."""
+    return stands_in(x) or torch.is_grad_enabled() and x.requires_grad
 
 
 class _FastGELU(nn.Module):
     """x * sigmoid(1.702 x) (arXiv 1606.08415, section 2)."""
 
     def forward(self, x):
-        return x * torch.sigmoid(1.702 * x) if _wants_gradient(x) else ext.gelu(x, "fast")
+        return x * torch.sigmoid(1.702 * x) if _for_torch(x) else ext.gelu(x, "fast")
 
 
 class _Mish(nn.Mish):
     """x * tanh(log(1 + e^x)) (arXiv 1908.08681)."""
 
     def forward(self, input):
-        return super().forward(input) if _wants_gradient(input) else activate(input, _ops.MISH)
+        return super().forward(input) if _for_torch(input) else activate(input, _ops.MISH)
 
 
 class _ReLU(nn.ReLU):
     """max(x, 0)."""
 
     def forward(self, input):
-        return super().forward(input) if _wants_gradient(input) else activate(input, _ops.RELU)
+        return super().forward(input) if _for_torch(input) else activate(input, _ops.RELU)
 
 
 _ACTIVATIONS = {

@@ -100,12 +100,11 @@ def test_modules_stand_in_for_torchs():
     "call, text",
     [
         (lambda x: ext.gelu(x, "erf"), "approximate must be one of"),
-        (lambda x: ext.gelu(x.int()), "x must be a floating tensor"),
+        (lambda x: ext.gelu([1.0]), "x must be a torch.Tensor"),
         (lambda x: ext.silu(None), "x must be a torch.Tensor"),
         (lambda x: ext.gated(x, x[:1], "silu"), "gate must have the shape of x"),
         (lambda x: ext.gated(x, x, "relu"), "activation must be one of"),
         (lambda x: ext.gated(x, x.to("meta"), "silu"), "gate must be on the device of x"),
-        (lambda x: ext.glu(x[:, :7], "silu"), "x must have an even size"),
         (lambda x: ext.glu(x, "silu", gate="left"), "gate must be one of"),
         (lambda x: ext.glu(x, "silu", dim=2), "dim must be an int in -2 to 1"),
     ],
@@ -113,6 +112,22 @@ def test_modules_stand_in_for_torchs():
 def test_bad_arguments(call, text):
     with pytest.raises(ParametersInvalid, match=text):
         call(torch.randn(3, 8))
+
+
+def test_what_is_not_floating_is_torchs_to_refuse():
+    for call in (ext.gelu, torch.nn.functional.gelu):
+        with pytest.raises(NotImplementedError):
+            call(torch.ones(3, dtype=torch.int64))
+    z = torch.randn(2, 6, dtype=torch.complex64)
+    torch.testing.assert_close(ext.silu(z), torch.nn.functional.silu(z))
+
+
+def test_an_odd_size_has_parts_of_two_sizes():
+    with pytest.raises(RuntimeError, match="must match"):
+        ext.glu(torch.randn(3, 7), "silu")
+    x = torch.randn(5, 3)  # two columns and one, which torch's product repeats
+    first, second = x.chunk(2, dim=-1)
+    torch.testing.assert_close(ext.glu(x, "gelu"), first * torch.nn.functional.gelu(second))
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])

@@ -364,7 +364,7 @@ BAD = {
     "parallel": (dict(parallel_config=object()), "parallel_config must be None"),
     "not a tensor": (dict(query=[1.0]), "query must be a torch.Tensor, but is list"),
     "rank": (dict(query=bsnd(3, 2, 8)), "must have 4 dimensions"),
-    "rank 1": (dict(query=bsnd(8), head_first=True), "at least 2 dimensions"),
+    "rank 1": (dict(query=bsnd(8), head_first=True, is_causal=True), "at least 2 dimensions"),
     "type": (dict(key=bsnd(2, 5, 4, 8).half()), "must have one type"),
     "integers": (
         {n: torch.ones(2, 5, 4, 8, dtype=torch.int64) for n in ("query", "key", "value")},
@@ -376,14 +376,12 @@ BAD = {
     "batch": (dict(key=bsnd(3, 5, 4, 8), value=bsnd(3, 5, 4, 8)), "must agree in dimension 0"),
     "heads": (dict(key=bsnd(2, 5, 3, 8), value=bsnd(2, 5, 3, 8)), "multiple of key's"),
     "no key heads": (dict(key=bsnd(2, 5, 0, 8), value=bsnd(2, 5, 0, 8)), "multiple of key's"),
-    "mask type": (dict(attn_mask=torch.ones(5, 5).int()), "must be boolean"),
+    "mask type": (dict(attn_mask=torch.ones(5, 5) * 1j), "must be boolean"),
     "mask shape": (dict(attn_mask=torch.ones(4, 5)), "must broadcast to"),
     "mask heads": (dict(attn_mask=torch.ones(2, 3, 5, 5)), "must agree in|must broadcast"),
     "mask device": (dict(attn_mask=torch.ones(5, 5, device="meta")), "attn_mask must be on"),
     "scale text": (dict(scale="1"), "scale must be a number, but is str"),
-    "scale bool": (dict(scale=True), "scale must be a number"),
     "scale tensor": (dict(scale=torch.ones(2)), "scale must be a number, but is a tensor"),
-    "scale nan": (dict(scale=float("nan")), "scale must be finite"),
     "causal": (dict(is_causal=1), "is_causal must be a bool"),
     "alignment": (dict(causal_alignment="left"), "'top_left', 'bottom_right'"),
     "mask_2d": (dict(mask_2d="x"), "mask_2d must be one of"),
@@ -505,6 +503,39 @@ def test_a_number_as_mask_changes_nothing(number):
     for _ in range(3):  # as many calls as the replay of a call needs, and one by it
         assert torch.equal(attention_forward(q, q, q, attn_mask=number), plain)
         assert torch.equal(ext.attention_forward(q, q, q, attn_mask=number), plain)
-    for number in (float("inf"), float("-inf"), float("nan")):
-        with pytest.raises(ParametersInvalid, match="attn_mask"):
-            ext.attention_forward(q, q, q, attn_mask=number)
+    for number in (float("inf"), float("nan")):
+        assert ext.attention_forward(q, q, q, attn_mask=number).isnan().all()
+    assert (ext.attention_forward(q, q, q, attn_mask=float("-inf")) == 0).all()
+
+
+@pytest.mark.parametrize("scale", [float("inf"), -float("inf"), float("nan"), 1e300])
+def test_a_scale_that_is_not_finite(scale):
+    """A formula gives NaN; torch's own attention what it gives on the device."""
+    q, k, v = torch.randn(3, 2, 3, 5, 8)
+    assert ext.attention_forward(q, k, v, scale=scale, head_first=True, strides="BNSD").isnan().all()
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=scale)
+    result = ext.attention_forward(q, k, v, scale=scale, head_first=True)
+    assert torch.equal(result.isnan(), expected.isnan())
+
+
+def test_one_query_as_a_vector():
+    q, k, v = torch.randn(8), torch.randn(6, 8), torch.randn(6, 4)
+    result = ext.attention_forward(q, k, v, scale=0.5, head_first=True, strides="BNSD")
+    torch.testing.assert_close(result, (q @ k.mT * 0.5).softmax(-1) @ v)
+
+
+def test_whole_numbers_as_mask_are_added():
+    q, mask = torch.randn(2, 5, 3, 16), torch.arange(25).reshape(5, 5) % 3
+    expected = ext.attention_forward(q, q, q, attn_mask=mask.float())
+    assert torch.equal(ext.attention_forward(q, q, q, attn_mask=mask), expected)
+
+
+def test_a_flag_as_scale_counts_as_one():
+    q = torch.randn(2, 5, 3, 16)
+    assert torch.equal(ext.attention_forward(q, q, q, scale=True), ext.attention_forward(q, q, q, scale=1.0))
+
+
+def test_no_channels():
+    q, k, v = torch.randn(2, 3, 5, 0), torch.randn(2, 3, 6, 0), torch.randn(2, 3, 6, 4)
+    result = ext.attention_forward(q, k, v, head_first=True)
+    torch.testing.assert_close(result, v.mean(-2, keepdim=True).expand(2, 3, 5, 4))

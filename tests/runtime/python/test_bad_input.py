@@ -64,8 +64,14 @@ def test_what_is_no_tensor(name, place):
     refused(name, place, lambda tensor: tensor.tolist())
 
 
-# A weight of integers is one in torch's x * weight, too.
-@pytest.mark.parametrize("name, place", [p for p in PLACES if p != ("rms_norm", 1)])
+# For these torch computes, or refuses in its own words.
+TORCH_DECIDES = [
+    ("rms_norm", 0), ("rms_norm", 1), ("rotary_position_embedding", 0), ("ext.rotary_position_embedding", 0),
+    ("rotary_complex", 0), ("softmax", 0), ("gelu", 0), ("glu", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, place", [p for p in PLACES if p not in TORCH_DECIDES])
 def test_tensors_of_integers(name, place):
     refused(name, place, lambda tensor: tensor.to(torch.int32))
 
@@ -86,7 +92,6 @@ def test_ranks_that_do_not_fit():
         lambda: mindiesd.rotary_position_embedding(ROWS, TABLE[:, 0], TABLE[:, 0]),
         lambda: ext.rotary_position_embedding(point, TABLE, TABLE),
         lambda: ext.rotary_qk(point, point, TABLE, TABLE),
-        lambda: ext.rms_norm(point),
         lambda: ext.add_rms_norm(point, point),
         lambda: ext.layer_norm(point, 8),
         lambda: ext.softmax(X, 4),
@@ -102,8 +107,8 @@ def test_operands_on_another_device(name, place):
     refused(name, place, lambda tensor: tensor.to("meta"))
 
 
-@pytest.mark.parametrize("eps", [math.nan, math.inf, -1e-6, "1e-6"])
-def test_eps(eps):
+def test_eps():
+    eps = "1e-6"
     norm = torch.nn.LayerNorm(8, eps=1e-5).requires_grad_(requires_grad=False)
     norm.eps = eps
     for call in (
@@ -118,14 +123,34 @@ def test_eps(eps):
     ):
         with pytest.raises(ParametersInvalid, match="eps must"):
             call()
+    with pytest.raises(ParametersInvalid, match="eps must not be negative"):
+        ext.qk_norm_rotary(X, X, VECTOR, VECTOR, TABLE, TABLE, eps=-1e-6)
+
+
+@pytest.mark.parametrize("eps", [math.nan, math.inf, -math.inf, -1e-6, -50.0])
+def test_eps_that_no_kernel_takes(eps):
+    """What torch gives: NaN under a negative root, zeros by an infinite one."""
+    norm = torch.nn.LayerNorm(8, eps=1e-5).requires_grad_(requires_grad=False)
+    norm.eps = eps
+    root = torch.rsqrt(X.square().mean(-1, keepdim=True) + eps)
+    total = ROWS + ROWS
+    normal = VECTOR * (total * torch.rsqrt(total.square().mean(-1, keepdim=True) + eps))
+    for result, expected in (
+        (ext.rms_norm(X, VECTOR, eps), VECTOR * (X * root)),
+        (ext.add_rms_norm(ROWS, ROWS, VECTOR, eps)[1], normal),
+        (ext.layer_norm(X, 8, VECTOR, VECTOR, eps), torch.layer_norm(X, (8,), VECTOR, VECTOR, eps)),
+        (mindiesd.fast_layernorm(norm, ROWS), norm(ROWS)),
+        (mindiesd.layernorm_scale_shift(norm, ROWS, VECTOR, VECTOR), norm(ROWS) * (1 + VECTOR) + VECTOR),
+        (ext.residual_norm(norm, ROWS, ROWS)[1], norm(total)),
+        (mindiesd.RMSNorm(8, eps)(X), X * root),
+    ):
+        torch.testing.assert_close(result, expected, equal_nan=True)
 
 
 def test_numbers_that_are_not_finite():
     for bad in (math.nan, math.inf):
-        with pytest.raises(ParametersInvalid, match="scale must be finite"):
-            mindiesd.attention_forward(X, X, X, scale=bad)
-        with pytest.raises(ParametersInvalid, match="scale must be finite"):
-            ext.softmax(X, scale=bad)
+        assert mindiesd.attention_forward(X, X, X, scale=bad).isnan().all()
+        assert ext.softmax(X, scale=bad).isnan().all()
         with pytest.raises(ParametersInvalid, match="softcap must be finite"):
             ext.attention_forward(X, X, X, softcap=bad)
 

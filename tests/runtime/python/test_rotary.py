@@ -195,15 +195,18 @@ def test_too_many_angles():
 
 
 BAD = {
-    "not a tensor": (dict(cos=1.0), "cos must be a torch.Tensor"),
+    "not a tensor": (dict(cos=[1.0]), "cos must be a torch.Tensor"),
     "mode": (dict(rotated_mode="half"), "rotated_mode must be one of"),
     "result_type": (dict(result_type="bf16"), "result_type must be one of"),
-    "odd": (dict(x=torch.randn(2, 3, 7)), "even last dimension"),
+    "odd": (dict(x=torch.randn(2, 3, 7), rotated_mode="rotated_interleaved"), "even last dimension"),
+    "odd tables": (
+        dict(x=torch.randn(2, 3, 7), cos=torch.randn(3, 1), sin=torch.randn(3, 1)), "even last dimension",
+    ),
     "columns": (dict(cos=torch.randn(3, 6), sin=torch.randn(3, 6)), "both have 8 or both 4 columns"),
     "columns differ": (dict(cos=torch.randn(3, 4)), "both have 8 or both 4 columns"),
     "rows": (dict(cos=torch.randn(4, 8), sin=torch.randn(4, 8)), "must broadcast against x"),
-    "integers": (dict(x=torch.ones(2, 3, 8).int()), "x must be a floating tensor"),
-    "scalar": (dict(sin=torch.tensor(1.0)), "sin must be a floating tensor"),
+    "complex": (dict(x=torch.ones(2, 3, 8) * 1j), "x must be a floating tensor"),
+    "integers in place": (dict(x=torch.ones(2, 3, 8).int(), inplace=True), "x must be a floating tensor"),
 }
 
 
@@ -225,12 +228,10 @@ def test_a_real_table_scales():
 
 def test_bad_complex_arguments():
     x = torch.randn(2, 3, 8)
-    with pytest.raises(ParametersInvalid, match="freqs_cis must be a complex or floating tensor"):
-        ext.rotary_complex(x, torch.ones(3, 4, dtype=torch.int64))
+    with pytest.raises(ParametersInvalid, match="freqs_cis must be a torch.Tensor"):
+        ext.rotary_complex(x, [1.0])
     with pytest.raises(ParametersInvalid, match="must have 4 columns"):
         ext.rotary_complex(x, torch.randn(3, 8, dtype=torch.complex64))
-    with pytest.raises(ParametersInvalid, match="x must be a floating tensor"):
-        ext.rotary_complex(torch.randn(3, 4, dtype=torch.complex64), torch.ones(4) * 1j)
 
 
 def test_whole_numbers_count_in_the_type_of_the_tables():

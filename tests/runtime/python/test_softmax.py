@@ -73,7 +73,6 @@ def test_types_with_a_bias():
 @pytest.mark.parametrize(
     "kwargs, text",
     [
-        (dict(scale=float("nan")), "scale must be finite"),
         (dict(scale="1"), "scale must be a number"),
         (dict(bias=1.0), "bias must be a torch.Tensor"),
         (dict(bias=torch.ones(5)), "bias must broadcast to input's shape"),
@@ -141,7 +140,6 @@ def test_strides_and_empty(backend):
 
 BAD = {
     "not a tensor": (dict(input=1.0), "input must be a torch.Tensor"),
-    "integers": (dict(input=torch.ones(3, 8).int()), "input must be a floating tensor"),
     "dim": (dict(dim=2), "dim must lie in -2 to 1, but is 2"),
     "dim text": (dict(dim="x"), "dim must be an int"),
     "subtract": (dict(subtract="max"), "subtract must be one of"),

@@ -14,14 +14,19 @@ inline torch::Tensor rotate_half(const torch::Tensor& x) {
 // x [..., S, D]; cos and sin [S, D], both halves filled.
 inline torch::Tensor apply_rotary(const torch::Tensor& x, const torch::Tensor& cos,
                                   const torch::Tensor& sin) {
-  return mindiesd::ext::rotary_position_embedding(x, cos, sin, {.result_type = "promoted"});
+  return mindiesd::ext::rotary_position_embedding(
+      x,
+      cos,
+      sin,
+      {.rotated_mode = "rotated_chunks",
+      .result_type = "promoted"});
 }
 
 // In float32, and the type of x again.
 inline torch::Tensor apply_rotary_precise(const torch::Tensor& x, const torch::Tensor& cos,
                                           const torch::Tensor& sin) {
   // (-x2, x1)
-  return mindiesd::ext::rotary_position_embedding(x, cos, sin);
+  return mindiesd::ext::rotary_position_embedding(x, cos, sin, {.rotated_mode = "rotated_chunks"});
 }
 
 }  // namespace dit

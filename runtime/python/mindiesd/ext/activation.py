@@ -2,9 +2,9 @@
 
 import torch
 
-from .. import _forms, _math, _ops
+from .. import _forms, _math, _ops, _written
 from .._checks import expect_choice, expect_same_device, expect_tensor
-from .._eager import eager
+from .._eager import eager, stands_in
 from ..utils import ParametersInvalid
 
 _GELUS = {"none": _ops.GELU, "tanh": _ops.GELU_TANH, "fast": _ops.GELU_FAST}
@@ -63,6 +63,7 @@ def gelu(x, approximate="none", *, out=None):
     Args:
         x: a floating tensor; with ``"fast"`` whole numbers count in torch's default type, as they do in
             the product that this call replaces.
+            Of what is not floating torch's own function has the say.
         approximate: ``"none"``: with erf; ``"tanh"``: its approximation with tanh, as in torch;
             ``"fast"``: x * sigmoid(1.702 x), which is quick gelu.
         out: None, or a floating tensor of the result's shape, such as a slice of a wider one, in which the
@@ -77,6 +78,10 @@ def gelu(x, approximate="none", *, out=None):
     expect_choice("approximate", approximate, tuple(_GELUS))
     if approximate == "fast":
         x = _counted(x)
+    expect_tensor("x", x)
+    if out is None and not x.is_floating_point():
+        names = {"none": "gelu", "tanh": "gelu-tanh", "fast": "gelu-fast"}
+        return _written.activation(x, names[approximate])
     _expect_floating("x", x)
     return _compute(x, None, _GELUS[approximate], x.dtype, out)
 
@@ -93,6 +98,9 @@ def silu(x, *, out=None):
         ParametersInvalid: x is no tensor of numbers, or out does not fit.
     """
     x = _counted(x)
+    expect_tensor("x", x)
+    if out is None and not x.is_floating_point():
+        return _written.activation(x, "silu")
     _expect_floating("x", x)
     return _compute(x, None, _ops.SILU, x.dtype, out)
 
@@ -128,7 +136,7 @@ def glu(x, activation, *, gate="second", dim=-1, out=None):
     """The product of one half of x and the activation of the other, halves taken along ``dim``.
 
     Args:
-        x: a floating tensor, even in that dimension.
+        x: a floating tensor, even in that dimension; what torch makes of another one, torch computes.
         activation: as in ``gated``.
         gate: which half is activated: ``"second"``: first * activation(second) (GEGLU as diffusers
             has it); ``"first"``: activation(first) * second (SwiGLU).
@@ -141,14 +149,17 @@ def glu(x, activation, *, gate="second", dim=-1, out=None):
     """
     expect_choice("gate", gate, ("first", "second"))
     expect_choice("activation", activation, tuple(GATES))
-    _expect_floating("x", x)
+    expect_tensor("x", x)
     if isinstance(dim, bool) or not isinstance(dim, int) or not -x.dim() <= dim < x.dim():
         raise ParametersInvalid(
             f"dim must be an int in {-x.dim()} to {x.dim() - 1}, but is {dim!r}."
         )
-    if x.shape[dim] % 2:
+    if x.shape[dim] % 2 or not x.is_floating_point():
+        if out is None:
+            return _written.glu(x, activation, gate, dim)
         raise ParametersInvalid(
-            f"x must have an even size in dimension {dim}, but has shape {list(x.shape)}."
+            f"x must be a floating tensor with an even size in dimension {dim} to be computed into out, "
+            f"but is {x.dtype} of shape {list(x.shape)}."
         )
     first, second = x.chunk(2, dim) if x.shape[dim] else (x, x)
     value, gating = (first, second) if gate == "second" else (second, first)
@@ -160,7 +171,7 @@ class GELU(torch.nn.GELU):
 
     def forward(self, input):
         """input: a floating tensor; the result has its shape and type."""
-        if torch.is_grad_enabled() and input.requires_grad:
+        if stands_in(input) or torch.is_grad_enabled() and input.requires_grad:
             return super().forward(input)
         return gelu(input, self.approximate)
 
@@ -171,6 +182,6 @@ class SiLU(torch.nn.SiLU):
 
     def forward(self, input):
         """input: a floating tensor; the result has its shape and type."""
-        if self.inplace or (torch.is_grad_enabled() and input.requires_grad):
+        if self.inplace or stands_in(input) or (torch.is_grad_enabled() and input.requires_grad):
             return super().forward(input)
         return silu(input)

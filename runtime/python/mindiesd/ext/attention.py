@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .. import _backends, _forms, _ops
+from .. import _backends, _forms, _ops, _written
 from .._checks import (
     autocast_tensor,
     autocast_type,
@@ -14,6 +14,7 @@ from .._checks import (
     expect_tensor,
     finite_number,
     is_either,
+    number,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -46,7 +47,7 @@ def _softcap(softcap):
 def _scale(scale, head_dim):
     if scale is None:
         return head_dim**-0.5 if head_dim > 0 else 1.0
-    return finite_number("scale", scale)
+    return number("scale", scale)
 
 
 def _flag(name, value):
@@ -191,9 +192,10 @@ def attention_forward(
             ``torch.nn.functional.scaled_dot_product_attention`` takes, leading dimensions
             broadcasting. Fewer key heads than query heads are shared by groups of query heads. Value
             may have another width than key.
-        attn_mask: broadcastable to [B, N, Sq, Sk] in either layout. Boolean: True keeps. Floating: added
-            to the scores, as a number is. A ``BlockMask`` hands the call to torch's flex_attention.
-        scale: a float, an int or a 0-dimensional tensor; default D ** -0.5.
+        attn_mask: broadcastable to [B, N, Sq, Sk] in either layout. Boolean: True keeps. Other numbers are
+            added to the scores. A ``BlockMask`` hands the call to torch's flex_attention.
+        scale: a number or a 0-dimensional tensor; default D ** -0.5. What is not finite gives what it gives
+            in torch.
         is_causal: query i sees keys 0 to i (``causal_alignment="top_left"``, torch), or the last query
             sees the last key (``"bottom_right"``, flash-attn). With a mask, both apply.
         mask_2d: what a mask with two dimensions is: ``"query_key"`` [Sq, Sk], or ``"batch_key"``
@@ -224,8 +226,9 @@ def attention_forward(
         )
     expect_choice("strides", strides, (None, "BNSD"))
     by_heads = strides == "BNSD"
-    if isinstance(attn_mask, (int, float)) and math.isfinite(attn_mask):
-        attn_mask = None  # the same number added to every score changes no weight
+    if isinstance(attn_mask, (int, float)) and isinstance(query, torch.Tensor):
+        # The same number added to every score changes no weight.
+        attn_mask = None if math.isfinite(attn_mask) else query.new_tensor(attn_mask)
     if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and _is_block_mask(attn_mask):
         if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
             raise ParametersInvalid(
@@ -261,6 +264,11 @@ def attention_forward(
             "query, key and value must have 4 dimensions [batch, sequence, heads, head_dim], but have "
             f"{rank}, {key.dim()} and {value.dim()}; other ranks need head_first=True."
         )
+    if head_first and min(rank, value.dim()) == 1 < key.dim():
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
+        if not (causal or beyond):  # torch's products take a vector, its attention does not
+            factor = _scale(scale, query.shape[-1])
+            return _written.attention(query, key, value, attn_mask, factor)
     if rank < 2 or key.dim() < 2 or value.dim() < 2:
         raise ParametersInvalid(
             "query, key and value must have at least 2 dimensions [sequence, head_dim], but have "
@@ -320,7 +328,7 @@ def _flex_attention(query, key, value, block_mask, scale, head_first, by_heads):
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
     result = flex_attention(
         query, key, value, block_mask=block_mask,
-        scale=None if scale is None else finite_number("scale", scale),
+        scale=None if scale is None else number("scale", scale),
         enable_gqa=query.shape[1] != key.shape[1],
     )  # fmt: skip
     if by_heads:
@@ -335,7 +343,7 @@ def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
     result = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask, is_causal=_flag("is_causal", is_causal),
-        scale=None if scale is None else finite_number("scale", scale),
+        scale=None if scale is None else number("scale", scale),
     )  # fmt: skip
     return result if head_first else result.transpose(1, 2)
 
@@ -349,10 +357,12 @@ def _check_tensors_only(query, key, value, attn_mask):
 
 def _mask(mask, query, key, sequence, mask_2d):
     """The mask as boolean or floating, [.., Sq, Sk], its shape checked."""
-    if mask.dtype != torch.bool and not mask.is_floating_point():
+    if mask.is_complex():
         raise ParametersInvalid(
-            f"attn_mask must be boolean (True keeps) or floating (added), but is {mask.dtype}."
+            f"attn_mask must be boolean (True keeps) or numbers (added), but is {mask.dtype}."
         )
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        mask = mask.to(torch.float32)
     if mask.device != query.device:
         expect_same_device("attn_mask", mask, "query", query)
     if mask.dtype == torch.float64 and query.dtype != torch.float64:

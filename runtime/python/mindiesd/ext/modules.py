@@ -8,6 +8,7 @@ from torch.nn.modules.normalization import LayerNorm
 
 from .. import _ops
 from .._checks import expect_choice, expect_tensor, is_either
+from .._eager import stands_in
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
 from .norm import casting_norm, modulated_norm, module_norm, rms_norm
@@ -48,8 +49,8 @@ def layernorm_scale_shift(
 
     expect_choice("norm_type", norm_type, (None, "float32"))
     expect_choice("strides", strides, tuple(_STRIDES))
-    if isinstance(layernorm, nn.Module) and not isinstance(layernorm, LayerNorm):
-        # What was put in its place: as torch has it.
+    replaced = isinstance(layernorm, nn.Module) and not isinstance(layernorm, LayerNorm)
+    if replaced or stands_in(x):  # as torch has it
         return _modulated(layernorm(x), scale, shift, norm_type, strides)
     expect_tensor("x", x)
     if _one_pass(scale, x) and (shift is None or _one_pass(shift, x)):

@@ -6,18 +6,18 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
-from .. import _forms, _math, _ops, _torch_rms
+from .. import _forms, _math, _ops, _torch_rms, _written
 from .._checks import (
     autocast_tensor,
     autocast_type,
     expect_choice,
     expect_same_device,
     expect_tensor,
-    finite_number,
     is_either,
+    number,
     promoted,
 )
-from .._eager import eager
+from .._eager import eager, stands_in
 from ..utils import ParametersInvalid
 from ._casting import merely_casts
 
@@ -50,14 +50,12 @@ def _norm_types(result_type, x, weight, bias):
 
 
 def _eps(eps, x):
-    """A checked eps; None is what torch's rms_norm takes then."""
+    """eps as a float; None is what torch's rms_norm takes then. A negative one, or none that is finite,
+    gives what it gives in torch: ``_forms`` has torch compute."""
     if eps is None:
         wide = x.dtype == torch.float64 or _torch_rms.OWN_EPS
         return torch.finfo(x.dtype if wide else torch.float32).eps
-    eps = finite_number("eps", eps)
-    if eps < 0.0:
-        raise ParametersInvalid(f"eps must not be negative, but is {eps}.")
-    return eps
+    return number("eps", eps)
 
 
 def _expect_rows(name, x):
@@ -105,9 +103,9 @@ def rms_norm(
     """y = x / sqrt(mean(x²) + eps) over the last dimension, then weight * y + bias.
 
     Args:
-        hidden_states: [..., D].
+        hidden_states: [..., D]; torch's operators compute for whole numbers.
         weight, bias: None, or [D] of a type of their own.
-        eps: a finite number, or None: the machine epsilon that ``torch.nn.RMSNorm(eps=None)`` takes
+        eps: a number, or None: the machine epsilon that ``torch.nn.RMSNorm(eps=None)`` takes
             (that of float32 for half precisions; of the operand's own type before torch 2.8).
         result_type: how the steps are rounded and what the result's type is.
             ``"promoted"``: y rounded to x's type, times weight in the promoted type (Llama, Wan).
@@ -133,11 +131,15 @@ def rms_norm(
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
     x = hidden_states
-    _expect_rows("hidden_states", x)
+    expect_tensor("hidden_states", x)
     expect_choice("result_type", result_type, _RESULTS)
+    expect_choice("strides", strides, tuple(_STRIDES))
+    number_alone = not isinstance(eps, torch.Tensor) or eps.dim() == 0
+    if not (_written.is_usual(x) and number_alone) and not x.is_complex():
+        return _written.rms_norm(x, weight, bias, eps, result_type, strides)
+    _expect_rows("hidden_states", x)
     weight = _norm_vector("weight", weight, x)
     bias = _norm_vector("bias", bias, x)
-    expect_choice("strides", strides, tuple(_STRIDES))
     if result_type == "torch":
         strides = "dense" if _torch_rms.CONTIGUOUS else "hidden_states"
         if autocast_type(x, _torch_rms.AUTOCAST_RULE) is not None:
@@ -356,6 +358,8 @@ class RMSNorm(TorchRMSNorm):
 
     def forward(self, x):
         """x: [..., *normalized_shape]; the result has x's shape and type."""
+        if stands_in(x):
+            return super().forward(x)
         wants_gradient = torch.is_grad_enabled() and (
             x.requires_grad or (self.weight is not None and self.weight.requires_grad)
         )

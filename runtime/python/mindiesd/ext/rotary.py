@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _forms, _ops
+from .. import _forms, _ops, _written
 from .._checks import (
     expect_bool,
     expect_choice,
@@ -11,11 +11,12 @@ from .._checks import (
     finite_number,
     is_either,
 )
-from .._eager import eager
+from .._eager import eager, overridable
 from ..utils import ParametersInvalid
 
 
-_MODES = ("rotated_half", "rotated_interleaved")
+_PAIR_MODES = ("rotated_half", "rotated_interleaved")
+_MODES = (*_PAIR_MODES, "rotated_chunks")
 _RESULTS = ("input", "promoted", "float32")
 
 
@@ -143,6 +144,10 @@ def _complex_parts(freqs_cis, width):
     return cos, sin
 
 
+def _is_table(freqs_cis):
+    return freqs_cis.dim() > 0 and (freqs_cis.is_complex() or freqs_cis.is_floating_point())
+
+
 def _expect_writable(name, x, rows, dtype):
     if rows != x.shape[:-1] or dtype != x.dtype:
         raise ParametersInvalid(
@@ -190,12 +195,14 @@ def rotary_position_embedding(
     """x * cos + rotate(x) * sin along the last dimension.
 
     Args:
-        x: [..., D], D even; whole numbers count in the type that the product with cos and sin has, with
-            ``result_type="promoted"``.
+        x: [..., D], D even; odd where cos and sin have D columns and halves are rotated.
         cos, sin: broadcast against x by trailing dimensions; the last is D, or D/2 with one value for
-            each pair. Tables on another device are moved.
+            each pair; or numbers. Tables on another device are moved. Where they or x are no floating
+            tensors, torch's own operators compute, in the types that they give.
         rotated_mode: ``"rotated_half"``: pairs (x[j], x[j + D/2]); ``"rotated_interleaved"``: pairs
-            (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a).
+            (x[2j], x[2j + 1]). A pair (a, b) turns into (-b, a). ``"rotated_chunks"``: as
+            ``"rotated_half"``, but of an odd D the first half is the larger, as ``x.chunk(2, -1)``
+            divides it, and not the smaller, as ``x[..., : D // 2]`` does.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x, cos and sin; ``"float32"``: that
             of ``x.float()``, cos and sin.
         strides: what stands first in the expression that this call replaces, whose stride order its result
@@ -210,16 +217,31 @@ def rotary_position_embedding(
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
     expect_tensor("x", x)
-    expect_tensor("cos", cos)
-    expect_tensor("sin", sin)
-    if result_type == "promoted" and not (x.is_floating_point() or x.is_complex()):
-        x = x.to(rotated_type(result_type, x.dtype, cos, sin))
-    _expect_rotatable("x", x)
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
-    strides = _strides_code(strides, "cos", "sin")
-    tables = _Tables(cos, sin, rotated_mode == "rotated_interleaved", x.shape[-1], x.device)
-    return _rotary(x, tables, result_type, inplace, strides)
+    code = _strides_code(strides, "cos", "sin")
+    interleaved = rotated_mode == "rotated_interleaved"
+    if inplace is False and _as_written(x, cos, sin, result_type, interleaved):
+        return _written.rotation(x, cos, sin, rotated_mode, result_type, strides)
+    expect_tensor("cos", cos)
+    expect_tensor("sin", sin)
+    _expect_rotatable("x", x)
+    tables = _Tables(cos, sin, interleaved, x.shape[-1], x.device)
+    return _rotary(x, tables, result_type, inplace, code)
+
+
+def _as_written(x, cos, sin, result_type, interleaved):
+    """Whether the operands are none for the kernels and torch's operators know what to do with them."""
+    if x.dim() == 0 or not (_written.is_factor(cos) and _written.is_factor(sin)):
+        return False
+    width = x.shape[-1]
+    if width % 2:
+        tables = isinstance(cos, torch.Tensor) and isinstance(sin, torch.Tensor)
+        columns = tables and all(t.dim() and t.shape[-1] == width for t in (cos, sin))
+        return columns and not interleaved
+    if width == 0 or _written.is_usual(x, cos, sin):
+        return width == 0
+    return result_type == "promoted" or not x.is_complex()
 
 
 @eager
@@ -229,7 +251,7 @@ def rotary_complex(
     """Neighbours (x[2j], x[2j + 1]) as complex numbers, times ``freqs_cis``.
 
     Args:
-        x: [..., D], D even, real.
+        x: [..., D], D even, real; torch's operators compute for whole numbers.
         freqs_cis: complex, broadcasting against [..., D/2]; moved where it lies on another device. A
             real table counts as complex, as it does in the product that this call replaces.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and the parts of freqs_cis;
@@ -246,10 +268,14 @@ def rotary_complex(
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    _expect_rotatable("x", x)
+    expect_tensor("x", x)
     expect_tensor("freqs_cis", freqs_cis)
     expect_choice("result_type", result_type, _RESULTS)
-    strides = _strides_code(strides, "freqs_cis")
+    code = _strides_code(strides, "freqs_cis")
+    if inplace is False and not (_written.is_usual(x) and _is_table(freqs_cis) and x.shape[-1]):
+        return _written.rotation_by_complex(x, freqs_cis, result_type, strides, keep_shape)
+    _expect_rotatable("x", x)
+    strides = code
     tables = _Tables(*_complex_parts(freqs_cis, x.shape[-1]), True, x.shape[-1], x.device)
     return _rotary(x, tables, result_type, inplace, strides, keep_shape)
 
@@ -261,7 +287,7 @@ def rotary_matrix(
     """Neighbours (x[2j], x[2j + 1]) as vectors, each multiplied by a 2×2 matrix.
 
     Args:
-        x: [..., D], D even, floating.
+        x: [..., D], D even; torch's operators compute for whole numbers.
         freqs: [..., D/2, 2, 2], broadcasting against x's dimensions before the pairs; moved where it
             lies on another device.
         result_type: ``"input"``: x's type; ``"promoted"``: that of x and freqs; ``"float32"``: that
@@ -278,10 +304,14 @@ def rotary_matrix(
     Raises:
         ParametersInvalid: an argument has the wrong type, shape or value.
     """
-    _expect_rotatable("x", x)
+    expect_tensor("x", x)
     expect_tensor("freqs", freqs)
     expect_choice("result_type", result_type, _RESULTS)
-    strides = _strides_code(strides, "freqs")
+    code = _strides_code(strides, "freqs")
+    if inplace is False and not (_written.is_usual(x, freqs) and x.shape[-1]):
+        return _written.rotation_by_matrices(x, freqs, result_type, strides, keep_shape)
+    _expect_rotatable("x", x)
+    strides = code
     tables = _Tables(freqs, None, True, x.shape[-1], x.device)
     return _rotary(x, tables, result_type, inplace, strides, keep_shape)
 
@@ -290,7 +320,7 @@ def _tables_of(cos, sin, rotated_mode, x):
     """The three kinds of tables that query and key take."""
     expect_tensor("cos", cos)
     expect_tensor("sin", sin, optional=True)
-    expect_choice("rotated_mode", rotated_mode, _MODES)
+    expect_choice("rotated_mode", rotated_mode, _PAIR_MODES)
     width = x.shape[-1]
     interleaved = True if sin is None else rotated_mode == "rotated_interleaved"
     if sin is None and cos.is_complex():
@@ -421,6 +451,7 @@ def qk_norm_rotary(
     )
 
 
+@overridable
 def rotary_angles(
     x, freqs, *, start_index=0, scale=1.0, sequence_dim=-2, freqs_sequence_dim=None
 ):

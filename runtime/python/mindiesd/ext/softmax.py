@@ -2,13 +2,12 @@
 
 import torch
 
-from .. import _forms, _math, _ops
+from .. import _forms, _math, _ops, _written
 from .._checks import (
     autocast_type,
     expect_choice,
     expect_same_device,
     expect_tensor,
-    finite_number,
     number,
     promoted,
 )
@@ -48,7 +47,7 @@ def softmax(
     """Softmax along ``dim`` after, in this order: scale and bias, subtract, clamp, mask.
 
     Args:
-        input: a floating tensor.
+        input: a floating tensor; torch's operators compute for whole numbers.
         scale: None or a number: the input is multiplied by it.
         bias: None or a floating tensor that broadcasts to input: added to the product.
         subtract: None, ``"row"`` (the maximum along dim) or ``"global"`` (the maximum of all).
@@ -68,9 +67,12 @@ def softmax(
     expect_tensor("input", input)
     expect_tensor("bias", bias, optional=True)
     expect_tensor("mask", mask, optional=True)
-    if not input.is_floating_point():
-        raise ParametersInvalid(f"input must be a floating tensor, but is {input.dtype}.")
     expect_choice("subtract", subtract, tuple(_SUBTRACT))
+    if not input.is_floating_point():
+        value = float("-inf") if mask_value is None else mask_value
+        return _written.softmax(
+            input, dim, scale, bias, subtract, clamp_min, clamp_max, mask, value, dtype
+        )
     clamp_min = number("clamp_min", clamp_min, optional=True)
     clamp_max = number("clamp_max", clamp_max, optional=True)
     if isinstance(dim, bool) or not isinstance(dim, int):
@@ -79,7 +81,7 @@ def softmax(
         raise ParametersInvalid(
             f"dim must lie in {-max(input.dim(), 1)} to {max(input.dim(), 1) - 1}, but is {dim}."
         )
-    scale = 1.0 if scale is None else finite_number("scale", scale)
+    scale = 1.0 if scale is None else number("scale", scale)
     if bias is not None:
         if not bias.is_floating_point():
             raise ParametersInvalid(f"bias must be a floating tensor, but is {bias.dtype}.")
