@@ -21,6 +21,7 @@ import statistics
 import sys
 
 import torch
+from image_cases import image_cases
 from joint_cases import joint_cases
 from kernel_cases import activation_cases, norm_cases, rotary_cases, softmax_cases, sweep_cases
 
@@ -158,7 +159,7 @@ def main():
     )
     makers = (
         (sweep_cases,) if options.sweep
-        else (norm_cases, rotary_cases, joint_cases, softmax_cases, activation_cases)
+        else (norm_cases, rotary_cases, joint_cases, image_cases, softmax_cases, activation_cases)
     )  # fmt: skip
     rows = []
     for maker in makers:

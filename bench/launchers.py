@@ -86,10 +86,21 @@ _Activate = _struct(
     "Activate", *_ROWS, ("input", _Operand), ("output", _Operand), ("has_gate", _bool),
     ("gate", _Operand), ("activation", _i32),
 )  # fmt: skip
+_GroupNorm = _struct(
+    "GroupNorm", ("samples", _i64), ("groups", _i64), ("channels", _i64), ("positions", _i64),
+    ("input", _pointer), ("output", _pointer), ("input_type", _i32), ("output_type", _i32),
+    ("input_strides", _i64 * 3), ("output_strides", _i64 * 3), *_VECTORS, ("eps", _f32), ("silu", _bool),
+)  # fmt: skip
+_LinearActivation = _struct(
+    "LinearActivation", ("rows", _i64), ("depth", _i64), ("width", _i64), ("type", _i32),
+    ("input", _pointer), ("weight", _pointer), ("bias", _pointer), ("output", _pointer),
+    ("input_stride", _i64), ("weight_stride", _i64), ("output_stride", _i64), ("activation", _i32),
+)  # fmt: skip
 
 
 _PROBLEMS = (
     _FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention, _JointHeads,
+    _GroupNorm, _LinearActivation,
 )  # fmt: skip
 
 
@@ -276,6 +287,40 @@ def activation(x, output, kind, gate=None):
         has_gate=gate is not None, gate=_operand(gate, x.shape), activation=ACTIVATIONS[kind],
     )  # fmt: skip
     _call("activation", problem)
+    return output
+
+
+def _positions(tensor):
+    """Strides of [sample, channel, position]."""
+    return tensor.flatten(2).stride() if tensor.dim() > 2 else (*tensor.stride(), 1)
+
+
+def group_norm(x, output, groups, weight=None, bias=None, eps=1e-5, *, silu=False):
+    """Of [N, C, ...], whose dimensions behind the channels merge where that is what ``flatten`` finds."""
+    positions = x.shape[2:].numel()
+    problem = _GroupNorm(
+        samples=x.shape[0], groups=groups, channels=x.shape[1] // groups, positions=positions,
+        input=x.data_ptr(), output=output.data_ptr(), input_type=_TYPES[x.dtype],
+        output_type=_TYPES[output.dtype], **_vector("weight", weight), **_vector("bias", bias), eps=eps,
+        silu=silu,
+    )  # fmt: skip
+    for name, tensor in (("input", x), ("output", output)):
+        strides = _positions(tensor)
+        if tensor.dim() > 2 and tensor.flatten(2).data_ptr() != tensor.data_ptr():
+            raise Unsupported("group_norm computes positions with one stride")
+        getattr(problem, f"{name}_strides")[:] = strides
+    _call("group_norm", problem)
+    return output
+
+
+def linear_activation(x, weight, bias, output, kind="gelu-tanh"):
+    """Of matrices with dense rows."""
+    problem = _LinearActivation(
+        rows=x.shape[0], depth=x.shape[1], width=weight.shape[0], type=_TYPES[x.dtype], input=x.data_ptr(),
+        weight=weight.data_ptr(), bias=bias.data_ptr(), output=output.data_ptr(), input_stride=x.stride(0),
+        weight_stride=weight.stride(0), output_stride=output.stride(0), activation=ACTIVATIONS[kind],
+    )  # fmt: skip
+    _call("linear_activation", problem)
     return output
 
 

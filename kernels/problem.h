@@ -216,6 +216,28 @@ struct FusedNorm {
   float branch_eps = 0.0F;
 };
 
+// Over each group of `channels` channels of each sample, with all their positions:
+//   y = (x - mean(x)) / sqrt(variance(x) + eps) * weight[channel] + bias[channel]
+//   output = y, or with `silu` y * sigmoid(y), y not rounded before
+// The variance is that of the population (arXiv 1803.08494). Strides are those of a sample, of a
+// channel, of which a sample has groups * channels, and of a position. Output may be the same view
+// as input.
+struct GroupNorm {
+  std::int64_t samples = 0, groups = 0, channels = 0, positions = 0;
+  const void* input = nullptr;
+  void* output = nullptr;
+  DataType input_type = DataType::kFloat32, output_type = DataType::kFloat32;
+  std::int64_t input_strides[3] = {}, output_strides[3] = {};
+  const void* weight = nullptr;  // null: ones
+  DataType weight_type = DataType::kFloat32;
+  std::int64_t weight_step = 1;
+  const void* bias = nullptr;  // null: zeros
+  DataType bias_type = DataType::kFloat32;
+  std::int64_t bias_step = 1;
+  float eps = 0.0F;
+  bool silu = false;
+};
+
 enum class Subtract : std::int32_t { kNone, kRow, kGlobal };
 
 // Softmax over rows of `width` values after, in this order: scale * input + bias, subtraction of a

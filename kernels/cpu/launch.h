@@ -18,6 +18,7 @@ struct Launchers {
   LaunchStatus (*joint_heads)(const JointHeads&);
   LaunchStatus (*rms_norm)(const RmsNorm&);
   LaunchStatus (*fused_norm)(const FusedNorm&);
+  LaunchStatus (*group_norm)(const GroupNorm&);
   LaunchStatus (*softmax)(const Softmax&);
   LaunchStatus (*activation)(const Activate&);
 };

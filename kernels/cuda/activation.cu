@@ -26,13 +26,6 @@ struct Parameters {
   std::uint32_t total;
 };
 
-// x * sigmoid(t). For t far below zero the exponential is infinite and the result -0.
-template <bool kExact>
-__device__ __forceinline__ float times_sigmoid(float x, float t) {
-  if constexpr (kExact) return x / (1.0F + expf(-t));
-  return x * reciprocal_fast(1.0F + exp2_fast(t * -1.4426950408889634F));
-}
-
 // x Phi(x). Phi(-|x|) is e^(-x^2 / 2) t f(t) with t = 1 / (1 + c |x|): for half precisions
 // Abramowitz and Stegun 7.1.26, absolute error below 1e-7, else a longer polynomial, below 1e-9.
 // erff takes twice as many instructions.

@@ -161,6 +161,13 @@ __device__ __forceinline__ float reciprocal_fast(float x) {
   return result;
 }
 
+// x * sigmoid(t). For t far below zero the exponential is infinite and the result -0.
+template <bool kExact>
+__device__ __forceinline__ float times_sigmoid(float x, float t) {
+  if constexpr (kExact) return x / (1.0F + expf(-t));
+  return x * reciprocal_fast(1.0F + exp2_fast(t * -1.4426950408889634F));
+}
+
 // tanh, for half precisions to 2^-20 of itself: a Taylor polynomial where 1 - e^(-2 |x|) would lose
 // digits.
 template <bool kExact>

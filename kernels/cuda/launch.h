@@ -35,6 +35,10 @@ LaunchStatus fused_norm(const FusedNorm& problem, void* stream);
 LaunchStatus rms_norm(const RmsNorm& problem, void* stream);
 LaunchStatus rotary(const RotaryQk& problem, void* stream);
 LaunchStatus joint_heads(const JointHeads& problem, void* stream);
+// kUnsupported: neither are the planes of channels dense in input and output, nor the channels of
+// each position in both (in vectors of 16 bytes, at most 512), or output is neither of input's type
+// nor float32.
+LaunchStatus group_norm(const GroupNorm& problem, void* stream);
 LaunchStatus softmax(const Softmax& problem, void* stream);
 LaunchStatus activation(const Activate& problem, void* stream);
 

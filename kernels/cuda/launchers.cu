@@ -34,6 +34,12 @@ MINDIESD_EXPORTED int launch_rotary(const RotaryQk* problem, void* stream) {
 MINDIESD_EXPORTED int launch_joint_heads(const JointHeads* problem, void* stream) {
   return static_cast<int>(cuda::joint_heads(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_group_norm(const GroupNorm* problem, void* stream) {
+  return static_cast<int>(cuda::group_norm(*problem, stream));
+}
+MINDIESD_EXPORTED int launch_linear_activation(const LinearActivation* problem, void* stream) {
+  return static_cast<int>(cuda::linear_activation(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_softmax(const Softmax* problem, void* stream) {
   return static_cast<int>(cuda::softmax(*problem, stream));
 }
@@ -75,8 +81,9 @@ MINDIESD_EXPORTED const char* launch_error() { return cuda::last_error(); }
 
 // So that the mirror of the structs can be checked against them.
 MINDIESD_EXPORTED long long sizeof_problem(int which) {
-  constexpr long long kSizes[] = {sizeof(FusedNorm),       sizeof(RmsNorm),   sizeof(RotaryQk),
-                                  sizeof(Softmax),         sizeof(Activate),  sizeof(Attention),
-                                  sizeof(VarlenAttention), sizeof(JointHeads)};
+  constexpr long long kSizes[] = {sizeof(FusedNorm),       sizeof(RmsNorm),    sizeof(RotaryQk),
+                                  sizeof(Softmax),         sizeof(Activate),   sizeof(Attention),
+                                  sizeof(VarlenAttention), sizeof(JointHeads), sizeof(GroupNorm),
+                                  sizeof(LinearActivation)};
   return kSizes[which];
 }

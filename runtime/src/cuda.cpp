@@ -12,10 +12,9 @@ namespace mindiesd::runtime {
 namespace {
 
 constexpr DeviceKernels kCudaKernels = {
-    kernels::cuda::attention_varlen, kernels::cuda::rotary,
-    kernels::cuda::joint_heads,      kernels::cuda::rms_norm,
-    kernels::cuda::fused_norm,       kernels::cuda::softmax,
-    kernels::cuda::activation,       kernels::cuda::linear_activation,
+    kernels::cuda::attention_varlen, kernels::cuda::rotary,     kernels::cuda::joint_heads,
+    kernels::cuda::rms_norm,         kernels::cuda::fused_norm, kernels::cuda::group_norm,
+    kernels::cuda::softmax,          kernels::cuda::activation, kernels::cuda::linear_activation,
     kernels::cuda::activate,         kernels::cuda::last_error,
 };
 

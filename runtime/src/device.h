@@ -17,6 +17,7 @@ struct DeviceKernels {
   kernels::LaunchStatus (*joint_heads)(const kernels::JointHeads&, void* stream);
   kernels::LaunchStatus (*rms_norm)(const kernels::RmsNorm&, void* stream);
   kernels::LaunchStatus (*fused_norm)(const kernels::FusedNorm&, void* stream);
+  kernels::LaunchStatus (*group_norm)(const kernels::GroupNorm&, void* stream);
   kernels::LaunchStatus (*softmax)(const kernels::Softmax&, void* stream);
   kernels::LaunchStatus (*activation)(const kernels::Activate&, void* stream);
   kernels::LaunchStatus (*linear_activation)(const kernels::LinearActivation&, void* stream);

@@ -22,6 +22,7 @@ constexpr DeviceKernels kCpuKernels = {
     [](const kernels::JointHeads& problem, void*) { return cpu::launchers().joint_heads(problem); },
     [](const kernels::RmsNorm& problem, void*) { return cpu::launchers().rms_norm(problem); },
     [](const kernels::FusedNorm& problem, void*) { return cpu::launchers().fused_norm(problem); },
+    [](const kernels::GroupNorm& problem, void*) { return cpu::launchers().group_norm(problem); },
     [](const kernels::Softmax& problem, void*) { return cpu::launchers().softmax(problem); },
     [](const kernels::Activate& problem, void*) { return cpu::launchers().activation(problem); },
     // Matrix products are left to a library that is made for them.

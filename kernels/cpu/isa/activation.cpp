@@ -9,14 +9,6 @@ namespace {
 
 constexpr int64_t kBlock = 2048;
 
-inline float magnitude(float x) { return x < 0.0F ? -x : x; }
-
-// x sigmoid(v), exact in both tails: e^-|v| never overflows.
-inline float times_sigmoid(float x, float v) {
-  const float e = decay(-magnitude(v));
-  return x * ((v < 0.0F ? e : 1.0F) / (1.0F + e));
-}
-
 // The standard normal distribution below -|x|: e^(-x^2 / 2) t f(t) with t = 1 / (1 + |x| / 4), the
 // form of Abramowitz and Stegun 7.1.26 with a longer polynomial, fitted over |x| <= 14.5, where the
 // product is exact to 1e-10 and to 6e-7 of itself.

@@ -12,6 +12,7 @@ LaunchStatus rotary(const RotaryQk& problem);
 LaunchStatus joint_heads(const JointHeads& problem);
 LaunchStatus rms_norm(const RmsNorm& problem);
 LaunchStatus fused_norm(const FusedNorm& problem);
+LaunchStatus group_norm(const GroupNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
 LaunchStatus activation(const Activate& problem);
 

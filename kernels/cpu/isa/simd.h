@@ -245,6 +245,14 @@ inline float decay(float x) {
   return p * scale * 0x1p-64F;
 }
 
+inline float magnitude(float x) { return x < 0.0F ? -x : x; }
+
+// x sigmoid(v), exact in both tails: e^-|v| never overflows.
+inline float times_sigmoid(float x, float v) {
+  const float e = decay(-magnitude(v));
+  return x * ((v < 0.0F ? e : 1.0F) / (1.0F + e));
+}
+
 // tanh to 2 ulp: a Taylor polynomial where 1 - e^(-2 |x|) would lose digits.
 inline float tanh_of(float x) {
   const float size = x < 0.0F ? -x : x;

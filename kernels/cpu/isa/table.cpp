@@ -16,6 +16,7 @@ const Launchers kLaunchers = {MINDIESD_TEXT(MINDIESD_ISA),
                               joint_heads,
                               rms_norm,
                               fused_norm,
+                              group_norm,
                               softmax,
                               activation};
 

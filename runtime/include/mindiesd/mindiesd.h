@@ -484,6 +484,31 @@ inline Status activation(const TensorView& input, const TensorView& output, Acti
   return internal::status_of(mindiesd_activation(&args));
 }
 
+struct GroupNormOptions {
+  const TensorView* weight = nullptr;
+  const TensorView* bias = nullptr;
+  double eps = 1e-5;
+  bool silu = false;
+};
+
+// See mindiesd_group_norm.
+inline Status group_norm(const TensorView& input, std::int64_t groups, const TensorView& output,
+                         const GroupNormOptions& options = {}, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  const internal::OptionalView weight(options.weight), bias(options.bias);
+  mindiesd_group_norm_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.weight = weight.get();
+  args.bias = bias.get();
+  args.output = &out;
+  args.eps = options.eps;
+  args.groups = groups;
+  args.activation = options.silu ? MINDIESD_SILU : MINDIESD_NO_ACTIVATION;
+  args.stream = stream;
+  return internal::status_of(mindiesd_group_norm(&args));
+}
+
 // See mindiesd_linear_activation: activation(input weight^T + *bias).
 inline Status linear_activation(const TensorView& input, const TensorView& weight,
                                 const TensorView* bias, const TensorView& output, Activation kind,

@@ -297,6 +297,9 @@ typedef enum mindiesd_activation_kind {
   MINDIESD_RELU = 5
 } mindiesd_activation_kind;
 
+/* In the place of a mindiesd_activation_kind, where a function says so. */
+#define MINDIESD_NO_ACTIVATION (-1)
+
 /* output = activation(input), or input * activation(gate) where gate is not NULL. All of one shape;
  * any floating types and strides. Output may be the same view as input or gate. */
 typedef struct mindiesd_activation_args {
@@ -310,6 +313,30 @@ typedef struct mindiesd_activation_args {
 } mindiesd_activation_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_activation(const mindiesd_activation_args* args);
+
+/* y = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias over each of `groups` groups of the
+ * channels of input [N, C, ...], with all their positions; output = y, or y sigmoid(y) with the
+ * activation MINDIESD_SILU. The variance is that of the population. weight and bias: NULL or
+ * floating [C]. Any floating types; computed in float32, not rounded before the activation. Output
+ * may be the same view as input.
+ * MINDIESD_UNSUPPORTED where the dimensions behind the channels do not merge into one, and on CUDA
+ * devices where input and output neither both have each channel's positions behind each other nor
+ * both the channels of each position, those in vectors of 16 bytes, or where output is neither of
+ * input's type nor float32. */
+typedef struct mindiesd_group_norm_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* weight;
+  const mindiesd_tensor* bias;
+  const mindiesd_tensor* output;
+  double eps;
+  int64_t groups;
+  int32_t activation; /* MINDIESD_NO_ACTIVATION or MINDIESD_SILU */
+  int32_t reserved;   /* zero */
+  void* stream;
+} mindiesd_group_norm_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_group_norm(const mindiesd_group_norm_args* args);
 
 /* output = activation(input weight^T + bias): a linear layer and the activation behind it. input
  * [..., K], weight [N, K], output [..., N], of one floating type; bias NULL or floating [N]. Sums

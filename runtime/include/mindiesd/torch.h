@@ -346,6 +346,30 @@ inline at::Tensor activation(const at::Tensor& x, Activation kind,
   return output;
 }
 
+// at::group_norm of x [N, C, ...], and at::silu of it with `silu`, dense. By libtorch's functions
+// where mindiesd_group_norm does not compute it.
+inline at::Tensor group_norm(const at::Tensor& x, std::int64_t groups,
+                             const std::optional<at::Tensor>& weight = {},
+                             const std::optional<at::Tensor>& bias = {}, double eps = 1e-5,
+                             bool silu = false) {
+  const TensorView in = internal::view_of(x, "x");
+  const internal::Optional scale(weight, "weight"), offset(bias, "bias");
+  const at::Tensor output = at::empty_like(x, x.options(), at::MemoryFormat::Contiguous);
+  GroupNormOptions options;
+  options.weight = scale.get();
+  options.bias = offset.get();
+  options.eps = eps;
+  options.silu = silu;
+  const Status status = mindiesd::group_norm(in, groups, internal::view_of(output, "output"),
+                                             options, internal::stream_of(x));
+  if (status.code() == StatusCode::kUnsupported) {
+    const at::Tensor normal = at::group_norm(x.contiguous(), groups, weight, bias, eps);
+    return silu ? at::silu(normal) : normal;
+  }
+  internal::check(status);
+  return output;
+}
+
 // activation(at::linear(x, weight, bias)), in one product with its epilogue where
 // mindiesd_linear_activation computes it, else in a product and a pass over its result.
 inline at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight,

@@ -30,11 +30,11 @@ def _attention_output(query, value, head_first, by_heads):
 
 def _attention(
     query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes, choice,
-    by_heads,
+    by_heads, out=None,
 ):  # fmt: skip
     if backend(query, key, value, attn_mask) == "kernels":
         query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
-        output = _attention_output(query, value, head_first, by_heads)
+        output = _attention_output(query, value, head_first, by_heads) if out is None else out
         tensors = dict(
             query=query, key=key, value=value, output=output, mask=attn_mask, alibi_slopes=slopes
         )
@@ -44,15 +44,20 @@ def _attention(
         )  # fmt: skip
         number = _backends.choose(_backends.CHOICES[choice], tensors, options)
         if number == _backends.TORCH:
-            return _torchs(tensors, options, output)
+            return _torchs(tensors, options, output) if out is None else _torchs_into(tensors, options, out)
         # A back end may find only when it is launched that it does not compute the problem.
         for chosen in () if number is None else (number, 0) if number else (0,):
             if _library.attention(tensors, **options, backend=chosen):
                 return output
-    return attention_of_torch(
+    result = attention_of_torch(
         query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes,
         by_heads, query.is_cuda,
     )  # fmt: skip
+    return result if out is None else out.copy_(result)
+
+
+def _attention_into(*arguments):
+    _attention(*arguments)
 
 
 def attention_of_torch(
@@ -70,6 +75,12 @@ def attention_of_torch(
     else:
         result = _math.attention(query, key, value, attn_mask, scale, *rest)
     return output.copy_(result if head_first else result.transpose(1, 2))
+
+
+def _torchs_into(tensors, options, out):
+    """torch's function gives a tensor of its own, which is copied."""
+    result = _backends.torch_attention({n: t for n, t in tensors.items() if n != "output" and t is not None}, options)
+    return out.copy_(result if options["layout"] else result.transpose(1, 2))
 
 
 class _TorchsCall:
@@ -139,13 +150,21 @@ def _attention_varlen_fake(
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
+def _attention_into_fake(*arguments):
+    """The operator only writes."""
+
+
+_ATTENTION = (
+    "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, bool head_first, int causal, "
+    "int window_left, int window_right, float softcap, Tensor? alibi_slopes, int choice, bool by_heads"
+)
+
 OPERATORS = (
+    (f"attention_forward({_ATTENTION}) -> Tensor", _attention, _attention_fake),
     (
-        "attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
-        "bool head_first, int causal, int window_left, int window_right, float softcap, "
-        "Tensor? alibi_slopes, int choice, bool by_heads) -> Tensor",
-        _attention,
-        _attention_fake,
+        f"attention_forward.out({_ATTENTION}, Tensor(a!) out) -> ()",
+        _attention_into,
+        _attention_into_fake,
     ),
     (
         "attention_forward_varlen(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, "

@@ -1,6 +1,7 @@
 """The torch operators that stand in transformer blocks beside those of ``_ops``, which registers them: schemas,
 implementations and shape functions. Entry points: ``OPERATORS``, ``joint_parts``."""
 
+import torch
 import torch.nn.functional as F
 
 from . import _library, _math
@@ -75,6 +76,40 @@ _JOINT = ", ".join(
 )
 
 
+_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+def group_format(x, channels_last):
+    """The memory format of a GroupNorm's result."""
+    return _LAST[x.dim()] if channels_last else torch.contiguous_format
+
+
+def _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    return torch.empty_like(x, dtype=dtype, memory_format=group_format(x, channels_last))
+
+
+_NO_ACTIVATION, _SILU = -1, 3
+
+
+def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    if x.device.type == "cpu" and dtype == x.dtype and (
+        channels_last or not silu and dtype != torch.float16
+    ):
+        # What torch computes faster there: it takes all channels of a position together.
+        normal = F.group_norm(x, groups, weight, bias, eps)
+        return _activate(normal, _SILU, normal) if silu else normal
+    output = _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last)
+    if backend(x, weight, bias, output) == "kernels":
+        # On a GPU the kernels read what lies as the result does; torch copies what does not, too.
+        lying = x.contiguous(memory_format=group_format(x, channels_last)) if x.is_cuda else x
+        if _library.group_norm(
+            dict(input=lying, weight=weight, bias=bias, output=output), groups=groups, eps=eps,
+            activation=_SILU if silu else _NO_ACTIVATION,
+        ):  # fmt: skip
+            return output
+    return output.copy_(_math.group_norm(x, weight, bias, groups, eps, silu))
+
+
 def _linear_output(x, weight, bias, kind):
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
 
@@ -120,6 +155,12 @@ _LINEAR = "Tensor x, Tensor weight, Tensor? bias, int kind"
 
 OPERATORS = (
     (f"joint_heads({_JOINT}) -> (Tensor, Tensor, Tensor)", _joint_heads, _joint_heads_fake),
+    (
+        "group_norm(Tensor x, Tensor? weight, Tensor? bias, int groups, float eps, bool silu, ScalarType dtype, "
+        "bool channels_last) -> Tensor",
+        _group_norm,
+        _group_output,
+    ),
     (f"linear_activation({_LINEAR}) -> Tensor", _linear_activation, _linear_output),
     (f"linear_activation.out({_LINEAR}, Tensor(a!) out) -> ()", _linear_activation_into, _into),
 )

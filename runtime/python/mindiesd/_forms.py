@@ -22,6 +22,7 @@ residual sums          -             -             plain, as SiLU: element-wise 
 other activations      0.67 to 0.90  2.1 to 2.9    operator from 2^25 elements on, behind matrix products
 RMSNorm and its kin    0.75 to 1.94  1.8 to 3.9    operator from 2^23 elements on
 LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements on
+GroupNorm              -             -             as other norms
 rotations              0.60 to 1.43  1.2 to 2.5    operator: they stand before attention
 softmax                0.34 to 1.02  1.1 to 2.4    operator: it stands between matrix products
 attention              -             -             operator
@@ -150,6 +151,16 @@ def attention(
     return _ops.attention_forward(*operands, scale, head_first, *options, choice, by_heads)
 
 
+def attention_into(*arguments):
+    """``_ops.attention_into``; gives ``out``, which is the last argument."""
+    *rest, out = arguments
+    finite = -_LARGEST <= rest[4] <= _LARGEST
+    if not finite or _as_torch_code("attention", *rest[:4], rest[10], out):
+        return out.copy_(attention(*rest))
+    _ops.attention_into(*arguments)
+    return out
+
+
 def attention_varlen(
     query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes
 ):
@@ -231,6 +242,15 @@ def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
     if strides == _ops.DENSE:
         return normal.contiguous()
     return _strides.moved(normal, _ops.modulated_strides(x, scale, shift, strides))
+
+
+def group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    """``_ops.group_norm``."""
+    arguments = (x, weight, bias, groups, eps, silu)
+    if not _plain_norm(x, weight, bias):
+        return _ops.group_norm(*arguments, dtype, channels_last)
+    result = _math.group_norm(*arguments).to(dtype)
+    return result.contiguous(memory_format=_block_ops.group_format(x, channels_last))
 
 
 def residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):

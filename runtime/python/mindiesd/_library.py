@@ -254,6 +254,10 @@ activation = Operation(
     "mindiesd_activation", "output",
     "input:t gate:t output:t activation:i reserved:i stream:s",
 )  # fmt: skip
+group_norm = Operation(
+    "mindiesd_group_norm", "output",
+    "input:t weight:t bias:t output:t eps:f groups:q activation:i reserved:i stream:s",
+)  # fmt: skip
 linear_activation = Operation(
     "mindiesd_linear_activation", "output",
     "input:t weight:t bias:t output:t activation:i reserved:i stream:s",

@@ -267,6 +267,14 @@ def activation(x, gate, kind):
     return x.to(computing) * _ACTIVATIONS[kind](gate.to(computing))
 
 
+def group_norm(x, weight, bias, groups, eps, silu):
+    """In the computing type; the result lies as torch's."""
+    computing = computing_type(x, weight, bias)
+    x, weight, bias = (None if t is None else t.to(computing) for t in (x, weight, bias))
+    y = torch.nn.functional.group_norm(x, groups, weight, bias, eps)
+    return torch.nn.functional.silu(y) if silu else y
+
+
 def linear_activation(x, weight, bias, kind):
     return activation(torch.nn.functional.linear(x, weight, bias), None, kind).to(x.dtype)
 

@@ -372,6 +372,7 @@ else:
         _registry.impl(_name, _function, _KEY)
 
 attention_forward = torch.ops.mindiesd.attention_forward.default
+attention_into = torch.ops.mindiesd.attention_forward.out
 attention_forward_varlen = torch.ops.mindiesd.attention_forward_varlen.default
 rotary_position_embedding = torch.ops.mindiesd.rotary_position_embedding.default
 rotary_position_embedding_ = torch.ops.mindiesd.rotary_position_embedding_.default
@@ -386,4 +387,5 @@ activation = torch.ops.mindiesd.activation.default
 activation_into = torch.ops.mindiesd.activation.out
 linear_activation = torch.ops.mindiesd.linear_activation.default
 linear_activation_into = torch.ops.mindiesd.linear_activation.out
+group_norm = torch.ops.mindiesd.group_norm.default
 joint_heads = torch.ops.mindiesd.joint_heads.default

@@ -102,6 +102,9 @@ void check_results() {
   }
   expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
   expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
+  const at::Tensor planes = at::randn({2, 8, 5, 3}), eight = at::randn({8});
+  expect_close(m::group_norm(planes, 4, eight, eight, 1e-5, true),
+               at::silu(at::group_norm(planes, 4, eight, eight)), "group_norm");
   const at::Tensor matrix = at::randn({24, 16}), offset = at::randn({24});
   expect_close(m::linear_activation(q, matrix, offset, mindiesd::Activation::kGeluTanh),
                at::gelu(at::linear(q, matrix, offset), "tanh"), "linear_activation");

@@ -47,9 +47,9 @@ def several_threads(_inference):
 def backend(request, monkeypatch):
     """Runs a test with the library's kernels and with the plain-math back end."""
     if request.param == "math":
-        from mindiesd import _eager, _ops, _served
+        from mindiesd import _attention_ops, _block_ops, _eager, _ops, _served
 
-        for module in (_ops, _served):
+        for module in (_attention_ops, _block_ops, _ops, _served):
             monkeypatch.setattr(module, "backend", lambda *tensors: "math")
         monkeypatch.setattr(_eager, "replay", lambda *call: NotImplemented)
         _eager.forget()  # the operators repeat calls, too

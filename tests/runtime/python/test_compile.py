@@ -31,6 +31,7 @@ class Operands:
         self.typed = ext.TypedRMSNorm(16).to(device)
         self.weight = torch.randn(16, device=device)
         self.gelu, self.tanh = ext.GELU(), torch.nn.GELU("tanh")
+        self.groups, self.silu = torch.nn.GroupNorm(4, 16, device=device), torch.nn.SiLU()
         self.linear = torch.nn.Linear(16, 16, device=device)
         self.fast = mindiesd.get_activation_layer("gelu-fast")
 
@@ -48,6 +49,13 @@ def phase(x):
 
 def heads_first(x):
     return [x.transpose(1, 2)] * 3
+
+
+def attention_into(x):
+    """Attention of x [B, S, N, D] into its part of a wider tensor."""
+    joined = x.new_zeros(*x.shape[:2], 96)
+    ext.attention_forward(x, x, x, out=joined[..., 32:].unflatten(-1, (4, 16)))
+    return joined
 
 
 def into_slices(x, *calls):
@@ -69,6 +77,7 @@ CALLS = {
         *heads_first(x), x[:, None, None, :, 0, 0] > 0, head_first=True
     ),
     "slopes": lambda o, x, s: ext.attention_forward(x, x, x, alibi_slopes=x[:, 0, :, 0]),
+    "into a slice": lambda o, x, s: attention_into(x),
     "three dimensions": lambda o, x, s: ext.attention_forward(*[x[0]] * 3, head_first=True),
     "five dimensions": lambda o, x, s: ext.attention_forward(*[x[None]] * 3, head_first=True),
     "key lengths": lambda o, x, s: ext.attention_forward(
@@ -146,7 +155,16 @@ CALLS = {
     "gelu into a slice": lambda o, x, s: into_slices(
         x, lambda x, out: ext.gelu(x, "tanh", out=out), lambda x, out: ext.gated(x, x, "silu", out=out)
     ),
+    "group_norm": lambda o, x, s: ext.group_norm(o.groups, x.permute(0, 3, 1, 2), "silu"),
+    "group_norm over channels last": lambda o, x, s: ext.group_norm(
+        o.groups, x.permute(0, 3, 1, 2), o.silu, strides="x"
+    ),
+    "group_norm of tokens": lambda o, x, s: ext.group_norm(o.groups, x[:, :, 0].transpose(1, 2)),
     "linear": lambda o, x, s: ext.linear_activation(o.linear, x, "gelu-tanh"),
+    "linear behind another tensor": lambda o, x, s: (
+        ext.linear_activation(o.linear, x, o.tanh, after=x),
+        ext.linear_activation(o.linear, x, "silu", after=x),
+    ),
     "linear, gated": lambda o, x, s: ext.linear_activation(o.linear, x, "silu", gate="first"),
     "linear into a slice": lambda o, x, s: into_slices(
         x,

@@ -20,6 +20,13 @@ def linear(x, weight, bias):
     return ext.linear_activation(layer, x, "gelu-tanh")
 
 
+def group_norm(x, weight, bias):
+    """Of a layer with these parameters."""
+    layer = torch.nn.GroupNorm(4, 8)
+    layer.weight, layer.bias = torch.nn.Parameter(weight), torch.nn.Parameter(bias)
+    return ext.group_norm(layer, x, "silu")
+
+
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
@@ -59,6 +66,7 @@ CALLS = {
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),
+    "group_norm": (group_norm, (torch.randn(2, 8, 7, 4), torch.randn(8), torch.randn(8)), {}),
     "linear": (linear, (X, torch.randn(24, 16), torch.randn(24)), {}),
 }  # fmt: skip
 

@@ -32,11 +32,18 @@ def packed():
 
 NORM = torch.nn.LayerNorm(16)
 ROOT = torch.nn.RMSNorm(16, eps=1e-6)
+GROUPS = torch.nn.GroupNorm(4, 8)
 WEIGHT = torch.randn(16)
 # name: (makes the arguments anew, call)
 CALLS = {
     "attention": (lambda: [torch.randn(2, 7, 4, 16) for _ in range(3)], mindiesd.attention_forward),
     "packed": (packed, mindiesd.attention_forward),
+    "into a slice": (
+        lambda: [*packed(), torch.empty(2, 7, 80)],
+        lambda q, k, v, joined: mindiesd.ext.attention_forward(
+            q, k, v, out=joined[..., 16:].unflatten(-1, (4, 16))
+        ).clone(),
+    ),
     "mask": (
         lambda: [*packed(), torch.rand(2, 1, 7, 7) > 0.3],
         lambda q, k, v, m: ext.attention_forward(q, k, v, m, 0.3),
@@ -98,6 +105,7 @@ CALLS = {
         lambda x, b: ext.softmax(x, 1, scale=0.5, bias=b[None], subtract="row", clamp_min=-2.0),
     ),
     "gelu": (lambda: [torch.randn(2, 7, 9).transpose(0, 1)], lambda x: ext.gelu(x, "tanh")),
+    "group_norm": (lambda: [torch.randn(2, 8, 4, 4)], lambda x: ext.group_norm(GROUPS, x, "silu")),
     "gelu into a slice": (
         lambda: [torch.randn(2, 7, 9), torch.empty(2, 7, 20)],
         lambda x, joined: ext.gelu(x, "tanh", out=joined[..., 11:]).clone(),

@@ -32,11 +32,16 @@ def fused(x, branch, gate, weight, scale, shift, kind):
 
 OPERANDS = (dense, transposed, sliced, expanded)
 VECTOR = torch.linspace(0.5, 2, 32)
+GROUPS = {
+    dtype: torch.nn.GroupNorm(2, 6, dtype=dtype).requires_grad_(requires_grad=False)
+    for dtype in (torch.float32, torch.bfloat16)
+}
 ROOT = torch.nn.RMSNorm(32, eps=1e-5).requires_grad_(requires_grad=False)
 CALLS = {
     "silu": lambda x: ext.silu(x),
     "gelu": lambda x: ext.gelu(x, "tanh"),
     "gated": lambda x: ext.gated(x, x.flip(0), "gelu"),
+    "group_norm": lambda x: ext.group_norm(GROUPS[x.dtype], x, "silu"),
     "gelu into a slice": lambda x: ext.gelu(x, "tanh", out=x.new_empty(2, 6, 4, 64)[..., 32:]).clone(),
     "rms_norm": lambda x: ext.rms_norm(x, VECTOR, result_type="weight"),
     "rms_norm of torch": lambda x: ext.rms_norm(x, VECTOR.to(x.dtype), result_type="torch"),

@@ -17,6 +17,7 @@ TABLE = torch.randn(S, 1, D).double()
 HALF_TABLE = torch.randn(S, 1, D // 2).double()
 MASK = (torch.rand(B, 1, S, S) > 0.4).index_fill(2, torch.tensor([1]), False)
 WEIGHT = torch.rand(D).double() + 0.5
+GROUPS = torch.nn.GroupNorm(2, 6, dtype=torch.float64)
 LINEAR = {dtype: torch.nn.Linear(D, D, dtype=dtype) for dtype in (torch.float32, torch.float64)}
 
 
@@ -39,6 +40,14 @@ def fused(norm, x, scale, shift):
 # name: (family, function of the operands, their shapes)
 CALLS = {
     "attention": ("attention", lambda q, k, v: mindiesd.attention_forward(q, k, v), heads(*heads(*heads()))),
+    "attention into a slice": (
+        "attention",
+        lambda q, k, v: (
+            joined := q.new_zeros(B, S, N * D + 3),
+            ext.attention_forward(q, k, v, out=joined[..., 3:].unflatten(-1, (N, D))),
+        )[0],
+        heads(*heads(*heads())),
+    ),
     "causal": (
         "attention",
         lambda q, k, v: ext.attention_forward(q, k, v, is_causal=True, window_size=(2, -1), softcap=3.0),
@@ -105,6 +114,11 @@ CALLS = {
         "norm",
         lambda x, a, b: ext.norm_scale_shift(root(), x, a, b),
         ((B, S, D), (B, 1, D), (B, 1, D)),
+    ),
+    "group_norm": (
+        "norm",
+        lambda x: ext.group_norm(GROUPS, x, "silu"),
+        ((B, 6, S, D),),
     ),
     "softmax": (
         "softmax",

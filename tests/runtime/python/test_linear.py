@@ -117,6 +117,33 @@ def test_gated_products(device, name, gate):
     assert (joined[..., :16] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_behind_another_tensor(device, dtype):
+    """As torch.cat has it: a block's attention before its activation."""
+    linear, x = layer(64, 96, dtype, device), torch.randn(2, 9, 64, device=device).to(dtype)
+    for before in (
+        torch.randn(2, 9, 32, device=device).to(dtype),
+        torch.randn(2, 9, 0, device=device).to(dtype),
+        torch.randn(9, 2, 32, device=device).to(dtype).transpose(0, 1),
+        torch.randn(2, 9, 1, device=device).to(dtype).expand(-1, -1, 8),
+        torch.randn(2, 9, 8, device=device),
+    ):
+        for name, gate in (("gelu-tanh", None), ("silu", None), ("gelu", "second")):
+            alone = ext.linear_activation(linear, x, name, gate=gate)
+            wanted = torch.cat((before, alone), -1)
+            found = ext.linear_activation(linear, x, name, gate=gate, after=before)
+            assert (found.dtype, found.stride()) == (wanted.dtype, wanted.stride())
+            torch.testing.assert_close(found, wanted, rtol=2e-2, atol=1e-2)
+        wanted = torch.cat((before, torch.tanh(linear(x))), -1)
+        assert torch.equal(ext.linear_activation(linear, x, torch.nn.Tanh(), after=before), wanted)
+    before = torch.randn(2, 9, 32, device=device).to(dtype)
+    names = ours(lambda: ext.linear_activation(linear, x, "gelu-tanh", after=before))
+    assert names == ["mindiesd::linear_activation.out"]
+    with pytest.raises(RuntimeError, match="[Ss]izes of tensors must match"):
+        ext.linear_activation(linear, x, "gelu-tanh", after=before[:, :4])
+
+
 @pytest.mark.parametrize("approximate", ["none", "tanh", "fast"])
 def test_the_form_is_the_callers(approximate):
     linear, x = layer(8, 16, torch.float32, "cpu"), torch.randn(3, 8)
@@ -258,6 +285,8 @@ def test_gradients_reach_weights_and_operand():
         ext.linear_activation(linear, x, "gelu-tanh", out=into)
         (joined.sum() + ext.linear_activation(linear, x, "gelu-tanh").sum()).backward()
         found = [t.grad for t in (x, *linear.parameters())]
+        joined = ext.linear_activation(linear, x, "gelu-tanh", after=(2 * x).detach().requires_grad_())
+        assert joined.requires_grad
         for tensor in (x, *linear.parameters()):
             tensor.grad = None
         (2 * PLAIN["gelu-tanh"](linear(x)).sum()).backward()
@@ -275,6 +304,8 @@ def test_gradients_reach_weights_and_operand():
         (lambda m, x: ext.linear_activation(m, x, "silu", gate="left"), "gate must be one of"),
         (lambda m, x: ext.linear_activation(m, x, torch.nn.Tanh(), gate="first"), "known by name"),
         (lambda m, x: ext.linear_activation(m, x, "gelu-tanh", out=x), "out must have the result's"),
+        (lambda m, x: ext.linear_activation(m, x, "gelu", after=x, out=x), "not both be given"),
+        (lambda m, x: ext.linear_activation(m, x, "gelu", after=3), "after must be a torch.Tensor"),
         (lambda m, x: ext.linear_activation(m, x, "silu", out=x.int()), "out must be a floating"),
         (
             lambda m, x: ext.linear_activation(m, x, "silu", out=torch.empty(3, 16, device="meta")),

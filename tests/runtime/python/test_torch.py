@@ -181,6 +181,10 @@ def test_operators_pass_torchs_own_checks():
     f32 = torch.float32
     for operator, args in (
         (_ops.attention_forward, (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, 0, False)),
+        (
+            _ops.attention_into,
+            (x, x, x, None, 0.5, False, 1, -1, -1, 0.0, None, 0, False, torch.empty_like(x)),
+        ),
         (_ops.attention_forward_varlen, (x[0], x[0], x[0], cu, cu, 0.5, 0, -1, -1, 0.0, None)),
         (_ops.rotary_position_embedding, (x, x, x, True, f32, 0)),
         (_ops.rms_norm, (x, None, None, 1e-6, f32, f32, f32, 1)),
@@ -195,6 +199,8 @@ def test_operators_pass_torchs_own_checks():
         (_ops.residual, (x, x, None, f32, False, None, 1e-6)),
         (_ops.activation, (x, x, 3, f32)),
         (_ops.activation_into, (x, x, 3, torch.empty_like(x))),
+        (_ops.group_norm, (x, None, None, 1, 1e-5, True, f32, False)),
+        (_ops.group_norm, (x.to(memory_format=torch.channels_last), None, None, 1, 1e-5, False, f32, True)),
         (_ops.linear_activation, (x, x[0, 0, :, :x.shape[-1]], None, 1)),
         (_ops.linear_activation_into, (x, x[0, 0], None, 1, x.new_empty((*x.shape[:-1], x.shape[2])))),
     ):

@@ -7,6 +7,7 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
+from .group import group_norm
 from .joint import joint_heads
 from .linear import linear_activation
 from .modules import (
@@ -39,6 +40,7 @@ __all__ = [
     "gated",
     "gelu",
     "glu",
+    "group_norm",
     "joint_heads",
     "layer_norm",
     "layernorm_scale_shift",

@@ -80,8 +80,7 @@ def gelu(x, approximate="none", *, out=None):
         x = _counted(x)
     expect_tensor("x", x)
     if out is None and not x.is_floating_point():
-        names = {"none": "gelu", "tanh": "gelu-tanh", "fast": "gelu-fast"}
-        return _written.activation(x, names[approximate])
+        return _written.activation(x, GELU_NAMES[approximate])
     _expect_floating("x", x)
     return _compute(x, None, _GELUS[approximate], x.dtype, out)
 
@@ -185,3 +184,7 @@ class SiLU(torch.nn.SiLU):
         if self.inplace or stands_in(input) or (torch.is_grad_enabled() and input.requires_grad):
             return super().forward(input)
         return silu(input)
+
+
+SILU_FORWARDS = (torch.nn.SiLU.forward, SiLU.forward)
+"""Of modules that compute SiLU, where they have no hooks."""

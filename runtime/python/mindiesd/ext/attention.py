@@ -18,6 +18,8 @@ from .._checks import (
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
+from ._block_masks import flex_attention, is_block_mask
+from .activation import expect_out
 
 _CAUSAL = {"top_left": _ops.CAUSAL_TOP_LEFT, "bottom_right": _ops.CAUSAL_BOTTOM_RIGHT}
 
@@ -184,6 +186,7 @@ def attention_forward(
     strides=None,
     opt_mode="runtime",
     op_type=None,
+    out=None,
 ):
     """softmax(scale * query keyᵀ + bias) value.
 
@@ -209,6 +212,8 @@ def attention_forward(
         strides: ``"BNSD"``: the result lies in memory as [B, N, S, D], without gaps, in either layout, as
             a product of matrices gives it.
         opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
+        out: None, or a floating tensor of the result's shape, such as a slice of a wider one, in which the
+            result is written and which is returned.
 
     Returns:
         A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
@@ -229,14 +234,18 @@ def attention_forward(
     if isinstance(attn_mask, (int, float)) and isinstance(query, torch.Tensor):
         # The same number added to every score changes no weight.
         attn_mask = None if math.isfinite(attn_mask) else query.new_tensor(attn_mask)
-    if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and _is_block_mask(attn_mask):
+    if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and is_block_mask(attn_mask):
         if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
             raise ParametersInvalid(
                 "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
                 "softcap, slopes or key lengths beside it."
             )
-        return _flex_attention(query, key, value, attn_mask, scale, head_first, by_heads)
-    _check_tensors_only(query, key, value, attn_mask)
+        return _placed(
+            flex_attention(query, key, value, attn_mask, scale, head_first, by_heads), query, out
+        )
+    for name, operand in (("query", query), ("key", key), ("value", value)):
+        expect_tensor(name, operand)
+    expect_tensor("attn_mask", attn_mask, optional=True)
     if query.is_nested:
         beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
         if beyond or is_causal and causal_alignment != "top_left":
@@ -244,7 +253,9 @@ def attention_forward(
                 "nested tensors go through torch's scaled_dot_product_attention, which has no windows, "
                 "softcap, slopes, key lengths or bottom-right causality."
             )
-        return _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal)
+        return _placed(
+            _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal), query, out
+        )
     cast = autocast_type(query, "aten::scaled_dot_product_attention")
     if cast is not None:
         query, key, value, attn_mask = (
@@ -268,7 +279,7 @@ def attention_forward(
         beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
         if not (causal or beyond):  # torch's products take a vector, its attention does not
             factor = _scale(scale, query.shape[-1])
-            return _written.attention(query, key, value, attn_mask, factor)
+            return _placed(_written.attention(query, key, value, attn_mask, factor), query, out)
     if rank < 2 or key.dim() < 2 or value.dim() < 2:
         raise ParametersInvalid(
             "query, key and value must have at least 2 dimensions [sequence, head_dim], but have "
@@ -291,50 +302,45 @@ def attention_forward(
         heads = query.shape[1] if head_first else query.shape[2]
         slopes = _slopes(alibi_slopes, query, heads, query.shape[0])
 
+    direct = rank == 4 and same_rank and _plain_4d(query, key, value, attn_mask, head_first)
+    if direct and out is not None:
+        expect_out(out, (*query.shape[:-1], value.shape[-1]), query)
+        if out.dtype == query.dtype and out.stride(-1) == 1:
+            return _forms.attention_into(
+                query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes,
+                choice, by_heads, out,
+            )  # fmt: skip
+
     def call(q, k, v, mask):
         return _forms.attention(
             q, k, v, mask, scale, head_first, causal, left, right, softcap, slopes, choice, by_heads
         )
 
-    if rank == 4 and same_rank and _plain_4d(query, key, value, attn_mask, head_first):
-        return call(query, key, value, attn_mask)
+    if direct:
+        return _placed(call(query, key, value, attn_mask), query, out)
     if head_first:
-        return _attention_any_rank(query, key, value, attn_mask, call)
+        return _placed(_attention_any_rank(query, key, value, attn_mask, call), query, out)
 
     def call_swapped(q, k, v, mask):
         return call(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask).transpose(1, 2)
 
     swapped = (t.transpose(1, 2) for t in (query, key, value))
-    return _attention_any_rank(*swapped, attn_mask, call_swapped).transpose(1, 2)
+    result = _attention_any_rank(*swapped, attn_mask, call_swapped).transpose(1, 2)
+    return _placed(result, query, out)
+
+
+def _placed(result, query, out):
+    """The result, in ``out`` where that is given."""
+    if out is None:
+        return result
+    expect_out(out, result.shape, query)
+    return out.copy_(result)
 
 
 def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
     """Whether a call asks for what torch's own functions do not take."""
     given = alibi_slopes is not None or key_lengths is not None
     return given or _window(window_size) != _window((-1, -1)) or _softcap(softcap) != 0.0
-
-
-def _is_block_mask(mask):
-    """By its name: torch has the class since 2.5, and importing it costs."""
-    return type(mask).__module__ == "torch.nn.attention.flex_attention"
-
-
-def _flex_attention(query, key, value, block_mask, scale, head_first, by_heads):
-    """torch's own function, for the masks that only it reads."""
-    from torch.nn.attention.flex_attention import flex_attention
-
-    _check_tensors_only(query, key, value, None)
-    if not head_first:
-        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
-    result = flex_attention(
-        query, key, value, block_mask=block_mask,
-        scale=None if scale is None else number("scale", scale),
-        enable_gqa=query.shape[1] != key.shape[1],
-    )  # fmt: skip
-    if by_heads:
-        result = result.contiguous()
-        return result if head_first else result.transpose(1, 2)
-    return result if head_first else result.transpose(1, 2).contiguous()
 
 
 def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal):
@@ -346,13 +352,6 @@ def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal
         scale=None if scale is None else number("scale", scale),
     )  # fmt: skip
     return result if head_first else result.transpose(1, 2)
-
-
-def _check_tensors_only(query, key, value, attn_mask):
-    expect_tensor("query", query)
-    expect_tensor("key", key)
-    expect_tensor("value", value)
-    expect_tensor("attn_mask", attn_mask, optional=True)
 
 
 def _mask(mask, query, key, sequence, mask_2d):

@@ -12,7 +12,6 @@ from .norm import has_hooks
 
 _LINEAR_FORWARD = nn.Linear.forward
 _GELU_FORWARDS = (nn.GELU.forward, _activations.GELU.forward)
-_SILU_FORWARDS = (nn.SiLU.forward, _activations.SiLU.forward)
 _PLAIN = (torch.Tensor, nn.Parameter)
 
 
@@ -50,7 +49,7 @@ def _name_of(activation, approximate):
     forward = type(activation).forward
     if forward in _GELU_FORWARDS:
         return _activations.GELU_NAMES[activation.approximate]
-    return "silu" if forward in _SILU_FORWARDS else None
+    return "silu" if forward in _activations.SILU_FORWARDS else None
 
 
 @eager
@@ -63,7 +62,43 @@ def _linear_activation_into(x, weight, bias, kind, out):
     return _forms.linear_activation_into(x, weight, bias, kind, out)
 
 
-def linear_activation(linear, x, activation, *, approximate="none", gate=None, out=None):
+def _stands_before(after, result):
+    """Whether a tensor joined with a result that has these leading sizes has its type and is dense as it is."""
+    return (
+        after is not None
+        and after.dtype == result.dtype
+        and after.device == result.device
+        and after.shape[:-1] == result.shape[:-1]
+        and after.is_contiguous()
+    )
+
+
+def _behind(after, product, name, gate):
+    """What is computed from the linear layer's result, behind ``after``."""
+
+    def compute(out=None):
+        if gate is not None:
+            return _activations.glu(product, name, gate=gate, out=out)
+        return _activations.activate(product, _activations.GATES[name], out)
+
+    width = product.shape[-1] // 2 if gate is not None else product.shape[-1]
+    if not _stands_before(after, product):
+        return torch.cat((after, compute()), -1)
+    return _joined(after, (*product.shape[:-1], width), compute)
+
+
+def _joined(after, result_shape, write):
+    """``torch.cat((after, result), -1)``, where ``write(out)`` writes the result into a tensor."""
+    width = after.shape[-1]
+    joined = after.new_empty((*result_shape[:-1], width + result_shape[-1]))
+    joined[..., :width].copy_(after)
+    write(joined[..., width:])
+    return joined
+
+
+def linear_activation(
+    linear, x, activation, *, approximate="none", gate=None, after=None, out=None
+):
     """``activation(linear(x))``, or a product of the two halves of ``linear(x)`` one of which is activated.
 
     Where the module is a plain ``torch.nn.Linear`` and the activation is gelu's tanh form, one matrix product
@@ -79,11 +114,14 @@ def linear_activation(linear, x, activation, *, approximate="none", gate=None, o
         approximate: with ``"gelu"``: which of its forms, as in ``gelu``.
         gate: None, or as in ``glu``: which half of the linear layer's result is activated, ``"first"`` or
             ``"second"``. Not with a module that has to be called.
+        after: None, or a tensor behind which the result stands along the last dimension, as
+            ``torch.cat((after, result), -1)`` has it: the product is written there, not copied.
         out: None, or a tensor of the result's shape, such as a slice of a wider one, in which the result is
-            written.
+            written. Not with ``after``.
 
     Returns:
-        A tensor [..., N], or with a gate [..., N / 2], of the type of ``linear(x)``; or out.
+        A tensor [..., N], or with a gate [..., N / 2], of the type of ``linear(x)``; with ``after`` wider by
+        that; or out.
 
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
@@ -96,11 +134,23 @@ def linear_activation(linear, x, activation, *, approximate="none", gate=None, o
         raise ParametersInvalid(
             f"gate needs an activation that is known by name, but activation is {type(activation).__name__}."
         )
+    if after is not None:
+        expect_tensor("after", after)
+        if out is not None:
+            raise ParametersInvalid("after and out must not both be given.")
     if name == "gelu-tanh" and gate is None:
         parts = _linear_parts(linear, x)
         if parts:
             weight, bias = parts
             kind = _activations.GATES[name]
+            if _stands_before(after, x):
+                return _joined(
+                    after,
+                    (*x.shape[:-1], weight.shape[0]),
+                    lambda place: _linear_activation_into(x, weight, bias, kind, place),
+                )
+            if after is not None:
+                return torch.cat((after, _linear_activation(x, weight, bias, kind)), -1)
             if out is None:
                 return _linear_activation(x, weight, bias, kind)
             _activations.expect_out(out, (*x.shape[:-1], weight.shape[0]), x)
@@ -108,7 +158,11 @@ def linear_activation(linear, x, activation, *, approximate="none", gate=None, o
     product = linear(x)
     if name is None:
         result = activation(product)
+        if after is not None:
+            return torch.cat((after, result), -1)
         return result if out is None else out.copy_(result)
+    if after is not None:
+        return _behind(after, product, name, gate)
     if gate is not None:
         return _activations.glu(product, name, gate=gate, out=out)
     return _activations.activate(product, _activations.GATES[name], out)
