@@ -13,14 +13,14 @@ constexpr std::size_t kOldestVersion = 91301;
 
 }  // namespace
 
-Api::Api() {
+Api::Api(const char* name) {
   // A program that has loaded cuDNN from elsewhere (torch's wheels) is given that one.
-  void* library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return;
   std::size_t (*version)() = nullptr;
   bool found = true;
-  const auto bind = [&](auto* function, const char* name) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, name));
+  const auto bind = [&](auto* function, const char* symbol) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, symbol));
     found = found && *function != nullptr;
   };
   bind(&version, "cudnnGetVersion");
@@ -36,7 +36,7 @@ Api::Api() {
 }
 
 const Api& api() {
-  static const Api loaded;
+  static const Api loaded("libcudnn.so.9");
   return loaded;
 }
 

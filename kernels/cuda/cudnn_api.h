@@ -1,6 +1,6 @@
 // cuDNN's C backend interface, with the few declarations of it that attention needs
 // (docs.nvidia.com/deeplearning/cudnn, "Backend API"; numbers as in cudnn_graph_v9.h). The library
-// is looked for at run time. Entry points: api, Described.
+// is looked for at run time. Entry points: api, Api, Described.
 
 #pragma once
 
@@ -110,7 +110,7 @@ struct Api {
   int (*execute)(Handle, Descriptor, Descriptor) = nullptr;
   bool usable = false;  // found, complete and new enough
 
-  Api();
+  explicit Api(const char* name);  // of the library
 };
 
 // Looked for once.
