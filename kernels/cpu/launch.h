@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "kernels/grid.h"
 #include "kernels/problem.h"
 
 namespace mindiesd::kernels::cpu {
@@ -16,6 +17,7 @@ struct Launchers {
   LaunchStatus (*attention_varlen)(const VarlenAttention&);
   LaunchStatus (*rotary)(const RotaryQk&);
   LaunchStatus (*joint_heads)(const JointHeads&);
+  LaunchStatus (*grid_rotary)(const GridRotary&);
   LaunchStatus (*rms_norm)(const RmsNorm&);
   LaunchStatus (*fused_norm)(const FusedNorm&);
   LaunchStatus (*group_norm)(const GroupNorm&);

@@ -3,6 +3,7 @@
 #include "cuda.h"
 
 #ifdef MINDIESD_HAVE_CUDA
+#include "kernels/cuda/grid_rotary.h"
 #include "kernels/cuda/launch.h"
 #endif
 
@@ -12,10 +13,10 @@ namespace mindiesd::runtime {
 namespace {
 
 constexpr DeviceKernels kCudaKernels = {
-    kernels::cuda::attention_varlen, kernels::cuda::rotary,     kernels::cuda::joint_heads,
-    kernels::cuda::rms_norm,         kernels::cuda::fused_norm, kernels::cuda::group_norm,
-    kernels::cuda::softmax,          kernels::cuda::activation, kernels::cuda::linear_activation,
-    kernels::cuda::activate,         kernels::cuda::last_error,
+    kernels::cuda::attention_varlen,  kernels::cuda::rotary,   kernels::cuda::joint_heads,
+    kernels::cuda::grid_rotary,       kernels::cuda::rms_norm, kernels::cuda::fused_norm,
+    kernels::cuda::group_norm,        kernels::cuda::softmax,  kernels::cuda::activation,
+    kernels::cuda::linear_activation, kernels::cuda::activate, kernels::cuda::last_error,
 };
 
 constexpr AttentionBackend kCudaAttention[] = {

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "kernels/grid.h"
 #include "kernels/problem.h"
 #include "view.h"
 
@@ -15,6 +16,7 @@ struct DeviceKernels {
   kernels::LaunchStatus (*attention_varlen)(const kernels::VarlenAttention&, void* stream);
   kernels::LaunchStatus (*rotary)(const kernels::RotaryQk&, void* stream);
   kernels::LaunchStatus (*joint_heads)(const kernels::JointHeads&, void* stream);
+  kernels::LaunchStatus (*grid_rotary)(const kernels::GridRotary&, void* stream);
   kernels::LaunchStatus (*rms_norm)(const kernels::RmsNorm&, void* stream);
   kernels::LaunchStatus (*fused_norm)(const kernels::FusedNorm&, void* stream);
   kernels::LaunchStatus (*group_norm)(const kernels::GroupNorm&, void* stream);

@@ -20,6 +20,7 @@ constexpr DeviceKernels kCpuKernels = {
     },
     [](const kernels::RotaryQk& problem, void*) { return cpu::launchers().rotary(problem); },
     [](const kernels::JointHeads& problem, void*) { return cpu::launchers().joint_heads(problem); },
+    [](const kernels::GridRotary& problem, void*) { return cpu::launchers().grid_rotary(problem); },
     [](const kernels::RmsNorm& problem, void*) { return cpu::launchers().rms_norm(problem); },
     [](const kernels::FusedNorm& problem, void*) { return cpu::launchers().fused_norm(problem); },
     [](const kernels::GroupNorm& problem, void*) { return cpu::launchers().group_norm(problem); },

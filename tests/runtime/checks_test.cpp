@@ -398,63 +398,6 @@ TEST_F(Checks, JointHeads) {
   expect_refused(run(), "kind must be 0 (LayerNorm) or 1 (RMSNorm)");
 }
 
-TEST_F(Checks, GroupNorm) {
-  const TensorView x = view({2, 6, 4, 3}), y = view({2, 6, 4, 3}, 1), weight = view({6}, 2);
-  GroupNormOptions options;
-  options.weight = options.bias = &weight;
-  ASSERT_TRUE(group_norm(x, 3, y, options).ok());
-  ASSERT_TRUE(group_norm(x, 3, x, options).ok());
-  ASSERT_TRUE(group_norm(view({2, 6}), 2, view({2, 6}, 1)).ok());
-  ASSERT_TRUE(group_norm(view({0, 6, 4}), 2, view({0, 6, 4}, 1)).ok());
-  expect_refused(group_norm(view({6}), 3, view({6}, 1)), "input must have the dimensions");
-  expect_refused(group_norm(x, 4, y), "groups must divide input's channels, 6, but is 4");
-  expect_refused(group_norm(x, 0, y), "groups must divide input's channels, 6, but is 0");
-  expect_refused(group_norm(x, 3, view({2, 6, 12}, 1)), "output must have the shape of input");
-  expect_refused(group_norm(x, 3, y, {.eps = -1.0}), "eps must be finite and not negative");
-  const TensorView seven = view({7}, 2);
-  expect_refused(group_norm(x, 3, y, {.bias = &seven}), "bias must have input's channels, 6");
-  options.bias = &y;
-  expect_refused(group_norm(x, 3, y, options), "bias must have 1 dimensions");
-  mindiesd_group_norm_args args = {};
-  args.struct_size = sizeof(args);
-  const mindiesd_tensor in = x.c_view(), out = y.c_view();
-  args.input = &in;
-  args.output = &out;
-  args.groups = 3;
-  args.activation = MINDIESD_GELU;
-  EXPECT_EQ(mindiesd_group_norm(&args), MINDIESD_INVALID_ARGUMENT);
-  // Positions whose strides do not merge.
-  TensorView apart = view({2, 6, 4, 3});
-  apart.strides[2] = 5;
-  EXPECT_EQ(group_norm(apart, 3, y).code(), StatusCode::kUnsupported);
-}
-
-TEST_F(Checks, LinearActivation) {
-  const TensorView x = view({2, 3, 8}), weight = view({4, 8}, 1), bias = view({4}, 2);
-  const TensorView y = view({2, 3, 4}, 3);
-  const auto run = [&](const TensorView& in, const TensorView& matrix, const TensorView& vector,
-                       const TensorView& out) {
-    return linear_activation(in, matrix, &vector, out, Activation::kGeluTanh);
-  };
-  // Matrix products are no CPU kernel's.
-  EXPECT_EQ(run(x, weight, bias, y).code(), StatusCode::kUnsupported);
-  expect_refused(run(x, view({4, 7}, 1), bias, y), "weight must have input's last dimension, 8");
-  expect_refused(run(x, view({8}, 1), bias, y), "weight must have 2 dimensions");
-  expect_refused(run(x, view({4, 8}, 1, DataType::kFloat16), bias, y),
-                 "weight must have the type of input, float32");
-  expect_refused(run(x, weight, view({3}, 2), y), "bias must have weight's first dimension, 4");
-  expect_refused(run(x, weight, bias, view({2, 3, 8}, 3)),
-                 "output must have input's shape with weight's first dimension as its last, "
-                 "[2, 3, 4], but has [2, 3, 8]");
-  expect_refused(run(x, weight, bias, view({2, 3, 4}, 3, DataType::kBFloat16)),
-                 "output must have the type of input");
-  expect_refused(run(x, weight, bias, view({2, 3, 4}, 0)), "must not share memory with input");
-  expect_refused(run(x, weight, bias, view({2, 3, 4}, 1)), "must not share memory with weight");
-  expect_refused(run(x, weight, bias, view({2, 3, 4}, 2)), "must not share memory with bias");
-  expect_refused(linear_activation(x, weight, nullptr, y, static_cast<Activation>(9)),
-                 "activation must be 0 to 5");
-}
-
 TEST_F(Checks, RotaryMatrices) {
   const TensorView x = view({4, 8}), y = view({4, 8}, 1);
   EXPECT_TRUE(rotary_matrix(x, view({4, 4, 2, 2}, 2), y).ok());

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "kernels/grid.h"
 #include "kernels/problem.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
@@ -10,6 +11,7 @@ LaunchStatus attention(const Attention& problem);
 LaunchStatus attention_varlen(const VarlenAttention& problem);
 LaunchStatus rotary(const RotaryQk& problem);
 LaunchStatus joint_heads(const JointHeads& problem);
+LaunchStatus grid_rotary(const GridRotary& problem);
 LaunchStatus rms_norm(const RmsNorm& problem);
 LaunchStatus fused_norm(const FusedNorm& problem);
 LaunchStatus group_norm(const GroupNorm& problem);

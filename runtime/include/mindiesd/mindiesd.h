@@ -484,6 +484,25 @@ inline Status activation(const TensorView& input, const TensorView& output, Acti
   return internal::status_of(mindiesd_activation(&args));
 }
 
+// See mindiesd_rotary_grid.
+inline Status rotary_grid(const TensorView& input, const TensorView& table,
+                          const TensorView& grid_sizes, const TensorView& output,
+                          std::int64_t frame_pairs, std::int64_t row_pairs,
+                          void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), turns = table.c_view(), out = output.c_view();
+  const mindiesd_tensor grids = grid_sizes.c_view();
+  mindiesd_rotary_grid_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.table = &turns;
+  args.grid_sizes = &grids;
+  args.output = &out;
+  args.frame_pairs = frame_pairs;
+  args.row_pairs = row_pairs;
+  args.stream = stream;
+  return internal::status_of(mindiesd_rotary_grid(&args));
+}
+
 struct GroupNormOptions {
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;

@@ -234,6 +234,29 @@ typedef struct mindiesd_joint_heads_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_joint_heads(const mindiesd_joint_heads_args* args);
 
+/* Neighbours of input [B, S, N, D] turned by the place of their token in a grid, as rope_apply of
+ * Wan has it. The first f * h * w tokens of sample b, (f, h, w) being grid_sizes[b], are the cells
+ * of a grid of f frames, h rows and w columns, columns innermost; the tokens behind them are
+ * copied. Pair (x[2j], x[2j + 1]) is multiplied as a complex number by table[place, j], place being
+ * the frame for the first frame_pairs pairs, the row for the next row_pairs, and the column for the
+ * others. table [P, D/2, 2] of cosines and sines, float32 or MINDIESD_FLOAT64 (which counts as
+ * float32), with dense rows; grid_sizes int64 [B, 3], dense and on the CPU whatever the device.
+ * input and output have any floating types and a dense last dimension; computed in float32. Output
+ * shares no memory with the others. MINDIESD_UNSUPPORTED on CUDA devices where rows are no vectors
+ * of 16 bytes or have more than 512 values, or output is neither of input's type nor float32. */
+typedef struct mindiesd_rotary_grid_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* table;
+  const mindiesd_tensor* grid_sizes;
+  const mindiesd_tensor* output;
+  int64_t frame_pairs;
+  int64_t row_pairs;
+  void* stream;
+} mindiesd_rotary_grid_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_rotary_grid(const mindiesd_rotary_grid_args* args);
+
 /* y = input / sqrt(mean(input^2) + eps) over the last dimension D; output = weight * y + bias.
  * weight, bias: NULL or floating [D]. y is rounded to normalized_dtype before it meets the weight,
  * weight * y to product_dtype before the bias (MINDIESD_FLOAT32: not rounded). Output may be the

@@ -346,6 +346,24 @@ inline at::Tensor activation(const at::Tensor& x, Activation kind,
   return output;
 }
 
+// See mindiesd_rotary_grid: x [B, S, N, D], table complex [P, D/2], grid_sizes integers [B, 3]; the
+// first D/2 - 2 (D/2 / 3) pairs turn by the frame, as many as D/2 / 3 by the row and the column.
+// The result is float32.
+inline at::Tensor rotary_grid(const at::Tensor& x, const at::Tensor& table,
+                              const at::Tensor& grid_sizes) {
+  TORCH_CHECK(table.is_complex(), "mindiesd: table must be complex, but is ", table.scalar_type());
+  const TensorView in = internal::view_of(x, "x");
+  const at::Tensor pairs = at::view_as_real(table.resolve_conj().contiguous());
+  const at::Tensor sizes = grid_sizes.to(at::kCPU, at::kLong).contiguous();
+  const at::Tensor output = at::empty(x.sizes(), x.options().dtype(at::kFloat));
+  const std::int64_t third = table.size(-1) / 3;
+  internal::check(mindiesd::rotary_grid(in, internal::view_of(pairs, "table"),
+                                        internal::view_of(sizes, "grid_sizes"),
+                                        internal::view_of(output, "output"),
+                                        table.size(-1) - 2 * third, third, internal::stream_of(x)));
+  return output;
+}
+
 // at::group_norm of x [N, C, ...], and at::silu of it with `silu`, dense. By libtorch's functions
 // where mindiesd_group_norm does not compute it.
 inline at::Tensor group_norm(const at::Tensor& x, std::int64_t groups,

@@ -7,7 +7,7 @@ from . import _backends, _library, _math, _strides
 from ._served import backend
 
 
-def _dense_last(tensor):
+def dense_last(tensor):
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] <= 1 else tensor.contiguous()
 
 
@@ -33,7 +33,7 @@ def _attention(
     by_heads, out=None,
 ):  # fmt: skip
     if backend(query, key, value, attn_mask) == "kernels":
-        query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
+        query, key, value = dense_last(query), dense_last(key), dense_last(value)
         output = _attention_output(query, value, head_first, by_heads) if out is None else out
         tensors = dict(
             query=query, key=key, value=value, output=output, mask=attn_mask, alibi_slopes=slopes
@@ -129,7 +129,7 @@ def _attention_varlen(
 ):
     output = query.new_empty((*query.shape[:-1], value.shape[-1]))
     if backend(query, key, value) == "kernels":
-        query, key, value = _dense_last(query), _dense_last(key), _dense_last(value)
+        query, key, value = dense_last(query), dense_last(key), dense_last(value)
         tensors = dict(
             query=query, key=key, value=value, output=output, cu_seqlens_query=cu_query,
             cu_seqlens_key=cu_key, alibi_slopes=slopes,

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from . import _library, _math
+from ._attention_ops import dense_last
 from ._served import backend, rotation_backend
 
 _STREAMS = ("", "other_")
@@ -74,6 +75,22 @@ _JOINT = ", ".join(
         "ScalarType key_dtype, ScalarType value_dtype",
     )
 )
+
+
+def _grid_output(x, table, grid_sizes, frame_pairs, row_pairs):
+    return x.new_empty(x.shape, dtype=torch.float32)
+
+
+def _rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs):
+    output = _grid_output(x, table, grid_sizes, frame_pairs, row_pairs)
+    # Their values are read by the host, from where they lie when the call is made.
+    sizes = grid_sizes.to("cpu", torch.int64).contiguous()
+    if rotation_backend((table,), x, output) == "kernels" and _library.rotary_grid(
+        dict(input=dense_last(x), table=table, grid_sizes=sizes, output=output),
+        frame_pairs=frame_pairs, row_pairs=row_pairs,
+    ):  # fmt: skip
+        return output
+    return output.copy_(_math.rotary_grid(x, table, sizes, frame_pairs, row_pairs))
 
 
 _LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -155,6 +172,11 @@ _LINEAR = "Tensor x, Tensor weight, Tensor? bias, int kind"
 
 OPERATORS = (
     (f"joint_heads({_JOINT}) -> (Tensor, Tensor, Tensor)", _joint_heads, _joint_heads_fake),
+    (
+        "rotary_grid(Tensor x, Tensor table, Tensor grid_sizes, int frame_pairs, int row_pairs) -> Tensor",
+        _rotary_grid,
+        _grid_output,
+    ),
     (
         "group_norm(Tensor x, Tensor? weight, Tensor? bias, int groups, float eps, bool silu, ScalarType dtype, "
         "bool channels_last) -> Tensor",

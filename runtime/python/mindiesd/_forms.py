@@ -302,6 +302,13 @@ def rotary(x, cos, sin, interleaved, dtype, strides):
     return _strides.moved(result, _ops.rotated_strides(x, cos, sin, strides))
 
 
+def rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs):
+    """``_ops.rotary_grid``, which no graph has as torch code: that reads sizes on the host."""
+    if _as_torch_code("rotary", x, table):
+        return _math.rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs)
+    return _ops.rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs)
+
+
 def rotary_in_place(x, cos, sin, interleaved):
     """``_ops.rotary_position_embedding_``."""
     if _as_torch_code("rotary", x, cos, sin):

@@ -236,6 +236,10 @@ joint_heads = Operation(
     "other_query_norm:i other_key_norm:i kind:i rotation:i sequence_dimension:i head_dimension:i "
     "stream:s",
 )  # fmt: skip
+rotary_grid = Operation(
+    "mindiesd_rotary_grid", "output",
+    "input:t table:t grid_sizes:t output:t frame_pairs:q row_pairs:q stream:s",
+)  # fmt: skip
 rms_norm = Operation(
     "mindiesd_rms_norm", "output",
     "input:t weight:t bias:t output:t eps:f normalized_dtype:i product_dtype:i stream:s",

@@ -142,6 +142,24 @@ def rotary(x, cos, sin, interleaved, dtype):
     return (wide * cos + turned * sin).to(dtype)
 
 
+def rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs):
+    """x [B, S, N, D], table [P, D/2, 2], grid_sizes [B, 3]; the result is float32."""
+    samples = []
+    parts = (frame_pairs, row_pairs, table.shape[1] - frame_pairs - row_pairs)
+    for sample, (frames, rows, columns) in zip(x, grid_sizes.tolist(), strict=True):
+        cells = frames * rows * columns
+        sizes = (frames, rows, columns)
+        places = [
+            part[: sizes[d]].view(*(sizes[d] if d == e else 1 for e in range(3)), parts[d], 2).expand(*sizes, -1, -1)
+            for d, part in enumerate(table.split(parts, 1))
+        ]
+        turns = torch.cat(places, 3).reshape(cells, 1, table.shape[1], 2)
+        computing = computing_type(x, table)
+        turned = rotary(sample[:cells], turns[..., 0], turns[..., 1], True, computing)
+        samples.append(torch.cat((turned, sample[cells:].to(computing))))
+    return torch.stack(samples).float() if samples else x.new_empty(x.shape, dtype=torch.float32)
+
+
 def rms_norm(x, weight, bias, eps, dtype, normalized, product):
     computing = computing_type(x)
     wide = x.to(computing)

@@ -387,5 +387,6 @@ activation = torch.ops.mindiesd.activation.default
 activation_into = torch.ops.mindiesd.activation.out
 linear_activation = torch.ops.mindiesd.linear_activation.default
 linear_activation_into = torch.ops.mindiesd.linear_activation.out
+rotary_grid = torch.ops.mindiesd.rotary_grid.default
 group_norm = torch.ops.mindiesd.group_norm.default
 joint_heads = torch.ops.mindiesd.joint_heads.default

@@ -102,6 +102,15 @@ void check_results() {
   }
   expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
   expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
+  const at::Tensor turns = at::polar(at::ones({4, 8}), at::randn({4, 8}));
+  const at::Tensor grids = at::tensor({1, 3, 2, 2, 1, 3}, at::kLong).view({2, 3});
+  const at::Tensor placed = m::rotary_grid(q, turns, grids);
+  expect_close(placed.slice(1, 6), q.slice(1, 6), "rotary_grid, behind the grid");
+  // Token 4 of the first sample: frame 0, row 2, column 0; 4, 2 and 2 pairs.
+  const at::Tensor place =
+      at::cat({turns[0].slice(0, 0, 4), turns[2].slice(0, 4, 6), turns[0].slice(0, 6, 8)});
+  const at::Tensor pair = at::view_as_complex(q[0][4].unflatten(-1, {8, 2}).contiguous());
+  expect_close(placed[0][4], at::view_as_real(pair * place).flatten(-2), "rotary_grid");
   const at::Tensor planes = at::randn({2, 8, 5, 3}), eight = at::randn({8});
   expect_close(m::group_norm(planes, 4, eight, eight, 1e-5, true),
                at::silu(at::group_norm(planes, 4, eight, eight)), "group_norm");

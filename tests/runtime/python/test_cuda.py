@@ -66,6 +66,11 @@ CALLS = {
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),
+    "grid": (
+        lambda x, real, imaginary: ext.rotary_grid(x, torch.complex(real, imaginary), [(1, 2, 3), (2, 1, 2)]),
+        (X, torch.randn(4, 8, dtype=torch.float64), torch.randn(4, 8, dtype=torch.float64)),
+        {},
+    ),
     "group_norm": (group_norm, (torch.randn(2, 8, 7, 4), torch.randn(8), torch.randn(8)), {}),
     "linear": (linear, (X, torch.randn(24, 16), torch.randn(24)), {}),
 }  # fmt: skip

@@ -32,6 +32,7 @@ def packed():
 
 NORM = torch.nn.LayerNorm(16)
 ROOT = torch.nn.RMSNorm(16, eps=1e-6)
+GRID = torch.polar(torch.ones(4, 8), torch.randn(4, 8))
 GROUPS = torch.nn.GroupNorm(4, 8)
 WEIGHT = torch.randn(16)
 # name: (makes the arguments anew, call)
@@ -105,6 +106,10 @@ CALLS = {
         lambda x, b: ext.softmax(x, 1, scale=0.5, bias=b[None], subtract="row", clamp_min=-2.0),
     ),
     "gelu": (lambda: [torch.randn(2, 7, 9).transpose(0, 1)], lambda x: ext.gelu(x, "tanh")),
+    "grid": (
+        lambda: [torch.randn(1, 9, 2, 16), torch.tensor([[1, 2, 3]])],
+        lambda x, sizes: ext.rotary_grid(x, GRID, sizes),
+    ),
     "group_norm": (lambda: [torch.randn(2, 8, 4, 4)], lambda x: ext.group_norm(GROUPS, x, "silu")),
     "gelu into a slice": (
         lambda: [torch.randn(2, 7, 9), torch.empty(2, 7, 20)],

@@ -199,6 +199,10 @@ def test_operators_pass_torchs_own_checks():
         (_ops.residual, (x, x, None, f32, False, None, 1e-6)),
         (_ops.activation, (x, x, 3, f32)),
         (_ops.activation_into, (x, x, 3, torch.empty_like(x))),
+        (
+            _ops.rotary_grid,
+            (x, torch.randn(9, x.shape[-1] // 2, 2), torch.ones(x.shape[0], 3, dtype=torch.int64), 2, 1),
+        ),
         (_ops.group_norm, (x, None, None, 1, 1e-5, True, f32, False)),
         (_ops.group_norm, (x.to(memory_format=torch.channels_last), None, None, 1, 1e-5, False, f32, True)),
         (_ops.linear_activation, (x, x[0, 0, :, :x.shape[-1]], None, 1)),

@@ -7,6 +7,7 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
+from .grid import rotary_grid
 from .group import group_norm
 from .joint import joint_heads
 from .linear import linear_activation
@@ -52,6 +53,7 @@ __all__ = [
     "rms_norm",
     "rotary_angles",
     "rotary_complex",
+    "rotary_grid",
     "rotary_matrix",
     "rotary_position_embedding",
     "rotary_qk",
