@@ -109,12 +109,6 @@ _NO_ACTIVATION, _SILU = -1, 3
 
 
 def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
-    if x.device.type == "cpu" and dtype == x.dtype and (
-        channels_last or not silu and dtype != torch.float16
-    ):
-        # What torch computes faster there: it takes all channels of a position together.
-        normal = F.group_norm(x, groups, weight, bias, eps)
-        return _activate(normal, _SILU, normal) if silu else normal
     output = _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last)
     if backend(x, weight, bias, output) == "kernels":
         # On a GPU the kernels read what lies as the result does; torch copies what does not, too.

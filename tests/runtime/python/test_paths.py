@@ -3,11 +3,13 @@ and not torch's operators one by one. Every combination of stride class, table f
 CPU and where there is one on a GPU; what is left to torch on purpose is listed at the end."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 import torch
 from accuracy import FLOATS
 from mindiesd import _eager, _library, _math, ext
+from torch.utils._pytree import tree_leaves
 
 DEVICES = [
     "cpu",
@@ -286,6 +288,18 @@ def test_group_norms(paths, device, dtype):
                 lambda x=last, n=norm: ext.group_norm(n, x, strides="x")
             )
     assert not missed(found)
+
+
+@pytest.mark.parametrize("tokens", [1, 9])
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_the_benchmark_of_paths_compares_is_the_same(monkeypatch, device, tokens):
+    """bench/path_cases.py: each call and the lines that it replaces."""
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3] / "bench")
+    from path_cases import cases
+
+    for name, ours, lines in cases(tokens, torch.float32, device):
+        for found, wanted in zip(tree_leaves(ours()), tree_leaves(lines()), strict=True):
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4, msg=lambda text, n=name: f"{n}: {text}")
 
 
 def test_what_is_left_to_torch(paths):
