@@ -111,12 +111,13 @@ _NO_ACTIVATION, _SILU = -1, 3
 def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
     output = _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last)
     if backend(x, weight, bias, output) == "kernels":
+        tensors = dict(input=x, weight=weight, bias=bias, output=output)
+        options = dict(groups=groups, eps=eps, activation=_SILU if silu else _NO_ACTIVATION)
+        if _library.group_norm(tensors, **options):
+            return output
         # On a GPU the kernels read what lies as the result does; torch copies what does not, too.
         lying = x.contiguous(memory_format=group_format(x, channels_last)) if x.is_cuda else x
-        if _library.group_norm(
-            dict(input=lying, weight=weight, bias=bias, output=output), groups=groups, eps=eps,
-            activation=_SILU if silu else _NO_ACTIVATION,
-        ):  # fmt: skip
+        if lying is not x and _library.group_norm({**tensors, "input": lying}, **options):
             return output
     return output.copy_(_math.group_norm(x, weight, bias, groups, eps, silu))
 
