@@ -24,8 +24,11 @@ struct Moments {
 
   __device__ __forceinline__ void join(const Moments& other) {
     const float total = count + other.count;
-    if (total == 0.0F) return;
-    const float share = other.count / total;
+    if (count == 0.0F) {
+      *this = other;
+      return;
+    }
+    const float share = other.count * reciprocal_fast(total);
     const float apart = other.mean - mean;
     mean = fmaf(apart, share, mean);
     squares += other.squares + apart * apart * (count * share);
@@ -61,6 +64,11 @@ __device__ __forceinline__ void join_block(Moments& own, Moments* memory) {
   own.join_warp();
 }
 
+// 1 / count; of one exactly, so that equal values have a mean that is theirs.
+__device__ __forceinline__ float share_of_last(int count) {
+  return count == 1 ? 1.0F : reciprocal_fast(static_cast<float>(count));
+}
+
 // kCount values more, `vectors` of as many having gone before.
 template <int kCount>
 __device__ __forceinline__ void add_vector(Moments& own, const float (&x)[kCount], int vectors) {
@@ -70,7 +78,7 @@ __device__ __forceinline__ void add_vector(Moments& own, const float (&x)[kCount
   const float mean = sum * (1.0F / kCount);
 #pragma unroll
   for (const float value : x) squares = fmaf(value - mean, value - mean, squares);
-  const float share = reciprocal_fast(static_cast<float>(vectors + 1));
+  const float share = share_of_last(vectors + 1);
   const float apart = mean - own.mean;
   own.mean = fmaf(apart, share, own.mean);
   own.squares += fmaf(apart * apart * kCount, 1.0F - share, squares);
@@ -98,7 +106,8 @@ struct GroupParameters {
 };
 
 __device__ __forceinline__ float root_of(const Moments& group, float eps) {
-  return rsqrtf(group.squares / group.count + eps);
+  // Rounded to nearest: once a group, and rsqrtf may be two units off.
+  return 1.0F / sqrtf(group.squares / group.count + eps);
 }
 
 __device__ __forceinline__ float channel_value(const void* vector, DataType type, std::int64_t step,
@@ -318,7 +327,7 @@ __global__ void __launch_bounds__(kLastThreads)
       if (first + i * rows >= end) break;
       float x[kCount];
       unpack<T>(raw[i], x);
-      const float share = reciprocal_fast(static_cast<float>(++before));
+      const float share = share_of_last(++before);
 #pragma unroll
       for (int c = 0; c < kCount; ++c) {
         const float apart = x[c] - mean[c];
@@ -344,8 +353,9 @@ __global__ void __launch_bounds__(kLastThreads)
   for (int group = thread / 32; group < p.groups; group += warps) {
     Moments own;
     for (int i = lane; i < rows * p.channels; i += 32) {
-      const int of_row = i / p.channels,
-                place = of_row * width + group * p.channels + i % p.channels;
+      const auto of_row = static_cast<int>(p.group_of_channel.quotient(static_cast<unsigned>(i)));
+      const int channel = i - of_row * p.channels;
+      const int place = of_row * width + group * p.channels + channel;
       own.join({static_cast<float>(positions_of_thread(begin, end, of_row, rows)), means[place],
                 squares[place]});
     }

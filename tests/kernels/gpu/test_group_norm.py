@@ -103,3 +103,12 @@ def test_other_strides_are_refused():
             launchers.group_norm(view, poisoned(view), 4)
     with pytest.raises(launchers.Unsupported):  # one lies as planes, the other has channels last
         launchers.group_norm(x, poisoned(x.contiguous(memory_format=LAST)), 4)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("last", (False, True))
+def test_equal_values_have_no_deviation(dtype, last):
+    for shape in ((2, 64, 16, 16), (2, 64, 96, 96), (1, 320, 40, 40)):
+        x = torch.full(shape, 1000.0, device="cuda", dtype=dtype)
+        x = x.contiguous(memory_format=LAST) if last else x
+        assert not launchers.group_norm(x, poisoned(x), 32).any()

@@ -105,6 +105,7 @@ def test_devices_that_were_not_measured_keep_operators(name):
         ("gated", "ACTIVATION_OPERATORS_FROM"),
         ("rms_norm", "NORM_OPERATORS_FROM"),
         ("layer_norm", "NORM_OPERATORS_FROM"),
+        ("group_norm", "GROUP_NORM_OPERATORS_FROM"),
         ("residual LayerNorm", "NORM_OPERATORS_FROM"),
         ("normed branch", "NORM_OPERATORS_FROM"),
     ],
