@@ -97,7 +97,7 @@ LOCALS = [
     "x", "y", "self.a", "self.b[:, :, :5]", "cache['k']", "items[0]", "x.clone()", "self.a * 1", "self.w",
     "x.transpose(1, 2).transpose(1, 2)", "same(y)", "self.kept.k", "items[0] if self.flag else y",
 ]  # fmt: skip
-WRITES = """
+WRITES = r"""
 {o}.mul_(0.5)
 {o}.add_({p})
 {o}.copy_(y)
