@@ -172,6 +172,8 @@ Expected<Vocabulary::Entry> Vocabulary::read(std::string_view text) {
     llvm::consumeError(glob.takeError());
     return unknown();
   }
+  out.prefix = out.word.substr(0, out.word.find_first_of("*?["));
+  out.suffix = out.word.substr(out.word.find_last_of("*?]") + 1);
   const size_t from = std::min(out.word.find_first_not_of("*?"), out.word.size());
   out.infix = out.word.substr(from, out.word.find_first_of("*?[", from) - from);
   if (!all_words(out.infix)) return unknown();
@@ -283,7 +285,12 @@ bool Vocabulary::stands(uint32_t id, std::string_view text, size_t begin, size_t
   const Entry& entry = entries_[id];
   if (entry.sign) return stands_sign(entry, text, begin);
   const std::string_view word = text.substr(begin, end - begin);
-  if (entry.glob ? !entry.glob->match(word) : word != entry.word) return false;
+  // Most words that a glob is asked about fail at its ends, which are cheaper to compare.
+  const bool named = !entry.glob
+                         ? word == entry.word
+                         : word.starts_with(entry.prefix) && word.ends_with(entry.suffix) &&
+                               word.find(entry.infix) != kNowhere && entry.glob->match(word);
+  if (!named) return false;
   if (entry.dotted) {
     size_t at = begin;
     for (size_t i = 0; i <= entry.before.size(); ++i) {

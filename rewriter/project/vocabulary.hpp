@@ -129,7 +129,9 @@ class Vocabulary {
     bool called = false;
     std::vector<std::string> inside;                // of the brackets
     std::shared_ptr<const llvm::GlobPattern> glob;  // of `word`, whose bytes it holds views of
-    std::string infix;                              // of a glob: what it begins with behind a star
+    // Of a glob: what stands before its first star, behind its last one, and what it begins with
+    // behind a star.
+    std::string prefix, suffix, infix;
     bool sign = false;
     std::string left, right;  // beside a sign
     bool empty = false;       // the brackets hold nothing

@@ -56,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"dotted_call", "torch.max()", "torch.max(x) + x.max()", 1},
         Row{"prefix", "apply_rotary*", "apply_rotary_emb(x); my_apply_rotary", 1},
         Row{"suffix", "*_emb", "rotary_emb, emb, _emb_x", 1},
+        Row{"both_ends", "apply_*_emb", "apply_rotary_emb(x); apply_emb, my_apply_x_emb, apply_x",
+            1},
         Row{"infix", "*Norm*", "LayerNorm NormNorm norm", 2},
         Row{"bracket", "*a[0-9]", "xa1 a2 aa ab1", 2},
         Row{"infix_call", "*norm*()", "self.norm1(x) + norm + self.norm_2 (y)", 2},
