@@ -82,9 +82,11 @@ class ClassFacts {
     std::optional<bool> over_last_axis;
     std::optional<bool> own_storage;
   };
-  // What a function binds: names by parameters and assignments, and its import statements.
+  // What a function binds: names by parameters and assignments, what stands to the left of
+  // assignments, and its import statements.
   struct Locals {
     std::set<std::string_view> names;
+    std::set<std::string_view> assigned;
     std::vector<TSNode> imports;
   };
 
@@ -101,8 +103,8 @@ class ClassFacts {
   bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool over_last_axis(TSNode value);
   bool makes_tensor(TSNode value, int depth);
-  bool size(TSNode value, int depth) const;
-  bool numeric(TSNode value, int depth) const;
+  bool size(TSNode value, int depth);
+  bool numeric(TSNode value, int depth);
   std::string_view text_at(TSNode node) const { return text_of(source_, node); }
 
   std::string_view source_;

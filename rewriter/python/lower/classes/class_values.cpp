@@ -148,7 +148,7 @@ bool ClassFacts::number(const std::string& class_name, std::string_view attribut
 }
 
 // What a size is written as: `head_dim`, `self.head_dim`, `(dim // num_heads)`.
-bool ClassFacts::size(TSNode value, int depth) const {
+bool ClassFacts::size(TSNode value, int depth) {
   if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
   if (is(value, "identifier") || is(value, "attribute")) return true;
@@ -159,7 +159,7 @@ bool ClassFacts::size(TSNode value, int depth) const {
 
 // Arithmetic that gives a number: a root of a size (`head_dim ** -0.5`, `1 / math.sqrt(d)`), a
 // literal, products of such. A name alone shows nothing, unless its parameter is a number.
-bool ClassFacts::numeric(TSNode value, int depth) const {
+bool ClassFacts::numeric(TSNode value, int depth) {
   if (too_deep(value, depth)) return false;
   value = without_parentheses(value);
   const NodeKind type = type_of(value);
@@ -194,13 +194,7 @@ bool ClassFacts::numeric(TSNode value, int depth) const {
     TSNode at = value;
     while (present(at) && !is(at, "function_definition")) at = ts_node_parent(at);
     if (!present(at)) return false;
-    std::vector<TSNode> work{field(at, "body")};
-    while (!work.empty()) {  // bound again, it may be anything
-      TSNode node = work.back();
-      work.pop_back();
-      if (is(node, "assignment") && text_at(field(node, "left")) == name) return false;
-      push_children(node, work);
-    }
+    if (locals_of(at).assigned.contains(name)) return false;  // it may be anything
     for (TSNode parameter : children_of(field(at, "parameters"))) {
       TSNode own = field(parameter, "name");
       if (!present(own) && is(parameter, "typed_parameter") && !children_of(parameter).empty()) {
@@ -253,7 +247,11 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
     if (type == "identifier" && binds) known->second.names.insert(text_at(node));
     if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
     for (TSNode child : children_of(node)) work.emplace_back(child, binds);
-    if (type == "assignment") work.emplace_back(field(node, "left"), true);
+    if (type == "assignment") {
+      const TSNode left = field(node, "left");
+      known->second.assigned.insert(text_at(left));
+      work.emplace_back(left, true);
+    }
     if (type == "for_statement") work.emplace_back(field(node, "left"), true);
   }
   return known->second;
