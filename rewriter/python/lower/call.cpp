@@ -190,10 +190,12 @@ bool FunctionLowering::reads_only(ValueId callee) {
     definition = unit_.classes->own_method(c.text.substr(0, dot), method);
   }
   return present(definition) &&
-         only_reads(definition, unit_.text(), context_.catalogue, [&](std::string_view name) {
-           const Names& names = unit_.names.names;
-           return !names.stars.empty() || names.bindings.contains(name);
-         });
+         only_reads(definition, unit_.text(), context_.catalogue,
+                    [&](std::string_view name) {
+                      const Names& names = unit_.names.names;
+                      return !names.stars.empty() || names.bindings.contains(name);
+                    }) &&
+         (object == kNone || !overridden_elsewhere(callee));
 }
 
 // Whether the body of what a call may run is in sight and may write to what lies outside of it.

@@ -207,6 +207,7 @@ class FunctionLowering {
   // The class whose object's attribute `self.NAME` a value reads, where this file assigns it.
   const std::string* own_attribute(ValueId id) const;
   TSNode definition_of(ValueId callee, ValueId* object) const;
+  bool overridden_elsewhere(ValueId callee) const;
   bool reads_only(ValueId callee);
   bool may_write(ValueId callee);
   bool forward_writes(ValueId callee);

@@ -14,12 +14,21 @@ namespace {
 constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
 constexpr int kHelperNesting = 60;  // of the expression that the call stands in
 
+// Whether a helper has the form that see_statements follows: few statements that are expressions,
+// and a `return` at the end.
+bool is_straight(TSNode definition) {
+  const NodeList statements = statements_of(field(definition, "body"));
+  if (statements.empty() || statements.size() > kSeenStatements) return false;
+  return is(statements.back(), "return_statement") &&
+         std::all_of(statements.begin(), statements.end() - 1,
+                     [](TSNode s) { return is(s, "expression_statement"); });
+}
+
 }  // namespace
 
 // The statements of a helper: names bound to pure values, then `return`.
 bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
   auto statements = statements_of(body);
-  if (statements.size() > kSeenStatements) return false;
   for (size_t i = 0; i < statements.size(); ++i) {
     TSNode s = statements[i];
     if (is(s, "return_statement")) {
@@ -85,8 +94,8 @@ bool FunctionLowering::in_any_order(const std::vector<Argument>& arguments) cons
   return effects < 2;
 }
 
-// The function of this file that a call of `callee` runs; null where that is not shown. `object` is
-// set to the object whose method it is.
+// The function of this file that a call of `callee` runs, unless overridden_elsewhere; null where
+// that is not shown. `object` is set to the object whose method it is.
 TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
   const Value& c = g()[callee];
   auto method = unit_.methods.find(index_);
@@ -94,12 +103,6 @@ TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
       g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
     TSNode definition = unit_.classes->private_method(method->second, c.text);
     *object = c.operands[0];
-    Project& project = context_.project;
-    std::string owner = method->second.substr(method->second.rfind('.') + 1);
-    if (present(definition) &&
-        (project.stored_outside(c.text) || project.subclass_writes(unit_.module, owner, c.text))) {
-      return {};  // a class of another file has its own
-    }
     return definition;
   }
   if (c.kind == Kind::function) {
@@ -111,6 +114,16 @@ TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
     return found != shared_.top_level.end() ? found->second : TSNode{};
   }
   return {};
+}
+
+// Whether a class of another file may have its own of the method that a callee names. The answer
+// may read many files, so that it is asked for last.
+bool FunctionLowering::overridden_elsewhere(ValueId callee) const {
+  const std::string& name = g()[callee].text;
+  const std::string_view owner = last_name(unit_.methods.at(index_));
+  Project& project = context_.project;
+  return project.stored_outside(name) ||
+         project.subclass_writes(unit_.module, std::string(owner), name);
 }
 
 std::optional<std::vector<std::string>> plain_parameters(TSNode definition, std::string_view text) {
@@ -167,7 +180,8 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   auto method = unit_.methods.find(index_);
   TSNode definition = definition_of(callee, &object);
   if (!present(definition)) return see_through_other(callee, arguments, node);
-  if (!in_any_order(arguments)) return std::nullopt;
+  if (!in_any_order(arguments) || !is_straight(definition)) return std::nullopt;
+  if (object != kNone && overridden_elsewhere(callee)) return std::nullopt;
   if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
     reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
             ts_node_start_byte(node));
