@@ -124,16 +124,17 @@ CppFrontend::CppFrontend(const Settings& settings, const Catalogue& catalogue,
       if (file == header || file.ends_with("/" + header)) own_header_ = file;
     }
   }
+  std::string database;  // the folder of compile_commands.json
   for (const char* folder : {"", "/build"}) {
-    if (database_.empty() &&
-        fs::exists(settings_.root + folder + "/compile_commands.json", error)) {
-      database_ = settings_.root + folder;
+    if (database.empty() && fs::exists(settings_.root + folder + "/compile_commands.json", error)) {
+      database = settings_.root + folder;
     }
   }
+  commands_ = std::make_unique<CompileCommands>(database);
 }
 
 Place CppFrontend::place_of(const std::string& relative) const {
-  return {settings_.root + "/" + relative, database_, settings_.catalogue + "/include"};
+  return {settings_.root + "/" + relative, *commands_, settings_.catalogue + "/include"};
 }
 
 Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_view relative) {
@@ -143,7 +144,7 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
   std::ranges::replace(unit->module, '/', '.');
   Reading reading = read(std::string(unit->text()), place_of(unit->relative),
                          {names_, catalogue_, isomorphisms_}, unit.get());
-  if (!reading.ran) return failure("clang could not be run on it");
+  if (!reading.ran) return failure("clang gave it up: it crashed, or the file has too many tokens");
   for (const Failure& f : reading.failures) {
     if (!f.offset) continue;
     if (unit->errors++ == 0) unit->first_error = f.message;

@@ -1,6 +1,7 @@
 // C++ as a source language: the Frontend over clang's tree. Only lowering sees clang.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,8 +43,8 @@ class CppFrontend : public Frontend {
   const Catalogue& catalogue_;
   const Isomorphisms& isomorphisms_;
   Names names_;
-  std::string wrong_;       // why the names could not be read
-  std::string database_;    // folder of compile_commands.json, "" without one
+  std::string wrong_;  // why the names could not be read
+  std::unique_ptr<const CompileCommands> commands_;
   std::string own_header_;  // a file of the repository that has the name of the runtime's header
 };
 

@@ -4,12 +4,15 @@
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendAction.h>
-#include <clang/Tooling/CompilationDatabase.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Lex/PreprocessorOptions.h>
 #include <clang/Tooling/Tooling.h>
 
 #include <filesystem>
 #include <functional>
 
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
 #include "rewriter/cpp/lowering.hpp"
@@ -20,6 +23,8 @@ namespace refit::cpp {
 namespace {
 
 constexpr int kMissingRounds = 24;  // each finds at least one more header that is not there
+// Of a file with all that it includes; torch/torch.h comes to 3 million.
+constexpr size_t kMostTokens = 50'000'000;
 
 class Collector : public clang::DiagnosticConsumer {
  public:
@@ -100,6 +105,17 @@ class Action : public clang::ASTFrontendAction {
  public:
   explicit Action(Consumer::Done done) : done_(std::move(done)) {}
 
+  bool BeginInvocation(clang::CompilerInstance& compiler) override {
+    compiler.getPreprocessorOpts().DisablePragmaDebugCrash = true;
+    return true;
+  }
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    compiler.getPreprocessor().setTokenWatcher([this](const clang::Token&) {
+      if (++tokens_ < kMostTokens) return;
+      llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
+    });
+    return true;
+  }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef) override {
     compiler.getFrontendOpts().SkipFunctionBodies = true;  // those that the consumer is asked for
@@ -108,48 +124,51 @@ class Action : public clang::ASTFrontendAction {
 
  private:
   Consumer::Done done_;
+  size_t tokens_ = 0;
 };
 
-// Whether flags name a folder that holds ATen's headers.
-bool finds_aten(const std::vector<std::string>& flags, const std::string& folder) {
-  for (size_t i = 0; i < flags.size(); ++i) {
-    std::string where;
-    for (const std::string& option : {std::string("-I"), std::string("-isystem")}) {
-      if (!flags[i].starts_with(option)) continue;
-      where = flags[i].substr(option.size());
-      if (where.empty() && i + 1 < flags.size()) where = flags[i + 1];
-    }
-    if (where.empty()) continue;
-    std::error_code error;
-    if (std::filesystem::exists(std::filesystem::path(folder) / where / "ATen", error)) return true;
-  }
-  return false;
-}
+// Files that a text may include: regular ones, and none of the machine's state. Opening a pipe
+// waits for whoever writes it, and a device has no end.
+class RegularFiles : public llvm::vfs::ProxyFileSystem {
+ public:
+  RegularFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
 
-// The flags of the file's command, or of one like it; none where there is no database, or one that
-// does not know libtorch.
-std::vector<std::string> recorded_flags(const std::string& path, const std::string& database) {
-  if (database.empty()) return {};
-  std::string error;
-  auto commands = clang::tooling::CompilationDatabase::loadFromDirectory(database, error);
-  if (commands == nullptr) return {};
-  commands = clang::tooling::inferMissingCompileCommands(std::move(commands));
-  auto found = commands->getCompileCommands(path);
-  if (found.empty()) return {};
-  std::vector<std::string> out{"-working-directory", found.front().Directory};
-  const auto& line = found.front().CommandLine;
-  for (size_t i = 1; i < line.size(); ++i) {
-    const std::string& flag = line[i];
-    if (flag == "-c" || flag == "--" || flag == found.front().Filename || flag == path) continue;
-    if (flag == "-o" || flag == "-MF" || flag == "-MT" || flag == "-MQ") {
-      ++i;
-      continue;
-    }
-    if (flag == "-MD" || flag == "-MMD" || flag == "-M" || flag == "-MM") continue;
-    out.push_back(flag);
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(
+      const llvm::Twine& path) override {
+    auto found = status(path);
+    if (!found) return found.getError();
+    return ProxyFileSystem::openFileForRead(path);
   }
-  if (!finds_aten(out, found.front().Directory)) return {};
-  return out;
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
+    llvm::SmallString<256> absolute;
+    path.toVector(absolute);
+    if (auto error = makeAbsolute(absolute)) return error;
+    llvm::sys::path::remove_dots(absolute, /*remove_dot_dot=*/true);
+    for (const char* kept : {"/proc/", "/sys/", "/dev/"}) {
+      if (llvm::StringRef(absolute).starts_with(kept)) return nothing();
+    }
+    auto found = ProxyFileSystem::status(path);
+    if (found && !found->isRegularFile() && !found->isDirectory()) return nothing();
+    return found;
+  }
+
+ private:
+  static std::error_code nothing() {
+    return std::make_error_code(std::errc::no_such_file_or_directory);
+  }
+};
+
+// Runs clang so that its end is not the tool's: a crash, or more tokens than any real file has, end
+// the reading of this file alone. What clang held by then is never freed.
+bool run_safely(clang::tooling::ToolInvocation& invocation) {
+  static const bool enabled = [] {
+    llvm::CrashRecoveryContext::Enable();
+    return true;
+  }();
+  (void)enabled;
+  llvm::CrashRecoveryContext context;
+  return context.RunSafely([&] { invocation.run(); });
 }
 
 }  // namespace
@@ -157,7 +176,7 @@ std::vector<std::string> recorded_flags(const std::string& path, const std::stri
 Reading read(const std::string& text, const Place& place, const Knowledge& knowledge,
              CppUnit* unit) {
   Reading out;
-  std::vector<std::string> flags = recorded_flags(place.path, place.database);
+  std::vector<std::string> flags = place.commands.of(place.path);
   if (flags.empty()) {
     flags = {"-std=c++20", "-nostdinc", "-nostdinc++", "-isystem", place.include};
   } else {
@@ -166,8 +185,8 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
     }
     flags.insert(flags.end(), {"-idirafter", place.include});
   }
-  flags.insert(flags.end(),
-               {"-xc++", "-fsyntax-only", "-ferror-limit=0", "-fno-spell-checking", "-w"});
+  flags.insert(flags.end(), {"-xc++", "--no-default-config", "-fsyntax-only", "-ferror-limit=0",
+                             "-fno-spell-checking", "-w"});
   std::vector<std::string> line{"refit"};
   line.insert(line.end(), flags.begin(), flags.end());
   line.push_back(place.path);
@@ -176,8 +195,8 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
   std::vector<std::string> empty;
   for (int round = 0; round < kMissingRounds; ++round) {
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-    auto files =
-        llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::getRealFileSystem());
+    auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
+        llvm::makeIntrusiveRefCnt<RegularFiles>());
     files->pushOverlay(memory);
     memory->addFile(place.path, 0, llvm::MemoryBuffer::getMemBuffer(text));
     for (const std::string& name : empty) {
@@ -197,10 +216,14 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
     };
     clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done), manager.get());
     run.setDiagnosticConsumer(&collector);
-    run.run();  // whether it found errors is known already
+    if (!run_safely(run)) {
+      out.ran = false;
+      return out;
+    }
     if (out.missing.size() == known) break;
     for (size_t i = known; i < out.missing.size(); ++i) {
-      empty.push_back(place.include + "/" + out.missing[i]);
+      const std::string& name = out.missing[i];
+      empty.push_back(name.starts_with("/") ? name : place.include + "/" + name);
     }
     if (last) reached(Bound::header_rounds, 0);
   }

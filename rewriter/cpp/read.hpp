@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriter/cpp/flags.hpp"
 #include "rewriter/cpp/names.hpp"
 #include "rewriter/cpp/unit.hpp"
 #include "rewriter/graph/isomorphisms.hpp"
@@ -24,9 +25,9 @@ struct Reading {
 };
 
 struct Place {
-  std::string path;      // of the file, absolute: what its includes are relative to
-  std::string database;  // folder of a compile_commands.json, "" without one
-  std::string include;   // folder of our own declarations
+  std::string path;  // of the file, absolute: what its includes are relative to
+  const CompileCommands& commands;
+  std::string include;  // folder of our own declarations
 };
 
 struct Knowledge {

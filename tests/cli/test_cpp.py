@@ -1,6 +1,7 @@
 """The front end for C++ in the tool."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -52,3 +53,107 @@ def test_bodies_are_read_in_the_projects_headers_and_not_in_libtorchs(refit, tre
     done = refit("migrate", tree)
     assert done.code == 0, done.err
     assert (b"rotary_position_embedding(q, cos, sin" in done.out) == (header == '"opposite.h"')
+
+
+SITE = SOURCE.decode()
+
+
+def compiled_with(tree, *flags, folder=None):
+    """A tree of one file and the command of a stranger's build."""
+    include = tree.parent / "libtorch"
+    declared = Path(__file__).resolve().parents[2] / "rules" / "catalogue" / "cpp" / "include"
+    shutil.copytree(declared, include, dirs_exist_ok=True)
+    (include / "ATen").mkdir(exist_ok=True)
+    arguments = ["c++", "-nostdinc", "-nostdinc++", "-isystem", str(include), *flags, "-c", "model.cpp"]
+    entry = {"directory": str(folder or tree), "file": "model.cpp", "arguments": arguments}
+    (tree / "compile_commands.json").write_text(json.dumps([entry]))
+    (tree / "model.cpp").write_text(SITE)
+
+
+WRITING = {
+    "dependency-file": ("-Xclang", "-dependency-file", "-Xclang", "{out}", "-Xclang", "-MT", "-Xclang", "x"),
+    "preprocessor": ("-Wp,-MD,{out}",),
+    "make": ("-MD", "-MF", "{out}"),
+    "database": ("-MJ", "{out}"),
+    "diagnostics": ("--serialize-diagnostics", "{out}"),
+    "output": ("-o", "{out}"),
+    "trace": ("-ftime-trace={out}",),
+    "time": ("-ftime-report", "-fproc-stat-report={out}"),
+    "temporaries": ("-save-temps=obj", "-o", "{out}"),
+    "llvm": ("-mllvm", "-info-output-file={out}", "-mllvm", "-stats"),
+    "modules": ("-fmodules", "-fmodules-cache-path={out}"),
+    "plugin": ("-fplugin={out}", "-Xclang", "-load", "-Xclang", "{out}"),
+    "crash": ("-gen-reproducer=always", "-fcrash-diagnostics-dir={out}"),
+    "tools": ("-no-integrated-cpp", "-B{out}", "-fuse-ld={out}"),
+    "header dump": ("-Xclang", "-header-include-file", "-Xclang", "{out}", "-H"),
+    "configuration": ("--config={out}",),
+}
+
+
+@pytest.mark.parametrize("flags", WRITING.values(), ids=WRITING)
+def test_flags_that_write_files_do_not_pass(refit, tree, flags):
+    out = tree.parent / "written"
+    compiled_with(tree, *(flag.format(out=out) for flag in flags))
+    before = sorted(path for path in tree.parent.rglob("*"))
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert b"mindiesd::ext::attention_forward(q, k, v" in done.out
+    assert sorted(path for path in tree.parent.rglob("*")) == before
+
+
+def test_flags_that_say_how_a_file_reads_pass(refit, tree):
+    """Names, folders and forced headers decide whether the call is there, and which tensors it has."""
+    (tree / "given").mkdir()
+    (tree / "given" / "forced.h").write_text("#define ATTEND torch::scaled_dot_product_attention\n")
+    (tree / "given" / "quoted.h").write_text("#define SCALE 2.0\n")
+    flags = ["-std=c++17", "-DUSE_TORCH", "-UUSE_OTHER", "-include", "given/forced.h", "-iquote", "given"]
+    compiled_with(tree, *flags, "-march=x86-64", "-mavx2", "-pthread", "-fno-exceptions", "-fopenmp")
+    text = SITE.replace("torch/torch.h>", 'torch/torch.h>\n#include "quoted.h"')
+    conditions = "#if !defined(USE_TORCH) || !defined(ATTEND) || !defined(SCALE) || !defined(__AVX2__)\n"
+    (tree / "model.cpp").write_text(f"{text}{conditions}#error not as it is compiled\n#endif\n")
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert b"mindiesd::ext::attention_forward(q, k, v" in done.out
+    (tree / "model.cpp").write_text(f"{text}\n}}\n")
+    assert "model.cpp" in refit("migrate", tree).err
+
+
+@pytest.mark.parametrize("where", ("include", "flag", "device", "response", "database", "search"))
+def test_no_file_that_is_none_is_opened(refit, tree, where):
+    """A pipe that nobody writes, or a device, would never end."""
+    pipe = tree / "pipe.h"
+    os.mkfifo(pipe)
+    flags = {
+        "flag": ("-include", str(pipe)), "device": ("-include", "/dev/zero"), "response": (f"@{pipe}",),
+        "search": ("-I", str(pipe)),
+    }  # fmt: skip
+    compiled_with(tree, *flags.get(where, ()))
+    if where == "include":
+        (tree / "model.cpp").write_text('#include "pipe.h"\n#include "/dev/zero"\n#include "/proc/kmsg"\n' + SITE)
+    if where == "database":
+        (tree / "compile_commands.json").unlink()
+        os.mkfifo(tree / "compile_commands.json")
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert b"mindiesd::ext::attention_forward(q, k, v" in done.out
+
+
+CRASHING = {
+    "crash": "#pragma clang __debug crash\n",
+    "fatal": "#pragma clang __debug llvm_fatal_error\n",
+    "assert": "#pragma clang __debug assert\n",
+    "unreachable": "#pragma clang __debug llvm_unreachable\n",
+    "parser": "#pragma clang __debug parser_crash\n",
+    "overflow": "#pragma clang __debug overflow_stack\n",
+    "explosion": "".join(f"#define M{i + 1} " + f"M{i} " * 64 + "\n" for i in range(8)) + "#define M0 int;\nM8\n",
+}
+
+
+@pytest.mark.parametrize("text", CRASHING.values(), ids=CRASHING)
+def test_one_files_text_ends_no_run(refit, tree, text):
+    (tree / "bad.cpp").write_text(text + SITE)
+    (tree / "good.cpp").write_text(SITE)
+    done = refit("migrate", tree)
+    assert b"b/good.cpp" in done.out, done.err
+    if b"b/bad.cpp" not in done.out:
+        assert "bad.cpp" in done.err
