@@ -116,20 +116,20 @@ const Row kBodies[] = {
      "q);\n"},
     {"rotation",
      "  auto h = q.chunk(2, -1);\n  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
-     "  return mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
-     "\"promoted\"});\n"},
+     "  return mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
+     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"},
     {"comment_in_what_goes_stays",
      "  auto h = q.chunk(2, -1);  // halves\n"
      "  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
      "  // halves\n"
-     "  return mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
-     "\"promoted\"});\n"},
+     "  return mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
+     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"},
     {"what_is_read_elsewhere_stays",
      "  auto h = q.chunk(2, -1);\n"
      "  auto o = q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n  return o * h[0].size(-1);\n",
      "  auto h = q.chunk(2, -1);\n"
-     "  auto o = mindiesd::ext::rotary_position_embedding(q, cos, sin, {.result_type = "
-     "\"promoted\"});\n"
+     "  auto o = mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
+     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"
      "  return o * h[0].size(-1);\n"},
 };
 
