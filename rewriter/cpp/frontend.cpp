@@ -145,9 +145,10 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
   Reading reading = read(std::string(unit->text()), place_of(unit->relative),
                          {names_, catalogue_, isomorphisms_}, unit.get());
   if (!reading.ran) return failure("clang gave it up: it crashed, or the file has too many tokens");
+  unit->inactive = reading.inactive;
   for (const Failure& f : reading.failures) {
     if (!f.offset) continue;
-    if (unit->errors++ == 0) unit->first_error = f.message;
+    unit->errors.push_back(f.message);
     if (f.syntax) unit->syntax_errors.push_back({*f.offset, *f.offset + 1});
   }
   return unit;
@@ -252,15 +253,12 @@ std::optional<std::string> CppFrontend::verify(const Unit& base, std::string_vie
   Reading reading = read(std::string(after), place_of(before.relative),
                          {names_, catalogue_, isomorphisms_}, nullptr);
   if (!reading.ran) return "clang could not be run on the new text";
-  size_t errors = 0;
-  std::string last;
+  std::vector<std::string> errors;
   for (const Failure& f : reading.failures) {
-    if (!f.offset) continue;
-    ++errors;
-    last = f.message;
+    if (f.offset) errors.push_back(f.message);
   }
-  if (errors > before.errors) return "the new text does not compile: " + last;
-  return std::nullopt;
+  const auto added = new_error(before.errors, std::move(errors));
+  return added ? std::optional("the new text does not compile: " + *added) : std::nullopt;
 }
 
 }  // namespace refit::cpp

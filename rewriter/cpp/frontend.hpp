@@ -54,6 +54,12 @@ class CppFrontend : public Frontend {
 Expected<EditSet> change_edits(const CppUnit& unit, const Change& change, const Operation& callee,
                                const std::string& callee_text, std::string* after);
 
+// A failure where code that the preprocessor skipped, which may be compiled elsewhere, stands
+// between the change's parts or reads a variable that goes or gets another value. `dead`:
+// statements that go.
+Expected<void> clear_of_conditions(const CppUnit& unit, const Change& change,
+                                   const std::set<StatementId>& dead);
+
 // Edits that add `#include <HEADER>` lines where a person would.
 void add_includes(const CppUnit& unit, const std::set<std::string>& headers, EditSet& edits);
 

@@ -267,6 +267,14 @@ void Lowering::declare(const clang::DeclStmt* node) {
     variable(made);
     pure = pure && plain_value(made->getType()) && !made->isStaticLocal();
   }
+  if (const auto* one =
+          node->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(node->getSingleDecl()) : nullptr) {
+    const auto whole = range(node->getSourceRange()), name = range(one->getLocation());
+    if (whole && name && !llvm::isa<clang::DecompositionDecl>(one)) {
+      text().declarations[id] = {std::string(unit_.source().slice({whole->begin, name->begin})),
+                                 one->getNameAsString()};
+    }
+  }
   Statement& s = g().statements[id];
   s.pure = pure && !impure_;
   if (s.definitions.empty()) s.kind = StatementKind::other;

@@ -10,8 +10,8 @@ namespace refit::cpp {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys{"namespaces", "tensors", "attributes", "names",
-                                                "headers"};
+constexpr std::array<std::string_view, 6> kKeys{"namespaces", "tensors", "attributes",
+                                                "names",      "headers", "declared"};
 
 }  // namespace
 
@@ -51,6 +51,9 @@ Expected<Names> Names::load(const std::string& path) {
     if (const YamlNode* node = keys->require("tensors")) {
       out.tensors_ = file.texts(*node, "tensors");
     }
+    if (const YamlNode* node = keys->require("declared")) {
+      out.declared_ = file.texts(*node, "declared");
+    }
   }
   std::string message;
   for (const std::string& mistake : file.mistakes()) {
@@ -72,6 +75,9 @@ std::string Names::meaning(std::string_view qualified) const {
 std::string Names::spelling(std::string_view qualified) const {
   size_t last = qualified.rfind('.');
   if (last == std::string_view::npos) return "";
+  if (!header(qualified).empty() && std::ranges::find(declared_, qualified) == declared_.end()) {
+    return "";
+  }
   for (const auto& [space, meaning] : namespaces_) {
     if (meaning == qualified.substr(0, last)) {
       return space + "::" + std::string(qualified.substr(last + 1));

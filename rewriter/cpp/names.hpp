@@ -18,7 +18,7 @@ class Names {
   // is none that is known.
   std::string meaning(std::string_view qualified) const;
   // The C++ name of a catalogue's name ("mindiesd.ext.rms_norm" -> "mindiesd::ext::rms_norm"); ""
-  // where C++ has none.
+  // where C++ has none: of a package with a header, only what the table says that it declares.
   std::string spelling(std::string_view qualified) const;
   // The header to include for a catalogue's name; "" where none is known.
   std::string header(std::string_view qualified) const;
@@ -30,7 +30,7 @@ class Names {
 
  private:
   std::map<std::string, std::string, std::less<>> namespaces_, names_, attributes_, headers_;
-  std::vector<std::string> tensors_;
+  std::vector<std::string> tensors_, declared_;
 };
 
 // "a::b::c" as "a.b.c".

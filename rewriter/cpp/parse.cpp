@@ -101,9 +101,27 @@ class Consumer : public clang::ASTConsumer {
   std::vector<const clang::Decl*> decls_;
 };
 
+// Notes what `#if` leaves out of the file itself, from the directive before it to the one behind.
+class Skipped : public clang::PPCallbacks {
+ public:
+  Skipped(const clang::SourceManager& sources, std::vector<ByteRange>& out)
+      : sources_(sources), out_(out) {}
+
+  void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
+    if (!sources_.isInMainFile(range.getBegin())) return;
+    out_.push_back(
+        {sources_.getFileOffset(range.getBegin()), sources_.getFileOffset(range.getEnd())});
+  }
+
+ private:
+  const clang::SourceManager& sources_;
+  std::vector<ByteRange>& out_;
+};
+
 class Action : public clang::ASTFrontendAction {
  public:
-  explicit Action(Consumer::Done done) : done_(std::move(done)) {}
+  Action(Consumer::Done done, std::vector<ByteRange>& inactive)
+      : done_(std::move(done)), inactive_(inactive) {}
 
   bool BeginInvocation(clang::CompilerInstance& compiler) override {
     compiler.getPreprocessorOpts().DisablePragmaDebugCrash = true;
@@ -114,6 +132,8 @@ class Action : public clang::ASTFrontendAction {
       if (++tokens_ < kMostTokens) return;
       llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
     });
+    compiler.getPreprocessor().addPPCallbacks(
+        std::make_unique<Skipped>(compiler.getSourceManager(), inactive_));
     return true;
   }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
@@ -124,6 +144,7 @@ class Action : public clang::ASTFrontendAction {
 
  private:
   Consumer::Done done_;
+  std::vector<ByteRange>& inactive_;
   size_t tokens_ = 0;
 };
 
@@ -206,6 +227,7 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
     size_t known = out.missing.size();
     bool last = round + 1 == kMissingRounds;
     out.failures.clear();
+    out.inactive.clear();
     out.ran = false;
     Collector collector(out);
     auto done = [&](clang::ASTContext& context, const std::vector<const clang::Decl*>& decls) {
@@ -214,7 +236,8 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
         lower_file(*unit, context, decls, knowledge);
       }
     };
-    clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done), manager.get());
+    clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done, out.inactive),
+                                       manager.get());
     run.setDiagnosticConsumer(&collector);
     if (!run_safely(run)) {
       out.ran = false;

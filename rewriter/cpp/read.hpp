@@ -22,6 +22,7 @@ struct Reading {
   bool ran = false;  // clang gave a tree, if a broken one
   std::vector<Failure> failures;
   std::vector<std::string> missing;  // headers that were not found
+  std::vector<ByteRange> inactive;   // what the preprocessor skipped of the file, in order
 };
 
 struct Place {

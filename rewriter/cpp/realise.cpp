@@ -63,7 +63,11 @@ class Realiser {
     if (!change_.replaced.empty() || !change_.restated.empty()) {
       return failure("a branch chooses between its parts; write each branch's result out");
     }
-    auto done = change_.edit_call ? edit_call() : replace_root();
+    auto done = clear_of_conditions(unit_, change_, dead);
+    if (!done) return tl::unexpected(done.error());
+    done = move_declarations(dead);
+    if (!done) return tl::unexpected(done.error());
+    done = change_.edit_call ? edit_call() : replace_root();
     if (!done) return tl::unexpected(done.error());
     done = remove_dead(dead);
     if (!done) return tl::unexpected(done.error());
@@ -72,6 +76,67 @@ class Realiser {
   }
 
  private:
+  // Where a declaration goes and the root's statement assigns the variable, that declares it.
+  Expected<void> move_declarations(const std::set<StatementId>& dead) {
+    for (StatementId id : dead) {
+      const Statement& gone = g_.statements[id];
+      const auto declared = words_.declarations.find(id);
+      for (DefinitionId d : gone.definitions) {
+        const uint32_t name = g_.definitions[d].name;
+        if (!declares(gone, name)) continue;
+        const StatementId next = assigned_next(name, dead);
+        if (next == kNone) continue;
+        const Statement& there = g_.statements[next];
+        const bool fits = declared != words_.declarations.end() &&
+                          next == g_[change_.root].statement && there.parent == gone.parent &&
+                          there.block == gone.block &&
+                          same_braces(gone.range.end, there.range.begin) &&
+                          declared->second.type.find_first_of("&*/") == std::string::npos &&
+                          unit_.source().slice(there.range).starts_with(declared->second.name);
+        if (!fits) {
+          return failure(
+              fmt::format("`{}` is declared where its first value would go, and assigned "
+                          "later; give each value a variable of its own",
+                          words_.locals[name].identifier));
+        }
+        auto done = edits_.add({{there.range.begin, there.range.begin}, declared->second.type});
+        if (!done) return done;
+        moved_ = declared->second.type.size();
+      }
+    }
+    return {};
+  }
+
+  // Whether two places stand in the same braces.
+  bool same_braces(uint32_t from, uint32_t to) const {
+    int depth = 0;
+    for (uint32_t at = from; at < to && depth >= 0; ++at) {
+      if (in_comment(unit_, at)) continue;
+      depth += (text_[at] == '{' ? 1 : 0) - (text_[at] == '}' ? 1 : 0);
+    }
+    return depth == 0;
+  }
+
+  // Whether the statement gives the variable its first value.
+  bool declares(const Statement& statement, uint32_t name) const {
+    return std::ranges::all_of(g_.definitions, [&](const Definition& d) {
+      return d.name != name || d.statement == kNone ||
+             g_.statements[d.statement].time >= statement.time;
+    });
+  }
+
+  // The first statement that stays and gives the variable a value.
+  StatementId assigned_next(uint32_t name, const std::set<StatementId>& dead) const {
+    StatementId first = kNone;
+    for (const Definition& d : g_.definitions) {
+      if (d.name != name || d.statement == kNone || dead.contains(d.statement)) continue;
+      if (first == kNone || g_.statements[d.statement].time < g_.statements[first].time) {
+        first = d.statement;
+      }
+    }
+    return first;
+  }
+
   // `x.transpose(1, 2)` becomes `x`; `x = x.transpose(1, 2);` goes.
   Expected<void> forward(ValueId id, std::set<StatementId>& dead) {
     const Value& v = g_[id];
@@ -261,10 +326,11 @@ class Realiser {
     return keep_above(comments);
   }
 
-  // On one line; else with the named arguments on the next; else one a line.
+  // On one line; else with the named arguments on the next; else all on the next; else one a line.
   Expected<std::string> fitted(const std::vector<NewArgument>& arguments) const {
     const Value& root = g_[change_.root];
-    size_t column = root.range.begin - line_of(text_, root.range.begin).begin + callee_text_.size();
+    size_t column =
+        root.range.begin - line_of(text_, root.range.begin).begin + moved_ + callee_text_.size();
     std::string_view behind =
         text_.substr(root.range.end, line_of(text_, root.range.end).end - root.range.end);
     size_t rest = trimmed(behind).size();
@@ -286,7 +352,14 @@ class Realiser {
         return two;
       }
     }
-    leads.assign(arguments.size(), nl + std::string(indentation(text_, root.range.begin)) + "    ");
+    const std::string line = nl + std::string(indentation(text_, root.range.begin)) + "    ";
+    leads.assign(arguments.size(), "");
+    leads[0] = line;
+    if (auto below = compose(arguments, leads);
+        below && below->size() - 1 - nl.size() + rest <= kWidth) {
+      return below;
+    }
+    leads.assign(arguments.size(), line);
     return compose(arguments, leads);
   }
 
@@ -397,6 +470,7 @@ class Realiser {
   std::string_view text_;
   EditSet edits_;
   std::string after_;
+  size_t moved_ = 0;  // columns by which a declaration moves the root
 };
 
 }  // namespace

@@ -32,8 +32,15 @@ struct CallText {
   std::vector<Argument> arguments;  // as written, in order
 };
 
+// `auto x = …;`, which declares one variable.
+struct Declaration {
+  std::string type;  // as written, with the blank behind it
+  std::string name;
+};
+
 struct FunctionText {
   std::vector<Local> locals;
+  std::map<StatementId, Declaration> declarations;
   std::map<ValueId, CallText> calls;
   std::map<ValueId, std::string> locked;  // sites that cannot be edited, and why
 };
@@ -48,8 +55,7 @@ class CppUnit : public Unit {
   std::vector<ByteRange> comments;  // in order
   // Packages of which the global scope has something else by that name.
   std::set<std::string, std::less<>> taken;
-  size_t errors = 0;  // that clang found in this file
-  std::string first_error;
+  std::vector<ByteRange> inactive;  // what the preprocessor skipped, in order
 };
 
 }  // namespace refit::cpp

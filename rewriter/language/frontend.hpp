@@ -2,8 +2,10 @@
 // graphs) and the realisation of changes as text edits. Matching and planning see only this.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -55,6 +57,7 @@ class Unit {
   std::deque<Function> functions;  // never moved, however many come
   std::vector<ProjectCall> project_calls;
   std::vector<ByteRange> syntax_errors;
+  std::vector<std::string> errors;  // what a compiler found wrong in it, in order of the text
   std::vector<LeftOut> left_out;    // what the focus did not want: its graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
   std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
@@ -65,6 +68,16 @@ class Unit {
   explicit Unit(Source source) : source_(std::move(source)) {}
   Source source_;
 };
+
+// An error of the new text that the old one has not, or has less often.
+inline std::optional<std::string> new_error(std::vector<std::string> before,
+                                            std::vector<std::string> after) {
+  std::ranges::sort(before);
+  std::ranges::sort(after);
+  std::vector<std::string> added;
+  std::ranges::set_difference(after, before, std::back_inserter(added));
+  return added.empty() ? std::nullopt : std::optional(added.front());
+}
 
 // One argument of the call that a change asks for.
 struct NewArgument {

@@ -148,7 +148,8 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
   for (int round = 0; round <= kRounds; ++round) {
     const Unit& last = held == nullptr ? unit : *held;
     std::unique_ptr<Unit> next = reload(i, last, made, now);
-    if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size()) {
+    if (next == nullptr || next->syntax_errors.size() > unit.syntax_errors.size() ||
+        new_error(unit.errors, next->errors)) {
       out.broken = true;
       return out;
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -157,3 +158,44 @@ def test_one_files_text_ends_no_run(refit, tree, text):
     assert b"b/good.cpp" in done.out, done.err
     if b"b/bad.cpp" not in done.out:
         assert "bad.cpp" in done.err
+
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = ROOT / "runtime" / "include" / "mindiesd" / "functional.h"
+DECLARATIONS = ROOT / "rules" / "catalogue" / "cpp" / "include" / "mindiesd" / "functional.h"
+
+
+def declared(path):
+    """A header's public functions with their parameters, and its structs with their fields in order."""
+    text = re.sub(r"//.*", "", path.read_text())
+    text = re.sub(r"namespace functional_internal \{.*?\}  ?\n", "", text, flags=re.S)
+    text = text[text.index("struct AttentionArguments") :]
+    spaces = {"mindiesd": text[: text.index("namespace ext")], "mindiesd.ext": text[text.index("namespace ext") :]}
+    functions, structs = {}, {}
+    for space, body in spaces.items():
+        for name, parameters in re.findall(r"^(?:inline )?at::Tensor (\w+)\(([^;]*?)\)(?:;| \{$)", body, re.M):
+            functions[f"{space}.{name}"] = re.sub(r"\s+", " ", parameters)
+        for name, fields in re.findall(r"struct (\w+) \{(.*?)\};", body, re.S):
+            structs[f"{space}.{name}"] = re.sub(r"\s+", " ", fields).strip()
+    return functions, structs
+
+
+def test_what_is_known_of_the_runtime_is_what_its_header_declares():
+    functions, structs = declared(HEADER)
+    assert (functions, structs) == declared(DECLARATIONS)
+    table = (ROOT / "rules" / "catalogue" / "cpp" / "names.yaml").read_text()
+    names = re.findall(r"^  - (\S+)$", table[table.index("declared:") :], re.M)
+    assert sorted(names) == sorted(functions)
+    assert len(structs) == len(functions)
+
+
+def test_a_text_that_does_not_compile_is_withheld(refit, tree, tmp_path):
+    """The runtime's declarations lack the call's field, as an older header would."""
+    rules = shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    header = rules / "catalogue" / "cpp" / "include" / "mindiesd" / "functional.h"
+    header.write_text(header.read_text().replace("bool head_first = false;", ""))
+    (tree / "model.cpp").write_text(SITE)
+    before = (tree / "model.cpp").read_bytes()
+    done = refit("migrate", "--write", tree, env={**os.environ, "REFIT_RULES_DIR": str(rules)})
+    assert "does not compile" in done.err + done.out.decode()
+    assert (tree / "model.cpp").read_bytes() == before

@@ -24,7 +24,7 @@ TEST_P(SameValue, AsInPython) {
                        std::string(GetParam().cpp) + "\n}\n");
   const Lowered python("import torch\nimport torch.nn.functional as F\n\ndef f(x, y, eps):\n" +
                        std::string(GetParam().python) + "\n");
-  EXPECT_EQ(cpp.unit->errors, 0U) << cpp.unit->first_error;
+  EXPECT_TRUE(cpp.unit->errors.empty()) << testing::PrintToString(cpp.unit->errors);
   EXPECT_EQ(cpp.returned(), python.returned());
 }
 
@@ -87,7 +87,7 @@ TEST_P(Hidden, IsNotFollowed) {
       "void change(torch::Tensor& t);\n"
       "torch::Tensor f(torch::Tensor x, torch::Tensor y, double eps) {\n" +
       std::string(GetParam().cpp) + "\n}\n");
-  EXPECT_EQ(cpp.unit->errors, 0U) << cpp.unit->first_error;
+  EXPECT_TRUE(cpp.unit->errors.empty()) << testing::PrintToString(cpp.unit->errors);
   EXPECT_EQ(cpp.returned().find(GetParam().python), std::string::npos) << cpp.returned();
 }
 
@@ -145,11 +145,11 @@ TEST(CppErrors, OfGrammarLeaveTheFileAlone) {
   // A header that is not there is no error of the file's.
   const LoweredCpp missing(
       "#include \"not/there.h\"\ntorch::Tensor f(torch::Tensor x) { return x; }\n");
-  EXPECT_EQ(missing.unit->errors, 0U) << missing.unit->first_error;
+  EXPECT_TRUE(missing.unit->errors.empty()) << testing::PrintToString(missing.unit->errors);
   EXPECT_EQ(missing.returned(), "x");
   // Nor is a name that it would have declared, but what follows from it is not known.
   const LoweredCpp unknown("torch::Tensor f(Thing t) { return t.x; }\n");
-  EXPECT_GT(unknown.unit->errors, 0U);
+  EXPECT_GT(unknown.unit->errors.size(), 0U);
 }
 
 }  // namespace

@@ -116,21 +116,41 @@ const Row kBodies[] = {
      "q);\n"},
     {"rotation",
      "  auto h = q.chunk(2, -1);\n  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
-     "  return mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
-     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"},
+     "  return mindiesd::ext::rotary_position_embedding(\n"
+     "      q, cos, sin, {.rotated_mode = \"rotated_chunks\", .result_type = \"promoted\"});\n"},
     {"comment_in_what_goes_stays",
      "  auto h = q.chunk(2, -1);  // halves\n"
      "  return q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n",
      "  // halves\n"
-     "  return mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
-     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"},
+     "  return mindiesd::ext::rotary_position_embedding(\n"
+     "      q, cos, sin, {.rotated_mode = \"rotated_chunks\", .result_type = \"promoted\"});\n"},
     {"what_is_read_elsewhere_stays",
      "  auto h = q.chunk(2, -1);\n"
      "  auto o = q * cos + torch::cat({-h[1], h[0]}, -1) * sin;\n  return o * h[0].size(-1);\n",
      "  auto h = q.chunk(2, -1);\n"
-     "  auto o = mindiesd::ext::rotary_position_embedding(\n      q,\n      cos,\n      sin,\n"
-     "      {.rotated_mode = \"rotated_chunks\",\n      .result_type = \"promoted\"});\n"
+     "  auto o = mindiesd::ext::rotary_position_embedding(\n"
+     "      q, cos, sin, {.rotated_mode = \"rotated_chunks\", .result_type = \"promoted\"});\n"
      "  return o * h[0].size(-1);\n"},
+    {"declaration_moves_to_the_assignment",
+     "  auto o = torch::matmul(q, k.transpose(-2, -1)) * 0.125;\n  o = torch::softmax(o, -1);\n"
+     "  o = torch::matmul(o, v);\n  return o;\n",
+     "  auto o = mindiesd::ext::attention_forward(\n"
+     "      q, k, v, {.scale = 0.125, .head_first = true, .strides = \"BNSD\"});\n  return o;\n"},
+    {"declared_type_is_kept",
+     "  torch::Tensor o = torch::matmul(q, k.transpose(-2, -1));\n  o = torch::softmax(o, -1);\n"
+     "  o = torch::matmul(o, v);\n  o = o + q;\n  return o;\n",
+     "  torch::Tensor o = mindiesd::ext::attention_forward(\n"
+     "      q, k, v, {.scale = 1.0, .head_first = true, .strides = \"BNSD\"});\n"
+     "  o = o + q;\n  return o;\n"},
+    {"skipped_code_behind_that_reads_nothing_of_it",
+     "#ifdef USE_NPU\n  log(q);\n#endif\n"
+     "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n"
+     "  auto o = torch::matmul(w, v);\n#ifdef USE_NPU\n  log(o);\n#endif\n  return o;\n",
+     "#ifdef USE_NPU\n  log(q);\n#endif\n"
+     "  auto o = mindiesd::ext::attention_forward(q, k, v,\n"
+     "                                            {.scale = 1.0, .head_first = true, .strides = "
+     "\"BNSD\"});\n"
+     "#ifdef USE_NPU\n  log(o);\n#endif\n  return o;\n"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cpp, Body, testing::ValuesIn(kBodies), RowName{});
@@ -188,6 +208,33 @@ const Row kRefused[] = {
      "  auto s = torch::rsqrt(h.pow(2).mean(-1, true) + 1e-6);\n  x.mul_(2);\n"
      "  return w * (h * s).to(x.scalar_type());\n}\n",
      "rms-form"},
+    {"declared_in_another_block",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v, bool b) {\n"
+     "  auto o = torch::matmul(q, k.transpose(-2, -1));\n  o = torch::softmax(o, -1);\n"
+     "  {\n    o = torch::matmul(o, v);\n  }\n  return o;\n}\n",
+     "not-editable: `o` is declared where its first value would go"},
+    {"read_in_skipped_code",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
+     "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n"
+     "  auto o = torch::matmul(w, v);\n#ifdef USE_NPU\n  log(w);\n#endif\n  return o;\n}\n",
+     "not-editable: the code that the preprocessor leaves out behind line 5"},
+    {"skipped_code_between_the_parts",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
+     "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n"
+     "#ifdef USE_NPU\n  q = v;\n#endif\n  return torch::matmul(w, v);\n}\n",
+     "not-editable: the code that the preprocessor leaves out behind line 4"},
+    {"other_branch_of_a_condition",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
+     "#ifdef USE_NPU\n  auto w = npu(q, k);\n#else\n"
+     "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n#endif\n"
+     "  return torch::matmul(w, v);\n}\n",
+     "not-editable: the code that the preprocessor leaves out behind line 3"},
+    {"transposed_operand_in_skipped_code",
+     "torch::Tensor f(torch::Tensor q) {\n  q = q.view({1, 2, 3, 4});\n"
+     "  auto t = q.transpose(1, 2);\n"
+     "  auto o = torch::scaled_dot_product_attention(t, t, t).transpose(1, 2);\n"
+     "#ifdef USE_NPU\n  log(t);\n#endif\n  return o;\n}\n",
+     "not-editable: the code that the preprocessor leaves out behind line 6"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cpp, Refused, testing::ValuesIn(kRefused), RowName{});

@@ -72,13 +72,22 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
     for (const at::Tensor* other : {&key, &value}) {
       direct = direct && other->scalar_type() == query.scalar_type() &&
                other->device() == query.device() && other->size(0) == query.size(0) &&
-               other->size(heads) == query.size(heads) && other->size(3) == query.size(3);
+               other->size(heads) == key.size(heads) && other->size(3) == query.size(3);
     }
+    // Query heads may share a key head, as torch has it with enable_gqa.
+    direct = direct && key.size(heads) > 0 && query.size(heads) % key.size(heads) == 0;
   }
   if (!direct) {
     const auto turned = [&](const at::Tensor& t) { return head_first ? t : t.transpose(-3, -2); };
+    const auto heads_of = [](const at::Tensor& t) { return t.dim() < 3 ? 1 : t.size(-3); };
+    const at::Tensor q = turned(query);
+    const auto repeated = [&](const at::Tensor& t) {
+      const bool shares =
+          heads_of(t) > 1 && heads_of(q) > heads_of(t) && heads_of(q) % heads_of(t) == 0;
+      return shares ? t.repeat_interleave(heads_of(q) / heads_of(t), -3) : t;
+    };
     const at::Tensor result = at::scaled_dot_product_attention(
-        turned(query), turned(key), turned(value), attn_mask, 0.0, is_causal, scale);
+        q, repeated(turned(key)), repeated(turned(value)), attn_mask, 0.0, is_causal, scale);
     if (by_heads) {
       const at::Tensor lying = result.contiguous();
       return head_first ? lying : lying.transpose(-3, -2);

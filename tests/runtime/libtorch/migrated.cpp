@@ -46,12 +46,24 @@ void of_type(at::ScalarType type) {
   if (type != torch::kDouble) compare(after.forward(x), before.forward(x), "norm", tolerance);
 }
 
+// Heads that share a key head: torch has that with enable_gqa, which the migrated call need not
+// say.
+void shared_heads(at::ScalarType type) {
+  const auto q = torch::randn({2, 6, 5, 8}).to(type), k = torch::randn({2, 2, 7, 8}).to(type);
+  const auto v = torch::randn({2, 2, 7, 8}).to(type);
+  const auto found = mindiesd::ext::attention_forward(q, k, v, {.head_first = true});
+  const auto wanted =
+      at::scaled_dot_product_attention(q, k.repeat_interleave(3, 1), v.repeat_interleave(3, 1));
+  compare(found, wanted, "attention of shared key heads");
+}
+
 }  // namespace
 
 int main() {
   const torch::NoGradGuard no_gradients;
   torch::manual_seed(20);
   for (at::ScalarType type : {torch::kFloat, torch::kBFloat16, torch::kDouble}) of_type(type);
+  for (at::ScalarType type : {torch::kFloat, torch::kDouble}) shared_heads(type);
   dit_before::Attention before(32, 4);
   dit_after::Attention after(32, 4);
   const auto from = before.named_parameters();

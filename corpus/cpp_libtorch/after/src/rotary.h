@@ -15,11 +15,7 @@ inline torch::Tensor rotate_half(const torch::Tensor& x) {
 inline torch::Tensor apply_rotary(const torch::Tensor& x, const torch::Tensor& cos,
                                   const torch::Tensor& sin) {
   return mindiesd::ext::rotary_position_embedding(
-      x,
-      cos,
-      sin,
-      {.rotated_mode = "rotated_chunks",
-      .result_type = "promoted"});
+      x, cos, sin, {.rotated_mode = "rotated_chunks", .result_type = "promoted"});
 }
 
 // In float32, and the type of x again.
