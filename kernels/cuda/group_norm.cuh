@@ -115,6 +115,20 @@ __device__ __forceinline__ float channel_value(const void* vector, DataType type
   return vector == nullptr ? absent : load_one(vector, type, channel * step);
 }
 
+// (x - mean) * scale + shift. Where the result has all digits of float32, those that x - mean loses
+// are kept: torch's x * scale + (shift - mean * scale) does not lose them where the mean is small.
+template <bool kExact>
+__device__ __forceinline__ float scaled(float x, float mean, float scale, float shift) {
+  const float apart = x - mean;
+  if constexpr (kExact) {
+    // Knuth's exact error of a difference, of operands of any size.
+    const float taken = x - apart;
+    const float lost = (x - (apart + taken)) + (taken - mean);
+    shift = fmaf(lost, scale, shift);
+  }
+  return fmaf(apart, scale, shift);
+}
+
 template <bool kSilu, bool kExact>
 __device__ __forceinline__ float finished(float value) {
   if constexpr (kSilu) return times_sigmoid<kExact>(value, value);
@@ -149,7 +163,8 @@ __device__ __forceinline__ void write_vector(const GroupParameters& p, float (&x
   const float shift = channel_value(p.bias, p.bias_type, p.bias_step, channel, 0.0F);
 #pragma unroll
   for (float& value : x) {
-    value = finished < kSilu, sizeof(T) == 4 > (fmaf(value - mean, scale, shift));
+    constexpr bool kExact = sizeof(T) == 4;
+    value = finished<kSilu, kExact>(scaled<kExact>(value, mean, scale, shift));
   }
   if constexpr (kCount == 1) {
     store_one(p.output, p.output_type, place, x[0]);
@@ -300,6 +315,22 @@ __device__ __forceinline__ int positions_of_thread(std::int64_t begin, std::int6
   return left <= 0 ? 0 : static_cast<int>((left + rows - 1) / rows);
 }
 
+// kAhead values more of one channel, which are a share of all that the thread has then. One mean of
+// several values is rounded less often than a mean that takes them one by one.
+template <int kCount>
+__device__ __forceinline__ void add_column(float& mean, float& square,
+                                           const float (&x)[kAhead][kCount], int c, float share) {
+  float sum = 0.0F, squares = 0.0F;
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) sum += x[i][c];
+  const float of_these = sum * (1.0F / kAhead);
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) squares = fmaf(x[i][c] - of_these, x[i][c] - of_these, squares);
+  const float apart = of_these - mean;
+  mean = fmaf(apart, share, mean);
+  square += fmaf(apart * apart * kAhead, 1.0F - share, squares);
+}
+
 // A block for each part of a sample: the moments of all groups of the part.
 template <typename T>
 __global__ void __launch_bounds__(kLastThreads)
@@ -314,7 +345,7 @@ __global__ void __launch_bounds__(kLastThreads)
   const T* from = static_cast<const T*>(p.input) + blockIdx.x * p.input_sample +
                   static_cast<std::int64_t>(threadIdx.x) * kCount;
   float mean[kCount] = {}, square[kCount] = {};
-  int before = 0;
+  int fours = 0;  // portions of kAhead positions that went before
   for (std::int64_t first = begin + row; first < end; first += kAhead * rows) {
     Raw<16> raw[kAhead];
 #pragma unroll
@@ -322,6 +353,16 @@ __global__ void __launch_bounds__(kLastThreads)
       const std::int64_t position = first + i * rows;
       if (position < end) raw[i] = load_operand<16>(from + position * p.input_position);
     }
+    if (first + (kAhead - 1) * rows < end) {
+      float x[kAhead][kCount];
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) unpack<T>(raw[i], x[i]);
+      const float share = share_of_last(++fours);
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) add_column(mean[c], square[c], x, c, share);
+      continue;
+    }
+    int before = fours * kAhead;
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (first + i * rows >= end) break;
@@ -425,7 +466,8 @@ __global__ void __launch_bounds__(kLastThreads)
       unpack<T>(raw[i], x);
 #pragma unroll
       for (int c = 0; c < kCount; ++c) {
-        x[c] = finished < kSilu, sizeof(T) == 4 > (fmaf(x[c] - mean[c], scale[c], shift[c]));
+        constexpr bool kExact = sizeof(T) == 4;
+        x[c] = finished<kSilu, kExact>(scaled<kExact>(x[c], mean[c], scale[c], shift[c]));
       }
       store_vector<T, false>(p.output, p.output_type, to + position * p.output_position, x);
     }

@@ -105,20 +105,34 @@ def _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last):
     return torch.empty_like(x, dtype=dtype, memory_format=group_format(x, channels_last))
 
 
+def group_operand(x, channels_last):
+    """x as the kernels of a GPU read it: each sample dense, in the order that the result has. Torch copies what
+    lies in another order, too."""
+    if not x.is_cuda:
+        return x
+    if channels_last:
+        step, vectors = x.stride(-1), x.stride(-1) * x.element_size() % 16 == 0
+        if vectors and x.stride(1) == 1 and x.stride(-2) == step * x.shape[-1]:
+            return x
+        return x.contiguous(memory_format=_LAST[x.dim()])
+    size = 1
+    for d in range(x.dim() - 1, 0, -1):
+        if x.shape[d] > 1 and x.stride(d) != size:
+            return x.contiguous()
+        size = size * x.shape[d]
+    return x
+
+
 _NO_ACTIVATION, _SILU = -1, 3
 
 
 def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
     output = _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last)
-    if backend(x, weight, bias, output) == "kernels":
-        tensors = dict(input=x, weight=weight, bias=bias, output=output)
-        options = dict(groups=groups, eps=eps, activation=_SILU if silu else _NO_ACTIVATION)
-        if _library.group_norm(tensors, **options):
-            return output
-        # On a GPU the kernels read what lies as the result does; torch copies what does not, too.
-        lying = x.contiguous(memory_format=group_format(x, channels_last)) if x.is_cuda else x
-        if lying is not x and _library.group_norm({**tensors, "input": lying}, **options):
-            return output
+    if backend(x, weight, bias, output) == "kernels" and _library.group_norm(
+        dict(input=group_operand(x, channels_last), weight=weight, bias=bias, output=output),
+        groups=groups, eps=eps, activation=_SILU if silu else _NO_ACTIVATION,
+    ):  # fmt: skip
+        return output
     return output.copy_(_math.group_norm(x, weight, bias, groups, eps, silu))
 
 

@@ -207,6 +207,8 @@ def test_norms(paths, device, dtype):
                 found[f"residual_norm {width} {like} {kind} {name}"] = paths(
                     lambda x=x, n=norm, m=by: ext.residual_norm(n, x, x + 1, m, m, m)
                 )
+                if x.is_cuda and width > 1 and x.stride(-1) != 1:
+                    continue  # torch's operators go through memory in its order
                 found[f"residual {width} {like} {name}"] = paths(
                     lambda x=x, m=by: ext.residual(x, x + 1, m, gate_function="tanh")
                 )

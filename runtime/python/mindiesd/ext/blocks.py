@@ -74,6 +74,12 @@ def _repeats_over(value, x):
     return fits and value.device == x.device
 
 
+def _lies_by_columns(x):
+    """Whether the numbers of a row lie apart on a GPU, as they do behind a convolution. Torch's operators go
+    through such tensors in the order of their memory, and the kernel of ``residual`` in that of their rows."""
+    return x.is_cuda and x.shape[-1] > 1 and x.stride(-1) != 1
+
+
 def _same_rows(branch, x):
     return _is_row(branch) and branch.shape == x.shape and branch.device == x.device
 
@@ -156,7 +162,12 @@ def _sum_of(x, branch, gate, gate_function, branch_norm, dtype):
             if isinstance(t, torch.Tensor) and t.is_floating_point() else t
             for t in (x, branch, gate)
         )  # fmt: skip
-    return _cast(x + (branch if gate is None else gate * branch), dtype)
+    if gate is None:
+        return _cast(x + branch, dtype)
+    if _is_row(x) and _same_rows(branch, x) and branch.stride() == x.stride() and _repeats_over(gate, x):
+        if x.dtype == branch.dtype == gate.dtype:
+            return _cast(torch.addcmul(x, gate, branch), dtype)
+    return _cast(x + gate * branch, dtype)
 
 
 def _branch_type(branch, branch_norm, rms_type):
@@ -194,7 +205,8 @@ def residual(
     expect_tensor("x", x)
     expect_tensor("branch", branch)
     _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
-    if _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
+    columns = branch_norm is None and _is_row(x) and _lies_by_columns(x)
+    if not columns and _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
         parts = _branch_parts(branch_norm, branch_rms_type, branch)
         if parts:
             own = _branch_type(branch, branch_norm, branch_rms_type)

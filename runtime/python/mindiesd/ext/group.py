@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from .. import _forms, _ops
+from .. import _block_ops, _forms
 from .._checks import expect_choice, expect_tensor
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -107,7 +107,7 @@ def group_norm(norm, x, activation=None, *, strides="torch"):
             return activation(result)
         return _activations.silu(result) if silu else result
     weight, bias, groups, eps = parts
-    result = _group_norm(
-        x, weight, bias, groups, float(eps), bool(silu), x.dtype, last
-    )
+    # A call that copies cannot be repeated as it is: the copy is made before it.
+    lying = x if torch.compiler.is_compiling() else _block_ops.group_operand(x, last)
+    result = _group_norm(lying, weight, bias, groups, float(eps), bool(silu), x.dtype, last)
     return activation(result) if silu is None else result

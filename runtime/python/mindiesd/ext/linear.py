@@ -30,7 +30,18 @@ def _linear_parts(linear, x):
         if type(tensor) not in _PLAIN or tensor.dtype != x.dtype or tensor.device != x.device:
             return None
     fits = x.is_floating_point() and x.dim() > 0 and x.shape[-1] == weight.shape[1]
-    return (weight, bias) if fits else None
+    return (weight, bias) if fits and (not x.is_cuda or _has_epilogue(x, weight, bias)) else None
+
+
+def _has_epilogue(x, weight, bias):
+    """Whether cuBLASLt's product with an epilogue may take these: numbers of half precision with a bias, in
+    vectors of 16 bytes, and x a matrix whose rows have one step. The library decides of the rest."""
+    sizes, strides = x.shape, x.stride()
+    if bias is None or x.element_size() != 2 or sizes[-1] % 8 or weight.shape[0] % 8 or strides[-1] != 1:
+        return False
+    return not any(
+        sizes[d] > 1 and strides[d] != strides[d + 1] * sizes[d + 1] for d in range(x.dim() - 2)
+    )
 
 
 def _name_of(activation, approximate):
@@ -91,8 +102,8 @@ def _joined(after, result_shape, write):
     """``torch.cat((after, result), -1)``, where ``write(out)`` writes the result into a tensor."""
     width = after.shape[-1]
     joined = after.new_empty((*result_shape[:-1], width + result_shape[-1]))
-    joined[..., :width].copy_(after)
-    write(joined[..., width:])
+    joined.narrow(-1, 0, width).copy_(after)
+    write(joined.narrow(-1, width, result_shape[-1]))
     return joined
 
 
