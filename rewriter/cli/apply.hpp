@@ -1,4 +1,4 @@
-// Writing the changed files of a run, one by one. Entry point: apply.
+// Writing the changed files of a run as one change set. Entry points: apply, recover, undo.
 #pragma once
 
 #include <string>
@@ -7,17 +7,25 @@
 #include "rewriter/plan/finding.hpp"
 #include "rewriter/project/input.hpp"
 #include "rewriter/text/disk.hpp"
+#include "rewriter/text/expected.hpp"
 
 namespace refit {
 
 struct Applied {
   std::vector<std::string> written;  // names as in the report
-  bool interrupted = false;
+  bool interrupted = false;          // no file was written
+  bool undoable = false;
 };
 
-// Replaces every changed file. One that cannot be replaced stays and becomes a problem of the
-// result; the others are still written. SIGINT, SIGTERM and SIGHUP let the file in hand be finished
-// and stop before the next.
+// Replaces all changed files or none. One that is not to be written stays and becomes a problem of
+// the result; where anything else fails, every file stays. SIGINT, SIGTERM and SIGHUP take back
+// what was done.
 Applied apply(RunResult& result, const Input& input, Disk& disk);
+
+// Completes, or takes back, what a killed run left in this tree. Gives a sentence for each.
+Expected<std::vector<std::string>> recover(const Input& input, Disk& disk);
+
+// Gives the files of the last run in this tree their old texts.
+Expected<Applied> undo(const Input& input, Disk& disk);
 
 }  // namespace refit

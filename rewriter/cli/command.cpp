@@ -120,6 +120,11 @@ class Session {
       return discovery.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
     }
     const Input& input = discovery->input;
+    const auto recovered = recover(input, *services_.disk);
+    if (!recovered) {
+      say_error(printable(recovered.error().message));
+      return ExitCode::not_written;
+    }
     RunResult result;
     if (!input.files.empty()) {
       auto planned = run(*rules, input);
@@ -130,14 +135,41 @@ class Session {
       result = std::move(*planned);
     }
     add_discovery(*discovery, result);
+    result.notes.insert(result.notes.begin(), recovered->begin(), recovered->end());
 
     Applied applied;
     if (options.write) applied = apply(result, input, *services_.disk);
     if (options.diff) show_diff(result);
     write_report(result, input, applied);
+    if (options.quiet) {
+      for (const std::string& sentence : *recovered) say_error(printable(sentence));
+    }
     tell(result, input, applied);
     judge(result, applied);
     return verdict_.code();
+  }
+
+  ExitCode take_back(const UndoOptions& options) {
+    const auto discovery = discover({options.path}, {});
+    if (!discovery) {
+      say_error(discovery.error().message);
+      return discovery.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
+    }
+    const auto undone = undo(discovery->input, *services_.disk);
+    const std::string root = printable(discovery->input.root);
+    if (!undone) {
+      say_error(printable(undone.error().message));
+      return ExitCode::not_written;
+    }
+    if (undone->interrupted) {
+      console_.error("interrupted: every file is as it was\n");
+      return ExitCode::interrupted;
+    }
+    console_.error(
+        undone->written.empty()
+            ? fmt::format("{}: there is no run to take back\n", root)
+            : fmt::format("{} restored in {}\n", count_of(undone->written.size(), "file"), root));
+    return ExitCode::done;
   }
 
  private:
@@ -254,9 +286,8 @@ class Session {
     }
     console_.error(problems_text(result, colour));
     if (applied.interrupted) {
-      console_.error(
-          fmt::format("interrupted: {} of {} were written, the others are as they were\n",
-                      applied.written.size(), count_of(result.changed.size(), "changed file")));
+      console_.error(fmt::format("interrupted: 0 of {} were written, the others are as they were\n",
+                                 count_of(result.changed.size(), "changed file")));
     }
     if (!options_.quiet) console_.error(closing(result, input, applied));
   }
@@ -274,12 +305,14 @@ class Session {
     }
     const std::string files = count_of(result.changed.size(), "file");
     if (options_.write) {
-      return fmt::format("{} of {} rewritten in {}\n", applied.written.size(), files, input.root);
+      return fmt::format("{} of {} rewritten in {}{}\n", applied.written.size(), files,
+                         printable(input.root),
+                         applied.undoable ? "; `refit undo` there takes it back" : "");
     }
     if (!options_.diff) return fmt::format("{} would change\n", files);
     return fmt::format(
         "{} would change; --write writes them, as does `git apply` of the diff in {}\n", files,
-        input.root);
+        printable(input.root));
   }
 
   void judge(const RunResult& result, const Applied& applied) {
@@ -335,6 +368,9 @@ int run_command(int argc, const char* const* argv, const Services& services) {
   }
   if (const auto* options = std::get_if<MigrateOptions>(&command)) {
     code = session.migrate(*options);
+  }
+  if (const auto* options = std::get_if<UndoOptions>(&command)) {
+    code = session.take_back(*options);
   }
   return static_cast<int>(code);
 }

@@ -32,7 +32,7 @@ inline const std::vector<ExitCodeText>& exit_codes() {
       {ExitCode::withheld, "the self-check withheld the new text of a file; it was left alone"},
       {ExitCode::bad_rules, "a rule file is wrong or missing: nothing was read"},
       {ExitCode::not_written, "a file, the report or the output could not be written"},
-      {ExitCode::interrupted, "interrupted; every file is wholly old or wholly new"},
+      {ExitCode::interrupted, "interrupted; every file is as it was"},
   };
   return table;
 }

@@ -7,8 +7,10 @@
 #include "rewriter/cli/languages.hpp"
 
 int main(int argc, char** argv) {
-  // A closed pipe is an answer to a write, not the end of the process.
+  // A closed pipe, or a limit on the size of files, is an answer to a write, not the end of the
+  // process.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 #ifdef __GLIBC__
   // Trees come and go by the file: memory given back to the kernel would be asked for again at
   // once.

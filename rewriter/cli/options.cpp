@@ -97,6 +97,7 @@ class Parser {
     add_migrate();
     add_explain();
     add_rules();
+    add_undo();
   }
 
   Command parse(int argc, const char* const* argv) {
@@ -108,6 +109,7 @@ class Parser {
       return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
     }
     if (list_rules_->parsed()) return list_rules_options_;
+    if (undo_->parsed()) return undo_options_;
     if (explain_->parsed()) {
       const std::size_t colon = place_.rfind(':');
       explain_options_.file = place_.substr(0, colon);
@@ -140,8 +142,7 @@ class Parser {
         ->type_name("");
     app.add_flag("--diff", options.diff,
                  "Show the unified diff (default without --write, --check, --report json:-)");
-    CLI::Option* write =
-        app.add_flag("--write", options.write, "Replace the files, each whole and at once");
+    CLI::Option* write = app.add_flag("--write", options.write, "Replace the files, all or none");
     app.add_flag("--check", options.check, "Write nothing; exit with 1 if any file would change")
         ->excludes(write);
     add_choice<Target>(
@@ -194,13 +195,22 @@ class Parser {
     add_rule_options(*list_rules_, list_rules_options_.rules);
   }
 
+  void add_undo() {
+    undo_ = app_.add_subcommand(
+        "undo", "Give the files that the last `migrate --write` changed their old texts");
+    undo_->add_option("PATH", undo_options_.path, "The tree, or a path in it (default: .)")
+        ->type_name("");
+  }
+
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* list_rules_ = nullptr;
   CLI::App* explain_ = nullptr;
+  CLI::App* undo_ = nullptr;
   std::string place_;
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
   ListRulesOptions list_rules_options_;
+  UndoOptions undo_options_;
   std::vector<std::string> assume_;
 };
 

@@ -48,6 +48,10 @@ struct ExplainOptions {
   RuleOptions rules;
 };
 
+struct UndoOptions {
+  std::string path = ".";
+};
+
 // The command has been answered already: --help, --version, or a usage error.
 struct Answered {
   ExitCode code = ExitCode::done;
@@ -55,7 +59,8 @@ struct Answered {
   std::string error;  // for standard error
 };
 
-using Command = std::variant<Answered, MigrateOptions, ExplainOptions, ListRulesOptions>;
+using Command =
+    std::variant<Answered, MigrateOptions, ExplainOptions, ListRulesOptions, UndoOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

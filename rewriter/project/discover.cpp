@@ -99,6 +99,7 @@ class Search {
 
   void list(const Start& start) {
     root_ = start.root;
+    if (start.git) git_folder_ = start.git->folder();
     start_ = start.is_folder ? start.path : start.folder;
     if (!is_there(start_ / "__init__.py")) module_roots_.insert(relative_to(start_, root_));
     if (!start.is_folder) {
@@ -113,6 +114,7 @@ class Search {
   Discovery result() {
     Discovery found;
     found.input.root = root_.string();
+    found.input.git_folder = git_folder_;
     module_roots_.insert("");
     std::ranges::sort(files_);
     files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
@@ -305,6 +307,7 @@ class Search {
 
   std::vector<Glob> include_, exclude_;
   fs::path root_;
+  std::string git_folder_;
   fs::path start_;  // the folder being listed
   std::vector<std::string> files_;
   std::set<std::string> notes_, module_roots_;

@@ -65,6 +65,10 @@ Expected<std::optional<GitTree>> GitTree::open(const std::string& folder) {
   return std::optional<GitTree>(std::move(tree));
 }
 
+std::string GitTree::folder() const {
+  return without_slash(git_repository_path(repository_.get()));
+}
+
 bool GitTree::ignores(const std::string& relative, bool folder) const {
   if (relative.empty()) return false;
   int ignored = 0;

@@ -26,6 +26,8 @@ class GitTree {
   static Expected<std::optional<GitTree>> open(const std::string& folder);
 
   const std::string& top() const { return top_; }  // absolute, without a final '/' or links
+  // Git's own folder of this work tree, which for a linked work tree or a submodule lies elsewhere.
+  std::string folder() const;
   bool ignores(const std::string& relative, bool folder) const;
 
   // What lies under `prefix` (relative to the top; "" for all): tracked, or untracked and not

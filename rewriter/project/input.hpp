@@ -14,6 +14,7 @@ struct InputFile {
 
 struct Input {
   std::string root;              // the repository's root: names in the report are relative to it
+  std::string git_folder;        // git's own folder of the work tree; "" where it is none
   std::vector<InputFile> files;  // the files that may be rewritten, by ascending `relative`
   // Folders, relative to the root ("" for the root itself), from which absolute module names
   // resolve: the root, the PATHs given, and the parent of every outermost package, so that

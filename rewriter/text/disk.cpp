@@ -1,18 +1,18 @@
-// The real disk (POSIX) and the atomic replacement of a file. Entry point: write_atomically.
+// The real disk (POSIX). Entry points: real_disk, read_file.
 #include "rewriter/text/disk.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <memory>
-#include <optional>
 
 namespace refit {
 namespace {
@@ -21,6 +21,7 @@ tl::unexpected<DiskError> system_error(int error) {
   DiskError::Kind kind = DiskError::Kind::other;
   if (error == ENOENT || error == ENOTDIR) kind = DiskError::Kind::missing;
   if (error == EEXIST) kind = DiskError::Kind::exists;
+  if (error == EWOULDBLOCK) kind = DiskError::Kind::busy;
   return tl::unexpected<DiskError>(DiskError{kind, std::strerror(error)});
 }
 
@@ -65,6 +66,32 @@ DiskResult<std::size_t> read_all(const std::string& path, uint64_t limit, Room r
   return size;
 }
 
+// What the system sets by itself, as SELinux's labels; a process is seldom allowed to.
+constexpr std::string_view kOfTheSystem = "security.";
+
+DiskResult<Attributes> attributes_of(int file) {
+  Attributes found;
+  const ssize_t room = flistxattr(file, nullptr, 0);
+  if (room < 0 && errno == ENOTSUP) return found;
+  if (room < 0) return system_error(errno);
+  std::string names(static_cast<std::size_t>(room), '\0');
+  const ssize_t size = flistxattr(file, names.data(), names.size());
+  if (size < 0) return system_error(errno);
+  names.resize(static_cast<std::size_t>(size));
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::string name = names.c_str() + begin;
+    begin += name.size() + 1;
+    const ssize_t length = fgetxattr(file, name.c_str(), nullptr, 0);
+    if (length < 0) return system_error(errno);
+    std::string value(static_cast<std::size_t>(length), '\0');
+    const ssize_t got = fgetxattr(file, name.c_str(), value.data(), value.size());
+    if (got < 0) return system_error(errno);
+    value.resize(static_cast<std::size_t>(got));
+    found.emplace(name, std::move(value));
+  }
+  return found;
+}
+
 class RealDisk final : public Disk {
  public:
   DiskResult<std::string> read(const std::string& path, uint64_t limit) override {
@@ -87,13 +114,39 @@ class RealDisk final : public Disk {
 
   DiskResult<FileStatus> status(const std::string& path) override {
     struct stat info;
-    if (stat(path.c_str(), &info) != 0) return system_error(errno);
-    return FileStatus{S_ISREG(info.st_mode), info.st_mode & 07777u, info.st_uid, info.st_gid};
+    if (lstat(path.c_str(), &info) != 0) return system_error(errno);
+    FileStatus status;
+    if (S_ISREG(info.st_mode)) status.kind = FileStatus::Kind::regular;
+    if (S_ISDIR(info.st_mode)) status.kind = FileStatus::Kind::folder;
+    status.mode = info.st_mode & 07777u;
+    status.user = info.st_uid;
+    status.group = info.st_gid;
+    status.names = info.st_nlink;
+    return status;
   }
 
-  DiskResult<void> check_writable(const std::string& path) override {
-    return check(faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS));
+  DiskResult<Attributes> attributes(const std::string& path) override {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (file < 0) return system_error(errno);
+    auto found = attributes_of(file);
+    ::close(file);
+    return found;
   }
+
+  // A file is opened, because that also fails for one that is immutable (chattr +i) or lies on a
+  // read-only disk.
+  DiskResult<void> check_writable(const std::string& path) override {
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0) return system_error(errno);
+    if (S_ISDIR(info.st_mode)) {
+      return check(faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS));
+    }
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (file < 0) return system_error(errno);
+    return check(::close(file));
+  }
+
+  uint32_t user() const override { return geteuid(); }
 
   DiskResult<int> create(const std::string& path) override {
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -113,6 +166,25 @@ class RealDisk final : public Disk {
 
   DiskResult<void> set_owner(int handle, uint32_t user, uint32_t group) override {
     return check(fchown(handle, user, group));
+  }
+
+  DiskResult<void> set_attributes(int handle, const Attributes& wanted) override {
+    const auto present = attributes_of(handle);
+    if (!present) return tl::unexpected(present.error());
+    for (const auto& [name, value] : *present) {
+      // A folder may give new files an access control list of its own.
+      if (wanted.contains(name) || name.starts_with(kOfTheSystem)) continue;
+      if (fremovexattr(handle, name.c_str()) != 0) return system_error(errno);
+    }
+    for (const auto& [name, value] : wanted) {
+      const auto at = present->find(name);
+      if (at != present->end() && at->second == value) continue;
+      if (fsetxattr(handle, name.c_str(), value.data(), value.size(), 0) != 0 &&
+          !name.starts_with(kOfTheSystem)) {
+        return system_error(errno);
+      }
+    }
+    return {};
   }
 
   DiskResult<void> set_mode(int handle, uint32_t mode) override {
@@ -143,33 +215,29 @@ class RealDisk final : public Disk {
   }
 
   DiskResult<void> remove(const std::string& path) override { return check(unlink(path.c_str())); }
-};
 
-// Removes the temporary file unless it was renamed away.
-class Temporary {
- public:
-  Temporary(Disk& disk, std::string path, int handle)
-      : disk_(disk), path_(std::move(path)), handle_(handle) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (handle_) (void)disk_.close(*handle_);
-    if (!kept_) (void)disk_.remove(path_);
+  DiskResult<void> make_folder(const std::string& path) override {
+    return check(mkdir(path.c_str(), 0700));
   }
-  const std::string& path() const { return path_; }
-  int handle() const { return *handle_; }
-  DiskResult<void> close() {
-    const int handle = *handle_;
-    handle_.reset();
-    return disk_.close(handle);
-  }
-  void keep() { kept_ = true; }
 
- private:
-  Disk& disk_;
-  std::string path_;
-  std::optional<int> handle_;
-  bool kept_ = false;
+  DiskResult<void> remove_folder(const std::string& path) override {
+    return check(rmdir(path.c_str()));
+  }
+
+  DiskResult<int> lock_folder(const std::string& path) override {
+    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder < 0) return system_error(errno);
+    auto locked = check(flock(folder, LOCK_EX | LOCK_NB));
+    // Whoever had the lock until now may have removed the folder.
+    struct stat mine, named;
+    if (locked && (fstat(folder, &mine) != 0 || lstat(path.c_str(), &named) != 0 ||
+                   mine.st_ino != named.st_ino || mine.st_dev != named.st_dev)) {
+      locked = system_error(ENOENT);
+    }
+    if (locked) return folder;
+    ::close(folder);
+    return tl::unexpected(locked.error());
+  }
 };
 
 }  // namespace
@@ -185,73 +253,6 @@ DiskResult<std::string_view> read_file(const std::string& path, uint64_t limit, 
       read_all(path, limit, [&](std::size_t needed) { return bytes = room.of(needed); });
   if (!size) return tl::unexpected(size.error());
   return std::string_view(bytes, *size);
-}
-
-Expected<void> write_atomically(Disk& disk, const std::string& path, std::string_view bytes,
-                                std::string_view expected) {
-  const auto failed = [](std::string_view step, const DiskError& error) {
-    return failure(fmt::format("{}: {}; the file is as it was", step, error.message));
-  };
-
-  const auto target = disk.resolve(path);
-  if (!target) return failed("looking up the file", target.error());
-  const auto status = disk.status(*target);
-  if (!status) return failed("reading the file's mode", status.error());
-  if (!status->regular) {
-    return failed("replacing the file", {DiskError::Kind::other, "Not a regular file"});
-  }
-  // A rename needs no permission on the file itself; a file marked read-only is to stay all the
-  // same.
-  if (const auto allowed = disk.check_writable(*target); !allowed) {
-    return failed("the file may not be written", allowed.error());
-  }
-
-  const std::string folder = target->substr(0, target->rfind('/') + 1);
-  static std::atomic<unsigned> counter{0};
-  std::string name;
-  DiskResult<int> handle = 0;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    name = fmt::format("{}.refit-{}-{}.tmp", folder, getpid(), counter++);
-    handle = disk.create(name);
-    if (handle || handle.error().kind != DiskError::Kind::exists) break;
-  }
-  if (!handle) return failed("making a temporary file beside it", handle.error());
-
-  Temporary temporary(disk, name, *handle);
-  if (const auto done = disk.write(*handle, bytes); !done) {
-    return failed("writing the temporary file beside it", done.error());
-  }
-  // Only root may give files away; anyone else keeps the file under their own name, as an editor
-  // does. The mode comes second, because a change of owner clears set-user-id bits.
-  (void)disk.set_owner(*handle, status->user, status->group);
-  if (const auto done = disk.set_mode(*handle, status->mode); !done) {
-    return failed("giving the temporary file the file's mode", done.error());
-  }
-  if (const auto done = disk.sync(*handle); !done) {
-    return failed("syncing the temporary file beside it", done.error());
-  }
-  if (const auto done = temporary.close(); !done) {
-    return failed("closing the temporary file beside it", done.error());
-  }
-
-  const auto current = disk.read(*target, std::numeric_limits<uint64_t>::max());
-  if (!current) return failed("reading the file once more", current.error());
-  if (*current != expected) {
-    return failure(
-        "the file was changed by someone else since it was read; it is left as it is now; run the "
-        "command again");
-  }
-  if (const auto done = disk.rename(name, *target); !done) {
-    return failed("renaming the temporary file over it", done.error());
-  }
-  temporary.keep();
-  if (const auto done = disk.sync_folder(folder); !done) {
-    return failure(fmt::format(
-        "the file holds its new content, but syncing its folder failed: {}; a power cut now may "
-        "bring the old content back",
-        done.error().message));
-  }
-  return {};
 }
 
 }  // namespace refit

@@ -1,16 +1,16 @@
-// The disk as an interface, so that failures and interruptions are tested with a twin in memory,
-// and the one way in which refit replaces a file. Entry points: real_disk, write_atomically.
+// The disk as an interface, so that failures and interruptions are tested with a twin in memory.
+// Entry points: real_disk, read_file. Files are replaced by text/change_set.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
-
-#include "rewriter/text/expected.hpp"
 
 namespace refit {
 
@@ -19,6 +19,7 @@ struct DiskError {
     missing,    // no such file or folder
     exists,     // there already is one
     too_large,  // longer than the caller's limit
+    busy,       // another process has it locked
     other,
   };
   Kind kind = Kind::other;
@@ -29,13 +30,18 @@ template <typename T>
 using DiskResult = tl::expected<T, DiskError>;
 
 struct FileStatus {
-  bool regular = false;
+  enum class Kind { regular, folder, other };  // a symbolic link is `other`
+  Kind kind = Kind::other;
   uint32_t mode = 0;  // permission bits, 07777
   uint32_t user = 0, group = 0;
+  uint64_t names = 1;  // hard links
 };
 
+// Extended attributes by name, access control lists among them.
+using Attributes = std::map<std::string, std::string>;
+
 // The system calls that reading and replacing a file take, one by one. Handles are what create()
-// returned, until close().
+// and lock_folder() returned, until close().
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -45,18 +51,30 @@ class Disk {
   // The path without symbolic links.
   virtual DiskResult<std::string> resolve(const std::string& path) = 0;
   virtual DiskResult<FileStatus> status(const std::string& path) = 0;
+  virtual DiskResult<Attributes> attributes(const std::string& path) = 0;
+  // Whether this process may write to the file, or make and rename files in the folder.
   virtual DiskResult<void> check_writable(const std::string& path) = 0;
+  virtual uint32_t user() const = 0;  // whom the process acts for
 
   virtual DiskResult<int> create(const std::string& path) = 0;  // new, empty, mode 0600
   virtual DiskResult<void> write(int handle, std::string_view bytes) = 0;
   virtual DiskResult<void> set_owner(int handle, uint32_t user, uint32_t group) = 0;
+  // Gives the file these attributes and no others. What only the system itself may set
+  // ("security.*") is left to it.
+  virtual DiskResult<void> set_attributes(int handle, const Attributes& attributes) = 0;
   virtual DiskResult<void> set_mode(int handle, uint32_t mode) = 0;
   virtual DiskResult<void> sync(int handle) = 0;
   virtual DiskResult<void> close(int handle) = 0;  // the handle is gone even when this fails
 
   virtual DiskResult<void> rename(const std::string& from, const std::string& to) = 0;
-  virtual DiskResult<void> sync_folder(const std::string& path) = 0;
   virtual DiskResult<void> remove(const std::string& path) = 0;
+
+  virtual DiskResult<void> make_folder(const std::string& path) = 0;  // mode 0700
+  virtual DiskResult<void> sync_folder(const std::string& path) = 0;
+  virtual DiskResult<void> remove_folder(const std::string& path) = 0;  // an empty one
+  // A lock that ends with the handle, and so with the process; fails as busy where another holds
+  // it.
+  virtual DiskResult<int> lock_folder(const std::string& path) = 0;
 };
 
 Disk& real_disk();
@@ -82,15 +100,5 @@ class ReadRoom {
 
 // As real_disk().read, without memory of its own: the bytes are there until `room` is used again.
 DiskResult<std::string_view> read_file(const std::string& path, uint64_t limit, ReadRoom& room);
-
-// Replaces the content of the regular file `path`: the bytes go to a new file in the same folder,
-// which takes over the mode and, where permitted, the owner, is synced and renamed over the old
-// one. Where `path` is a symbolic link the file it leads to is replaced and the link stays. At any
-// moment, and after any failure, the file is wholly old or wholly new; after an error it is old,
-// except when only the last sync of the folder failed, which the message says.
-// `expected` is the content that the new bytes were made from: a file that someone changed in the
-// meantime is left alone.
-Expected<void> write_atomically(Disk& disk, const std::string& path, std::string_view bytes,
-                                std::string_view expected);
 
 }  // namespace refit

@@ -110,6 +110,8 @@ def environment() -> dict[str, str]:
     env["MINDIESD_LIBRARY"] = str(tree.LIBRARY)
     env["PATH"] = f"{tree.BUILD / 'bin'}{os.pathsep}{env['PATH']}"
     env["PYTHONPATH"] = f"{tree.ROOT / 'runtime' / 'python'}"
+    # What refit keeps for undo of the trees that the tests migrate.
+    env["XDG_STATE_HOME"] = str(tree.BUILD / "state")
     return env
 
 

@@ -292,10 +292,68 @@ TEST_F(Command, AnInterruptIsSaidAndHasItsCode) {
   disk.before = {{"rename " + (tree_ / "a.py"), [] { std::raise(SIGINT); }}};
   disk_ = &disk;
   EXPECT_EQ(refit({"migrate", "--write", "@"}), 130);
-  EXPECT_TRUE(said("interrupted: 1 of 3 changed files were written, the others are as they were\n"))
+  EXPECT_TRUE(said("interrupted: 0 of 3 changed files were written, the others are as they were\n"))
       << console_.error_text;
-  EXPECT_EQ(disk.files.at(tree_ / "a.py").bytes, "new\n");
+  EXPECT_EQ(disk.files.at(tree_ / "a.py").bytes, "old\n");
   EXPECT_EQ(disk.files.at(tree_ / "b.py").bytes, "old\n");
+}
+
+TEST_F(Command, AKilledRunIsCompletedByTheNextWhichSaysSo) {
+  MemoryDisk disk;
+  for (const char* name : {"a.py", "b.py", "c.py"}) {
+    tree_.put(name, "old\n");
+    disk.put(tree_ / name, "old\n");
+  }
+  disk.fault = MemoryDisk::Fault::kill;
+  disk.fault_operation = "rename " + (tree_ / "b.py");
+  disk_ = &disk;
+  EXPECT_THROW((void)refit({"migrate", "--write", "@"}), Killed);
+  disk.fault = MemoryDisk::Fault::none;
+  EXPECT_EQ(refit({"migrate", "--quiet", "@"}), 0);
+  EXPECT_TRUE(said("An earlier run was killed while it replaced 3 files")) << console_.error_text;
+  for (const char* name : {"a.py", "b.py", "c.py"}) {
+    EXPECT_EQ(disk.files.at(tree_ / name).bytes, "new\n");
+  }
+}
+
+TEST_F(Command, UndoRestoresTheLastRun) {
+  tree_.put("pkg/a.py", "old\n");
+  tree_.put("b.py", "old\n");
+  EXPECT_EQ(refit({"undo", "@"}), 0);
+  EXPECT_TRUE(said("there is no run to take back\n"));
+  EXPECT_EQ(refit({"migrate", "--write", "@"}), 0);
+  EXPECT_TRUE(said("2 of 2 files rewritten"));
+  EXPECT_FALSE(std::filesystem::exists(tree_.root() / ".refit"));
+  tree_.put("b.py", "new\nedited\n");
+  EXPECT_EQ(refit({"undo", "@"}), 6);
+  EXPECT_TRUE(said("refit: b.py: it changed since that run; nothing was restored\n"));
+  EXPECT_EQ(get("pkg/a.py"), "new\n");
+  tree_.put("b.py", "new\n");
+  EXPECT_EQ(refit({"undo", "@"}), 0);
+  EXPECT_TRUE(said("2 files restored in "));
+  EXPECT_EQ(get("pkg/a.py"), "old\n");
+  EXPECT_FALSE(std::filesystem::exists(tree_.root() / ".refit"));
+}
+
+TEST_F(Command, WhatUndoNeedsIsKeptOfTheLastTreesAlone) {
+  for (int i = 0; i < 70; ++i) state_.put("refit/tree" + std::to_string(i) + "/done");
+  tree_.put("a.py", "old\n");
+  EXPECT_EQ(refit({"migrate", "--write", "@"}), 0);
+  const std::filesystem::directory_iterator kept(state_.root() / "refit");
+  EXPECT_EQ(std::distance(begin(kept), end(kept)), 64);
+  EXPECT_EQ(refit({"undo", "@"}), 0);
+  EXPECT_EQ(get("a.py"), "old\n");
+}
+
+TEST_F(Command, TheJournalLiesInGitsFolderWhereThereIsOne) {
+  tree_.git("init -q");
+  tree_.put("a.py", "old\n");
+  EXPECT_EQ(refit({"migrate", "--write", "@"}), 0);
+  EXPECT_TRUE(std::filesystem::exists(tree_.root() / ".git/refit/done"));
+  EXPECT_FALSE(std::filesystem::exists(tree_.root() / ".refit"));
+  EXPECT_EQ(refit({"undo", "@"}), 0);
+  EXPECT_EQ(get("a.py"), "old\n");
+  EXPECT_FALSE(std::filesystem::exists(tree_.root() / ".git/refit"));
 }
 
 TEST_F(Command, DiscoverysNotesAndProblemsReachTheReport) {
@@ -323,6 +381,7 @@ TEST_F(Command, HelpAndVersion) {
 class Apply : public testing::Test {
  protected:
   void SetUp() override {
+    setenv("XDG_STATE_HOME", "/nowhere", 1);
     input_.root = "/tree";
     for (const std::string name : {"a.py", "b.py", "c.py"}) {
       input_.files.push_back({"/tree/" + name, name});
@@ -352,31 +411,51 @@ TEST_F(Apply, AFullDiskLeavesEveryFileOld) {
   disk_.fault = MemoryDisk::Fault::error;
   disk_.fault_operation = "write";
   EXPECT_TRUE(apply(result_, input_, disk_).written.empty());
-  EXPECT_EQ(result_.problems.size(), 3u);
+  ASSERT_EQ(result_.problems.size(), 1u);
   EXPECT_EQ(result_.problems[0].message,
-            "writing the temporary file beside it: No space left on device; the file is as it was");
+            "recording the change set: No space left on device; every file is as it was");
   for (const char* name : {"a.py", "b.py", "c.py"}) EXPECT_EQ(text(name), "old");
   EXPECT_EQ(disk_.files.size(), 3u) << "no temporary file is left";
 }
 
-TEST_F(Apply, AnInterruptFinishesTheFileInHandAndStops) {
+TEST_F(Apply, AnInterruptTakesEverythingBack) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    SetUp();
-    // The second file's temporary has just been synced.
-    int syncs = 0;
-    disk_.before = {{"sync", [&] {
-                       if (++syncs == 3) std::raise(signal);  // sync and sync_folder count
-                     }}};
-    const Applied applied = apply(result_, input_, disk_);
+    MemoryDisk disk = disk_;
+    disk.before = {{"rename /tree/b.py", [&] { std::raise(signal); }}};
+    const Applied applied = apply(result_, input_, disk);
     EXPECT_TRUE(applied.interrupted);
-    EXPECT_EQ(applied.written, (std::vector<std::string>{"a.py", "b.py"}));
-    EXPECT_EQ(text("a.py"), "new");
-    EXPECT_EQ(text("b.py"), "new");
-    EXPECT_EQ(text("c.py"), "old");
-    EXPECT_EQ(disk_.files.size(), 3u);
-    result_ = RunResult();
-    input_ = Input();
+    EXPECT_TRUE(applied.written.empty());
+    for (const char* name : {"a.py", "b.py", "c.py"}) {
+      EXPECT_EQ(disk.files.at(std::string("/tree/") + name).bytes, "old");
+    }
+    EXPECT_EQ(disk.files.size(), 3u);
   }
+}
+
+TEST_F(Apply, ARootThatCannotBeWrittenHasTheJournalFurtherIn) {
+  input_ = Input();
+  result_ = RunResult();
+  input_.root = "/tree";
+  for (const std::string name : {"pkg/a.py", "pkg/sub/b.py"}) {
+    input_.files.push_back({"/tree/" + name, name});
+    disk_.put("/tree/" + name, "old");
+    result_.changed.push_back({name, "old", "new"});
+  }
+  disk_.fault = MemoryDisk::Fault::error;
+  disk_.fault_operation = "make_folder /tree/.refit";
+  const Applied applied = apply(result_, input_, disk_);
+  EXPECT_EQ(applied.written, (std::vector<std::string>{"pkg/a.py", "pkg/sub/b.py"}));
+  EXPECT_FALSE(disk_.folders.contains("/tree/pkg/.refit"));
+  const auto undone = undo(input_, disk_);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->written, applied.written);
+  EXPECT_EQ(text("pkg/sub/b.py"), "old");
+
+  disk_.fault_operation = "make_folder";
+  EXPECT_TRUE(apply(result_, input_, disk_).written.empty());
+  ASSERT_EQ(result_.problems.size(), 1u);
+  EXPECT_NE(result_.problems[0].message.find("no folder can be made for the journal"),
+            std::string::npos);
 }
 
 TEST_F(Apply, ASignalThatNohupTurnedOffStaysOff) {
@@ -386,22 +465,6 @@ TEST_F(Apply, ASignalThatNohupTurnedOffStaysOff) {
   std::signal(SIGHUP, previous);
   EXPECT_FALSE(applied.interrupted);
   EXPECT_EQ(applied.written.size(), 3u);
-}
-
-TEST_F(Apply, DeathAtAnyOperationLeavesEveryFileOldOrNew) {
-  MemoryDisk whole = disk_;
-  (void)apply(result_, input_, whole);
-  for (std::size_t at = 0; at < whole.log.size(); ++at) {
-    MemoryDisk disk = disk_;
-    disk.fault = MemoryDisk::Fault::kill;
-    disk.fault_number = at;
-    EXPECT_THROW((void)apply(result_, input_, disk), Killed);
-    disk.cut_power();
-    for (const char* name : {"/tree/a.py", "/tree/b.py", "/tree/c.py"}) {
-      const std::string& bytes = disk.files.at(name).bytes;
-      EXPECT_TRUE(bytes == "old" || bytes == "new") << name << " at operation " << at;
-    }
-  }
 }
 
 TEST(Progress, DrawsAfterASecondAndClearsItself) {

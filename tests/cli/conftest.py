@@ -19,6 +19,12 @@ class Done:
     err: str
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state(tmp_path_factory) -> None:
+    """refit keeps what undo needs there, and not in the home of whoever runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def binary() -> Path:
     path = Path(os.environ.get("REFIT_BINARY", ROOT / "build" / "bin" / "refit"))

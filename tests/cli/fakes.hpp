@@ -85,7 +85,10 @@ inline RunResult fake_run(Disk& disk, const Input& input) {
 
 class Harness : public testing::Test {
  protected:
-  void SetUp() override { setenv("REFIT_RULES_DIR", tree_.root().c_str(), 1); }
+  void SetUp() override {
+    setenv("REFIT_RULES_DIR", tree_.root().c_str(), 1);
+    setenv("XDG_STATE_HOME", state_.root().c_str(), 1);
+  }
   void TearDown() override {
     unsetenv("REFIT_RULES_DIR");
     unsetenv("NO_COLOR");
@@ -136,7 +139,7 @@ class Harness : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  Tree tree_;
+  Tree tree_, state_;
   FakeConsole console_;
   Disk* disk_ = &real_disk();
   std::function<Expected<RuleSet>()> load_ = [] { return Expected<RuleSet>(RuleSet()); };

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class MemoryDisk final : public Disk {
   struct File {
     std::string bytes, synced;  // what processes see, and what a power cut leaves
     uint32_t mode = 0644, user = 1000, group = 1000;
+    uint64_t names = 1;
+    Attributes attributes;
     bool writable = true;
   };
 
@@ -25,6 +28,7 @@ class MemoryDisk final : public Disk {
   std::map<std::string, File> files;
   std::map<std::string, File> durable;
   std::map<std::string, std::string> links;
+  std::set<std::string> folders{"/tree"};
   std::vector<std::string> log;  // the operations, in order
 
   enum class Fault { none, error, kill };
@@ -63,12 +67,23 @@ class MemoryDisk final : public Disk {
   }
   DiskResult<FileStatus> status(const std::string& path) override {
     if (auto ok = step("status " + path); !ok) return tl::unexpected<DiskError>(ok.error());
-    const File& file = files.at(path);
-    return FileStatus{true, file.mode, file.user, file.group};
+    if (folders.contains(path)) {
+      return FileStatus{FileStatus::Kind::folder, 0700, user(), user(), 1};
+    }
+    const auto at = files.find(path);
+    if (at == files.end()) return missing();
+    const File& file = at->second;
+    return FileStatus{FileStatus::Kind::regular, file.mode, file.user, file.group, file.names};
   }
+  DiskResult<Attributes> attributes(const std::string& path) override {
+    if (auto ok = step("attributes " + path); !ok) return tl::unexpected<DiskError>(ok.error());
+    return files.at(path).attributes;
+  }
+  uint32_t user() const override { return 1000; }
   DiskResult<void> check_writable(const std::string& path) override {
     if (auto ok = step("check_writable " + path); !ok) return ok;
-    if (!files.at(path).writable) return error("Permission denied");
+    const auto at = files.find(path);
+    if (at != files.end() && !at->second.writable) return error("Permission denied");
     return {};
   }
   DiskResult<int> create(const std::string& path) override {
@@ -78,7 +93,6 @@ class MemoryDisk final : public Disk {
     }
     File file;
     file.mode = 0600;
-    file.user = file.group = 0;
     files[path] = file;
     open_[next_] = path;
     return next_++;
@@ -98,6 +112,11 @@ class MemoryDisk final : public Disk {
     file.group = group;
     return {};
   }
+  DiskResult<void> set_attributes(int handle, const Attributes& attributes) override {
+    if (auto ok = step("set_attributes"); !ok) return ok;
+    files.at(open_.at(handle)).attributes = attributes;
+    return {};
+  }
   DiskResult<void> set_mode(int handle, uint32_t mode) override {
     if (auto ok = step("set_mode"); !ok) return ok;
     files.at(open_.at(handle)).mode = mode;
@@ -110,23 +129,58 @@ class MemoryDisk final : public Disk {
     return {};
   }
   DiskResult<void> close(int handle) override {
+    if (locks_.erase(handle) != 0) return {};  // a process that dies gives its lock back too
     open_.erase(handle);
     return step("close");
   }
   DiskResult<void> rename(const std::string& from, const std::string& to) override {
     if (auto ok = step("rename " + to); !ok) return ok;
+    if (!files.contains(from)) return missing();
     files[to] = files.at(from);
     files.erase(from);
     // The worst case: the new name reaches the disk at once, the content only if it was synced.
     durable[to] = files[to];
+    durable.erase(from);
     return {};
   }
   DiskResult<void> sync_folder(const std::string& path) override {
-    return step("sync_folder " + path);
+    if (auto ok = step("sync_folder " + path); !ok) return ok;
+    // What was made or removed there stays so after a power cut.
+    const std::string prefix = path.ends_with('/') ? path : path + "/";
+    const auto there = [&](const auto& entry) {
+      return entry.first.starts_with(prefix) &&
+             entry.first.find('/', prefix.size()) == std::string::npos;
+    };
+    std::erase_if(durable, there);
+    for (const auto& entry : files) {
+      if (there(entry)) durable.insert(entry);
+    }
+    return {};
+  }
+  DiskResult<void> make_folder(const std::string& path) override {
+    if (auto ok = step("make_folder " + path); !ok) return ok;
+    if (!folders.insert(path).second) {
+      return tl::unexpected<DiskError>(DiskError{DiskError::Kind::exists, "File exists"});
+    }
+    return {};
+  }
+  DiskResult<void> remove_folder(const std::string& path) override {
+    if (auto ok = step("remove_folder " + path); !ok) return ok;
+    for (const auto& [name, file] : files) {
+      if (name.starts_with(path + "/")) return error("Directory not empty");
+    }
+    folders.erase(path);
+    return {};
+  }
+  DiskResult<int> lock_folder(const std::string& path) override {
+    if (auto ok = step("lock_folder " + path); !ok) return tl::unexpected<DiskError>(ok.error());
+    if (!folders.contains(path)) return missing();
+    locks_.insert(next_);
+    return next_++;
   }
   DiskResult<void> remove(const std::string& path) override {
-    if (auto ok = step("remove"); !ok) return ok;
-    files.erase(path);
+    if (auto ok = step("remove " + path); !ok) return ok;
+    if (files.erase(path) == 0) return missing();
     return {};
   }
 
@@ -152,6 +206,7 @@ class MemoryDisk final : public Disk {
   }
 
   std::map<int, std::string> open_;
+  std::set<int> locks_;
   int next_ = 3;
 };
 

@@ -1,0 +1,200 @@
+"""One run is one change set: the built tool is killed at drawn moments, and meets full disks, small
+limits, access control lists and files that are not to be written."""
+
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+# A small number in every run of the tests; docs/reliability.md has the figures of a large one.
+KILLS = int(os.environ.get("REFIT_KILLS", "12"))
+FILES = 40
+ACCESS_LIST = "system.posix_acl_access"
+
+
+def fill(tree: Path, text: bytes) -> list[Path]:
+    files = [tree / f"part{i % 4}" / f"model{i}.py" for i in range(FILES)]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(text)
+    return files
+
+
+def state(files: list[Path], old: bytes) -> str:
+    texts = {file.read_bytes() for file in files}
+    if len(texts) != 1:
+        return "mixed"
+    return "old" if texts == {old} else "new"
+
+
+def names(tree: Path) -> list[str]:
+    return sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("git", [True, False], ids=["git", "plain"])
+def test_a_killed_run_leaves_no_mixed_tree(refit, binary, tree, source, git):
+    old = source()
+    files = fill(tree, old)
+    if git:
+        subprocess.run(["git", "init", "-q", tree], check=True)
+    before = names(tree)
+    in_tree = [name for name in before if not name.startswith(".git/")]
+    start = time.monotonic()
+    assert refit("migrate", tree, "--write", "--quiet").code == 0
+    longest = time.monotonic() - start
+    new = files[0].read_bytes()
+    assert state(files, old) == "new"
+    draw = random.Random(20)
+    found = {"old": 0, "new": 0, "mixed": 0, "said": 0}
+    for _ in range(KILLS):
+        assert refit("undo", tree).code == 0
+        assert names(tree) == before
+        run = subprocess.Popen(
+            [binary, "migrate", tree, "--write", "--quiet"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(draw.uniform(0.2, 1.2) * longest)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        found[state(files, old)] += 1
+        next_run = refit("migrate", tree, "--check", "--quiet")
+        assert state(files, old) in ("old", "new")
+        assert next_run.code == (1 if state(files, old) == "old" else 0)
+        found["said"] += "An earlier run was killed" in next_run.err
+        assert [name for name in names(tree) if not name.startswith(".git/")] == in_tree
+        assert refit("migrate", tree, "--write", "--quiet").code == 0
+        assert {file.read_bytes() for file in files} == {new}
+    print(f"{KILLS} kills: {found}")
+
+
+def test_a_full_disk_or_a_limit_leaves_every_file_old(refit, tree, source):
+    old = source(head=b"# " + b"x" * 3000 + b"\n")
+    files = fill(tree, old)
+    before = names(tree)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = refit("migrate", tree, "--write", "--quiet", preexec_fn=limit)
+    assert done.code == 6, done.err
+    assert "File too large; every file is as it was" in done.err
+    assert state(files, old) == "old"
+    assert names(tree) == before
+
+
+def test_a_report_beyond_a_limit_is_an_error(refit, tree, source):
+    fill(tree, source())
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    done = refit("migrate", tree, f"--report=json:{tree}/r.json", "--quiet", preexec_fn=limit)
+    assert done.code == 6, done.err
+    assert "cannot write the report" in done.err
+
+
+def test_a_closed_pipe_is_no_end(binary, tree, source):
+    files = fill(tree, source())
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([binary, "migrate", tree, "--write", "--diff"], stdout=write, stderr=write)
+    os.close(write)
+    assert done.returncode == 0
+    assert state(files, source()) == "new"
+
+
+def test_a_file_marked_read_only_stays_for_root_too(refit, tree, source):
+    files = fill(tree, source())
+    files[3].chmod(0o444)
+    done = refit("migrate", tree, "--write", "--quiet")
+    assert done.code == 6
+    assert "may not be written" in done.err
+    assert files[3].read_bytes() == source()
+    files[3].chmod(0o644)
+    assert state([file for file in files if file != files[3]], source()) == "new"
+
+
+def access_list(path: Path) -> bytes:
+    """owner rw-, a named user r--, group r--, mask rw-, others r--."""
+    entries = [(1, 6, 0xFFFFFFFF), (2, 4, 12345), (4, 4, 0xFFFFFFFF), (16, 6, 0xFFFFFFFF),
+               (32, 4, 0xFFFFFFFF)]  # fmt: skip
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(path, ACCESS_LIST, value)
+    except OSError as error:
+        pytest.skip(f"the temporary folder's file system has no access control lists: {error}")
+    return value
+
+
+def test_access_control_lists_and_attributes_stay(refit, tree, source):
+    file = tree / "model.py"
+    file.write_bytes(source())
+    value = access_list(file)
+    os.setxattr(file, "user.origin", b"here")
+    mode = file.stat().st_mode
+    assert refit("migrate", tree, "--write", "--quiet").code == 0
+    assert file.read_bytes() != source()
+    assert os.getxattr(file, ACCESS_LIST) == value
+    assert os.getxattr(file, "user.origin") == b"here"
+    assert file.stat().st_mode == mode
+
+
+def test_a_folders_default_list_is_not_given_to_its_files(refit, tree, source):
+    file = tree / "model.py"
+    file.write_bytes(source())
+    probe = tree / "probe"
+    probe.touch()
+    os.setxattr(tree, "system.posix_acl_default", access_list(probe))
+    mode = file.stat().st_mode
+    assert refit("migrate", tree, "--write", "--quiet").code == 0
+    assert file.read_bytes() != source()
+    assert ACCESS_LIST not in os.listxattr(file)
+    assert file.stat().st_mode == mode
+
+
+def test_hard_links_are_said(refit, tree, source):
+    file = tree / "model.py"
+    file.write_bytes(source())
+    os.link(file, tree / "other_name")
+    done = refit("migrate", tree, "--write")
+    assert "model.py: the file has 2 hard links; the other names keep the old text" in done.err
+    assert (tree / "other_name").read_bytes() == source()
+
+
+def test_a_linked_work_tree_has_a_journal_of_its_own(refit, tree, source):
+    def git(*words):
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tree, check=True,
+            capture_output=True,
+        )  # fmt: skip
+
+    git("init", "-q")
+    (tree / "model.py").write_bytes(source())
+    git("add", "model.py")
+    git("commit", "-qm", "x")
+    git("worktree", "add", "../linked")
+    linked = tree.parent / "linked"
+    assert refit("migrate", linked, "--write", "--quiet").code == 0
+    assert (tree / ".git" / "worktrees" / "linked" / "refit" / "done").exists()
+    assert "no run to take back" in refit("undo", tree).err
+    assert refit("undo", linked).code == 0
+    assert (linked / "model.py").read_bytes() == source()
+
+
+def test_two_runs_at_once_do_not_meet(binary, refit, tree, source):
+    files = fill(tree, source())
+    runs = [
+        subprocess.Popen([binary, "migrate", tree, "--write", "--quiet"], stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    for run in runs:
+        run.communicate(timeout=60)
+    assert state(files, source()) == "new"
+    assert refit("undo", tree).code == 0
+    assert state(files, source()) == "old"
