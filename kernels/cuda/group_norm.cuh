@@ -7,82 +7,14 @@
 // Otherwise a pass that reads and a pass that reads and writes, 1.5 times that of a copy; the
 // second goes through the tensor backwards, so that it finds in the second-level cache what the
 // first read last, up to all of a tensor of about 30 MB.
-//
-// Statistics are means and sums of squared deviations, joined as Chan, Golub and LeVeque (1979)
-// have it, so that a mean far from zero costs no digits.
 
 #pragma once
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/moments.cuh"
 #include "kernels/cuda/row_map.h"
 
 namespace mindiesd::kernels::cuda {
-
-// Of `count` values: their mean, and the sum of squared deviations from it.
-struct Moments {
-  float count = 0.0F, mean = 0.0F, squares = 0.0F;
-
-  __device__ __forceinline__ void join(const Moments& other) {
-    const float total = count + other.count;
-    if (count == 0.0F) {
-      *this = other;
-      return;
-    }
-    const float share = other.count * reciprocal_fast(total);
-    const float apart = other.mean - mean;
-    mean = fmaf(apart, share, mean);
-    squares += other.squares + apart * apart * (count * share);
-    count = total;
-  }
-  __device__ __forceinline__ Moments of_lane(int offset) const {
-    return {__shfl_xor_sync(0xffffffffU, count, offset), __shfl_xor_sync(0xffffffffU, mean, offset),
-            __shfl_xor_sync(0xffffffffU, squares, offset)};
-  }
-  // Of the values of all lanes of a warp. Both sides of an exchange join in the same order, so that
-  // every lane has the same result.
-  __device__ __forceinline__ void join_warp() {
-#pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const Moments other = of_lane(offset);
-      const bool lower = (threadIdx.x & static_cast<unsigned>(offset)) == 0;
-      Moments first = lower ? *this : other;
-      first.join(lower ? other : *this);
-      *this = first;
-    }
-  }
-};
-
-// Of all values of a block of kThreads threads, a multiple of 32, in one dimension.
-template <int kThreads>
-__device__ __forceinline__ void join_block(Moments& own, Moments* memory) {
-  constexpr int kWarps = kThreads / 32;
-  own.join_warp();
-  if ((threadIdx.x & 31) == 0) memory[threadIdx.x / 32] = own;
-  __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x & 31);
-  own = lane < kWarps ? memory[lane] : Moments{};
-  own.join_warp();
-}
-
-// 1 / count; of one exactly, so that equal values have a mean that is theirs.
-__device__ __forceinline__ float share_of_last(int count) {
-  return count == 1 ? 1.0F : reciprocal_fast(static_cast<float>(count));
-}
-
-// kCount values more, `vectors` of as many having gone before.
-template <int kCount>
-__device__ __forceinline__ void add_vector(Moments& own, const float (&x)[kCount], int vectors) {
-  float sum = 0.0F, squares = 0.0F;
-#pragma unroll
-  for (const float value : x) sum += value;
-  const float mean = sum * (1.0F / kCount);
-#pragma unroll
-  for (const float value : x) squares = fmaf(value - mean, value - mean, squares);
-  const float share = share_of_last(vectors + 1);
-  const float apart = mean - own.mean;
-  own.mean = fmaf(apart, share, own.mean);
-  own.squares += fmaf(apart * apart * kCount, 1.0F - share, squares);
-}
 
 struct GroupParameters {
   const void* input;
@@ -105,9 +37,26 @@ struct GroupParameters {
   float2* moments;  // mean and squares of each part
 };
 
-__device__ __forceinline__ float root_of(const Moments& group, float eps) {
+struct Wide {
+  float value, rest;  // rest: what rounding the value lost
+};
+
+// 1 / sqrt(variance + eps).
+__device__ __forceinline__ Wide root_of(const Moments& group, float eps) {
+  const float variance = group.squares / group.count + eps;
   // Rounded to nearest: once a group, and rsqrtf may be two units off.
-  return 1.0F / sqrtf(group.squares / group.count + eps);
+  const float root = 1.0F / sqrtf(variance);
+  // A step of Newton's gives the rest: root * (1 - variance * root * root) / 2.
+  const float product = variance * root;
+  const float lost = fmaf(variance, root, -product);
+  const float apart = fmaf(-lost, root, fmaf(-product, root, 1.0F));
+  return {root, 0.5F * root * apart};
+}
+
+__device__ __forceinline__ Wide times(const Wide& root, float weight) {
+  const float scale = root.value * weight;
+  const float rest = fmaf(root.rest, weight, fmaf(root.value, weight, -scale));
+  return {scale, rest == rest ? rest : 0.0F};  // of what is not finite there is none
 }
 
 __device__ __forceinline__ float channel_value(const void* vector, DataType type, std::int64_t step,
@@ -115,18 +64,18 @@ __device__ __forceinline__ float channel_value(const void* vector, DataType type
   return vector == nullptr ? absent : load_one(vector, type, channel * step);
 }
 
-// (x - mean) * scale + shift. Where the result has all digits of float32, those that x - mean loses
-// are kept: torch's x * scale + (shift - mean * scale) does not lose them where the mean is small.
+// (x - mean) * scale + shift. kExact: with what rounding the difference and the scale loses, for
+// torch's x * scale + (shift - mean * scale) rounds less often where the mean is small.
 template <bool kExact>
-__device__ __forceinline__ float scaled(float x, float mean, float scale, float shift) {
+__device__ __forceinline__ float scaled(float x, float mean, const Wide& scale, float shift) {
   const float apart = x - mean;
   if constexpr (kExact) {
     // Knuth's exact error of a difference, of operands of any size.
     const float taken = x - apart;
     const float lost = (x - (apart + taken)) + (taken - mean);
-    shift = fmaf(lost, scale, shift);
+    shift = fmaf(lost, scale.value, fmaf(apart, scale.rest, shift));
   }
-  return fmaf(apart, scale, shift);
+  return fmaf(apart, scale.value, shift);
 }
 
 template <bool kSilu, bool kExact>
@@ -157,9 +106,10 @@ struct Portion<T, 1> {
 template <typename T, bool kSilu, int kCount>
 __device__ __forceinline__ void write_vector(const GroupParameters& p, float (&x)[kCount],
                                              std::uint32_t vector, int first_channel, float mean,
-                                             float root, std::int64_t place) {
+                                             const Wide& root, std::int64_t place) {
   const int channel = first_channel + static_cast<int>(p.plane.quotient(vector));
-  const float scale = root * channel_value(p.weight, p.weight_type, p.weight_step, channel, 1.0F);
+  const Wide scale =
+      times(root, channel_value(p.weight, p.weight_type, p.weight_step, channel, 1.0F));
   const float shift = channel_value(p.bias, p.bias_type, p.bias_step, channel, 0.0F);
 #pragma unroll
   for (float& value : x) {
@@ -196,7 +146,7 @@ __device__ __forceinline__ void for_vectors(const T* from, std::uint32_t begin, 
   }
 }
 
-// A block for each part of each group of planes: the moments of the part.
+// A block for each part of each group of planes: its moments.
 template <typename T, int kCount>
 __global__ void __launch_bounds__(kPlaneThreads)
     plane_moments(const __grid_constant__ GroupParameters p) {
@@ -244,7 +194,7 @@ __global__ void __launch_bounds__(kPlaneThreads)
     whole.join({static_cast<float>(min(left, p.part) * kCount), part.x, part.y});
   }
   join_block<kPlaneThreads>(whole, memory);
-  const float root = root_of(whole, p.eps);
+  const Wide root = root_of(whole, p.eps);
 
   const std::int64_t offset = group * p.group_size;
   const T* from = static_cast<const T*>(p.input) + sample * p.input_sample + offset;
@@ -289,7 +239,7 @@ __global__ void __launch_bounds__(kHeldThreads)
                          });
   own.count = static_cast<float>(count * kCount);
   join_block<kHeldThreads>(own, memory);
-  const float root = root_of(own, p.eps);
+  const Wide root = root_of(own, p.eps);
   const std::int64_t to = sample * p.output_sample + offset;
   // Each thread reads what it wrote itself.
   for (std::uint32_t vector = threadIdx.x; vector < vectors; vector += kHeldThreads) {
@@ -415,7 +365,8 @@ template <typename T, bool kSilu>
 __global__ void __launch_bounds__(kLastThreads)
     last_result(const __grid_constant__ GroupParameters p) {
   constexpr int kCount = 16 / sizeof(T);
-  __shared__ float2 of_groups[kMostGroups];  // mean and root
+  __shared__ float means[kMostGroups];
+  __shared__ Wide roots[kMostGroups];
   wait_for_previous_kernel();
   allow_next_kernel();
   const std::uint32_t sample = gridDim.x - 1 - blockIdx.x;
@@ -434,17 +385,22 @@ __global__ void __launch_bounds__(kLastThreads)
     }
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) whole.join(whole.of_lane(offset));
-    if (lane == 0) of_groups[group] = make_float2(whole.mean, root_of(whole, p.eps));
+    if (lane == 0) {
+      means[group] = whole.mean;
+      roots[group] = root_of(whole, p.eps);
+    }
   }
   __syncthreads();
-  float mean[kCount], scale[kCount], shift[kCount];
+  float mean[kCount], shift[kCount];
+  Wide scale[kCount];
   const int first_channel = static_cast<int>(threadIdx.x) * kCount;
 #pragma unroll
   for (int c = 0; c < kCount; ++c) {
     const int channel = first_channel + c;
-    const float2 group = of_groups[p.group_of_channel.quotient(static_cast<unsigned>(channel))];
-    mean[c] = group.x;
-    scale[c] = group.y * channel_value(p.weight, p.weight_type, p.weight_step, channel, 1.0F);
+    const std::uint32_t group = p.group_of_channel.quotient(static_cast<unsigned>(channel));
+    mean[c] = means[group];
+    scale[c] =
+        times(roots[group], channel_value(p.weight, p.weight_type, p.weight_step, channel, 1.0F));
     shift[c] = channel_value(p.bias, p.bias_type, p.bias_step, channel, 0.0F);
   }
   const std::int64_t begin = part * p.part;

@@ -139,7 +139,8 @@ def test_behind_another_tensor(device, dtype):
         assert torch.equal(ext.linear_activation(linear, x, torch.nn.Tanh(), after=before), wanted)
     before = torch.randn(2, 9, 32, device=device).to(dtype)
     names = ours(lambda: ext.linear_activation(linear, x, "gelu-tanh", after=before))
-    assert names == ["mindiesd::linear_activation.out"]
+    wide = device == "cuda" and dtype == torch.float32  # for which cuBLASLt has no such epilogue
+    assert names == ["mindiesd::activation" if wide else "mindiesd::linear_activation.out"]
     with pytest.raises(RuntimeError, match="[Ss]izes of tensors must match"):
         ext.linear_activation(linear, x, "gelu-tanh", after=before[:, :4])
 

@@ -13,6 +13,8 @@ from .norm import has_hooks
 _LINEAR_FORWARD = nn.Linear.forward
 _GELU_FORWARDS = (nn.GELU.forward, _activations.GELU.forward)
 _PLAIN = (torch.Tensor, nn.Parameter)
+# Numbers of a product below which torch.cat of its activation is the cheaper way: launches cost more than copies.
+_JOINED_FROM = 2**20
 
 
 def _linear_parts(linear, x):
@@ -30,17 +32,21 @@ def _linear_parts(linear, x):
         if type(tensor) not in _PLAIN or tensor.dtype != x.dtype or tensor.device != x.device:
             return None
     fits = x.is_floating_point() and x.dim() > 0 and x.shape[-1] == weight.shape[1]
-    return (weight, bias) if fits and (not x.is_cuda or _has_epilogue(x, weight, bias)) else None
+    if x.is_cuda and (bias is None or weight.shape[0] % 8):
+        return None
+    return (weight, bias) if fits else None
 
 
-def _has_epilogue(x, weight, bias):
-    """Whether cuBLASLt's product with an epilogue may take these: numbers of half precision with a bias, in
-    vectors of 16 bytes, and x a matrix whose rows have one step. The library decides of the rest."""
+def _may_be_one_product(x):
+    """Whether x is what a product with an epilogue may take. On a GPU that is a matrix of half precision whose rows
+    have one step, in vectors of 16 bytes; with another, calling the module costs the host less."""
+    if not x.is_cuda:
+        return True
     sizes, strides = x.shape, x.stride()
-    if bias is None or x.element_size() != 2 or sizes[-1] % 8 or weight.shape[0] % 8 or strides[-1] != 1:
+    if x.element_size() != 2 or not sizes or sizes[-1] % 8 or strides[-1] != 1:
         return False
     return not any(
-        sizes[d] > 1 and strides[d] != strides[d + 1] * sizes[d + 1] for d in range(x.dim() - 2)
+        sizes[d] > 1 and strides[d] != strides[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2)
     )
 
 
@@ -93,7 +99,7 @@ def _behind(after, product, name, gate):
         return _activations.activate(product, _activations.GATES[name], out)
 
     width = product.shape[-1] // 2 if gate is not None else product.shape[-1]
-    if not _stands_before(after, product):
+    if product.numel() < _JOINED_FROM or not _stands_before(after, product):
         return torch.cat((after, compute()), -1)
     return _joined(after, (*product.shape[:-1], width), compute)
 
@@ -149,7 +155,7 @@ def linear_activation(
         expect_tensor("after", after)
         if out is not None:
             raise ParametersInvalid("after and out must not both be given.")
-    if name == "gelu-tanh" and gate is None:
+    if name == "gelu-tanh" and gate is None and _may_be_one_product(x):
         parts = _linear_parts(linear, x)
         if parts:
             weight, bias = parts
