@@ -1,0 +1,193 @@
+"""Launches and passes over the hidden states of transformer blocks, outside matrix products and attention.
+
+usage: python bench/models_bench.py [--original DIR] [--migrated DIR] [--only TEXT] [--details] [--no-compiled] [--json]
+
+DIR holds a package ``diffusers``; the original is otherwise the installed one, and the migrated one is made from it by
+``./dev migrate`` in a scratch folder. Each block (bench/block_cases.py) runs once on the CPU in bfloat16. Every operator
+that is no view counts once as a launch, and its tensor operands and results as bytes that move, expanded dimensions
+once; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU: torch.profiler
+shows that there. *compiled* is what inductor counts for the kernels that it makes of the original. All counts are the
+same from run to run.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# What gives another view of memory, or memory that nothing was written to.
+VIEWS = frozenset(
+    """_has_compatible_shallow_copy_type _reshape_alias _unsafe_view alias as_strided chunk detach empty empty_like
+    empty_strided expand expand_as flatten lift_fresh movedim narrow new_empty permute promote_types reshape select slice
+    split split_with_sizes squeeze t transpose unbind unflatten unsqueeze view view_as_complex view_as_real""".split()
+)
+PRODUCTS = frozenset(
+    """aten::_addmm_activation aten::addmm aten::baddbmm aten::bmm aten::convolution aten::linear aten::mm
+    mindiesd::linear_activation""".split()
+)
+ATTENTION = "mindiesd::attention_forward", "aten::_scaled_dot_product", "aten::_flash_attention"
+
+
+def moved(tensor):
+    """Bytes of a tensor, expanded dimensions once."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    return torch.Size(size for size, stride in steps if stride).numel() * tensor.element_size()
+
+
+class Traffic(TorchDispatchMode):
+    """Launches and bytes by operator, but for matrix products and attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.launches, self.bytes = Counter(), Counter()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        name = function.name().split(".")[0]
+        apart = name in PRODUCTS or name.startswith(ATTENTION)
+        if not apart and name.split("::")[-1] not in VIEWS:
+            self.launches[name] += 1
+            tensors = tree_leaves((args, kwargs, result))
+            self.bytes[name] += sum(moved(t) for t in tensors if isinstance(t, torch.Tensor))
+        return result
+
+
+def built(case):
+    from block_cases import CASES
+
+    torch.manual_seed(0)
+    block, inputs, unit = CASES[case]()
+    block = block.to(torch.bfloat16).eval().requires_grad_(requires_grad=False)
+    for parameter in block.parameters():
+        torch.nn.init.normal_(parameter, std=0.05)
+    return block, inputs, unit
+
+
+def eager(case):
+    """{"launches", "passes", "operators": {name: [launches, passes]}}"""
+    block, inputs, unit = built(case)
+    with torch.no_grad():
+        block(**inputs)
+        with Traffic() as traffic:
+            block(**inputs)
+    operators = {name: [traffic.launches[name], size / unit] for name, size in traffic.bytes.most_common()}
+    return {
+        "launches": traffic.launches.total(),
+        "passes": traffic.bytes.total() / unit,
+        "operators": operators,
+    }
+
+
+class _Counted(Exception):
+    """Ends a compilation whose kernels have been counted."""
+
+
+def compiled(case):
+    """The same of the kernels that inductor would make, of which it writes none."""
+    from torch._inductor import config
+    from torch._inductor.graph import GraphLowering
+
+    block, inputs, unit = built(case)
+    found = {}
+
+    def count(graph):
+        graph.init_wrapper_code()
+        graph._update_scheduler()
+        own = [node for node in graph.scheduler.nodes if not (node.is_extern() or node.is_template())]
+        sizes = [node.get_read_write_buffers_sizes() for node in own]
+        found.update(launches=sum(map(bool, sizes)), passes=sum(sizes) / unit)
+        raise _Counted
+
+    original = GraphLowering.compile_to_module
+    GraphLowering.compile_to_module = count
+    try:
+        with torch.no_grad(), config.patch(fx_graph_cache=False), contextlib.suppress(Exception):
+            torch.compile(block, fullgraph=True)(**inputs)
+    finally:
+        GraphLowering.compile_to_module = original
+    if not found:
+        raise RuntimeError(f"inductor made no kernels of {case}")
+    return found
+
+
+def counted(root, cases, mode):
+    """{case: counts} of the package in ``root``, in a process of its own."""
+    path = os.pathsep.join(map(str, (root, ROOT / "runtime" / "python", ROOT / "bench")))
+    environment = os.environ | {"PYTHONPATH": path}
+    library = ROOT / "build" / "lib" / "libmindiesd.so"
+    if library.is_file():
+        environment.setdefault("MINDIESD_LIBRARY", str(library))
+    command = [sys.executable, __file__, "--count", mode, *cases]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"counting the blocks of {root} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def migrated_copy(folder):
+    """The folder of a copy of the installed diffusers after ``refit migrate --write``."""
+    installed = Path(importlib.util.find_spec("diffusers").origin).parent
+    shutil.copytree(installed, folder / "diffusers", ignore=shutil.ignore_patterns("__pycache__"))
+    refit = ROOT / "build" / "bin" / "refit"
+    subprocess.run([refit, "migrate", folder, "--write", "--quiet"], stdout=subprocess.DEVNULL, check=False)
+    return folder
+
+
+def table(results, details):
+    heads = ("block", "original", "", "compiled", "", "migrated", "", "of compiled")
+    print("{:<27}{:>9}{:>8}{:>9}{:>8}{:>9}{:>8}{:>12}".format(*heads))
+    print("{:<27}{:>9}{:>8}{:>9}{:>8}{:>9}{:>8}".format("", *("launches", "passes") * 3))
+    for case, row in results.items():
+        cells = []
+        for mode in ("original", "compiled", "migrated"):
+            counts = row.get(mode)
+            cells += [f"{counts['launches']}", f"{counts['passes']:.1f}"] if counts else ["-", "-"]
+        part = f"{row['migrated']['passes'] / row['compiled']['passes']:.2f}" if "compiled" in row else "-"
+        print("{:<27}{:>9}{:>8}{:>9}{:>8}{:>9}{:>8}{:>12}".format(case, *cells, part))
+        for name, (launches, passes) in row["migrated"]["operators"].items() if details else ():
+            print(f"    {name:<45}{launches:>4} launches {passes:8.2f} passes")
+
+
+def main():
+    from block_cases import CASES
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--original", type=Path, help="a folder with a package diffusers")
+    parser.add_argument("--migrated", type=Path, help="a folder with the migrated package")
+    parser.add_argument("--only", default="", help="blocks whose name has this text")
+    parser.add_argument("--details", action="store_true", help="what each operator of the migrated block moves")
+    parser.add_argument("--no-compiled", action="store_true", help="without what inductor counts")
+    parser.add_argument("--json", action="store_true", help="the counts as JSON")
+    parser.add_argument("--count", nargs="+", metavar=("MODE", "BLOCK"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.count:
+        mode, *cases = options.count
+        print(json.dumps({case: {"eager": eager, "compiled": compiled}[mode](case) for case in cases}))
+        return
+    cases = [case for case in CASES if options.only in case]
+    with tempfile.TemporaryDirectory() as scratch:
+        original = options.original or Path(importlib.util.find_spec("diffusers").origin).parents[1]
+        migrated = options.migrated or migrated_copy(Path(scratch))
+        modes = {"original": (original, "eager"), "migrated": (migrated, "eager")}
+        if not options.no_compiled:
+            modes["compiled"] = (original, "compiled")
+        counts = {name: counted(root, cases, mode) for name, (root, mode) in modes.items()}
+    results = {case: {name: found[case] for name, found in counts.items()} for case in cases}
+    print(json.dumps(results, indent=1)) if options.json else table(results, options.details)
+
+
+if __name__ == "__main__":
+    main()
