@@ -98,7 +98,7 @@ class Session {
     options_.assume = options.assume;
     auto planned = run(*rules, *input, name, options.line);
     if (!planned) {
-      say_error(planned.error().message);
+      say_error(planned.error().message, Breaks::kept);
       return ExitCode::bad_rules;
     }
     for (const Problem& problem : planned->problems) {
@@ -122,14 +122,14 @@ class Session {
     const Input& input = discovery->input;
     const auto recovered = recover(input, *services_.disk);
     if (!recovered) {
-      say_error(printable(recovered.error().message));
+      say_error(recovered.error().message);
       return ExitCode::not_written;
     }
     RunResult result;
     if (!input.files.empty()) {
       auto planned = run(*rules, input);
       if (!planned) {  // only rules that do not compile make the engine fail as a whole
-        say_error(planned.error().message);
+        say_error(planned.error().message, Breaks::kept);
         return ExitCode::bad_rules;
       }
       result = std::move(*planned);
@@ -142,7 +142,7 @@ class Session {
     if (options.diff) show_diff(result);
     write_report(result, input, applied);
     if (options.quiet) {
-      for (const std::string& sentence : *recovered) say_error(printable(sentence));
+      for (const std::string& sentence : *recovered) say_error(sentence);
     }
     tell(result, input, applied);
     judge(result, applied);
@@ -156,9 +156,9 @@ class Session {
       return discovery.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
     }
     const auto undone = undo(discovery->input, *services_.disk);
-    const std::string root = printable(discovery->input.root);
+    const std::string root = printable(discovery->input.root, Breaks::escaped);
     if (!undone) {
-      say_error(printable(undone.error().message));
+      say_error(undone.error().message);
       return ExitCode::not_written;
     }
     if (undone->interrupted) {
@@ -185,13 +185,13 @@ class Session {
     paths.insert(paths.end(), options.rules.begin(), options.rules.end());
     auto rules = services_.load_rules(paths, *folder + "/catalogue");
     if (!rules) {
-      say_error(rules.error().message);
+      say_error(rules.error().message, Breaks::kept);
       verdict_.raise(ExitCode::bad_rules);
       return std::nullopt;
     }
     if (const auto selected = services_.select_rules(*rules, options.select, options.ignore);
         !selected) {
-      say_error(selected.error().message);
+      say_error(selected.error().message, Breaks::kept);
       verdict_.raise(ExitCode::usage);
       return std::nullopt;
     }
@@ -295,9 +295,10 @@ class Session {
   std::string closing(const RunResult& result, const Input& input, const Applied& applied) const {
     if (input.files.empty()) {
       const bool narrowed = !options_.include.empty() || !options_.exclude.empty();
-      return fmt::format("no source files {}in {}: nothing to do\n",
-                         narrowed ? "that --include and --exclude leave " : "",
-                         printable(fmt::format("{}", fmt::join(options_.paths, ", "))));
+      return fmt::format(
+          "no source files {}in {}: nothing to do\n",
+          narrowed ? "that --include and --exclude leave " : "",
+          printable(fmt::format("{}", fmt::join(options_.paths, ", ")), Breaks::escaped));
     }
     if (result.changed.empty()) {
       return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "source file"),
@@ -306,13 +307,13 @@ class Session {
     const std::string files = count_of(result.changed.size(), "file");
     if (options_.write) {
       return fmt::format("{} of {} rewritten in {}{}\n", applied.written.size(), files,
-                         printable(input.root),
+                         printable(input.root, Breaks::escaped),
                          applied.undoable ? "; `refit undo` there takes it back" : "");
     }
     if (!options_.diff) return fmt::format("{} would change\n", files);
     return fmt::format(
         "{} would change; --write writes them, as does `git apply` of the diff in {}\n", files,
-        printable(input.root));
+        printable(input.root, Breaks::escaped));
   }
 
   void judge(const RunResult& result, const Applied& applied) {
@@ -343,7 +344,9 @@ class Session {
     }
   }
 
-  void say_error(std::string_view message) { console_.error(fmt::format("refit: {}\n", message)); }
+  void say_error(std::string_view message, Breaks breaks = Breaks::escaped) {
+    console_.error(fmt::format("refit: {}\n", printable(message, breaks)));
+  }
 
   const Services& services_;
   Console& console_;

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "rewriter/text/printable.hpp"
+
 namespace refit {
 namespace {
 
@@ -91,6 +93,10 @@ class Parser {
   Parser() {
     app_.set_version_flag("--version", "refit " REFIT_VERSION);
     app_.require_subcommand(1);
+    // What was given may be a file's name that a shell put there.
+    app_.failure_message([](const CLI::App*, const CLI::Error& error) {
+      return printable(error.what(), Breaks::escaped) + "\nRun with --help for more information.\n";
+    });
     app_.get_formatter()->column_width(30);
     app_.footer(
         "refit COMMAND --help shows a command's options. Exit codes: refit migrate --help.\n");

@@ -116,6 +116,9 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
       }
     }
   }
+  if (const Entry* back = out.cycle()) {
+    return failure(back->at + ": this spelling and others lead back to each other");
+  }
   return out;
 }
 
@@ -172,21 +175,20 @@ bool Isomorphisms::possible(const Entry& entry, const Graph& graph, ValueId id) 
   return true;
 }
 
-bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
+bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id, bool always) const {
   if (!possible(entry, graph, id)) return false;
   Bindings bindings;
   if (!match_value(entry.from, entry.from_root, graph, id, bindings)) return false;
-  for (const std::string& name : entry.element_type) {
-    auto hole = bindings.holes.find(name);
-    if (hole == bindings.holes.end() || !denotes_element_type(graph, hole->second)) return false;
-  }
-  for (const std::string& name : entry.number) {
-    auto hole = bindings.holes.find(name);
-    if (hole == bindings.holes.end() || graph[hole->second].kind != Kind::literal) return false;
-  }
-  for (const std::string& name : entry.tensor) {
-    auto hole = bindings.holes.find(name);
-    if (hole == bindings.holes.end() || graph[hole->second].kind == Kind::literal) return false;
+  const auto all = [&](const std::vector<std::string>& names, auto holds) {
+    return always || std::ranges::all_of(names, [&](const std::string& name) {
+             auto hole = bindings.holes.find(name);
+             return hole != bindings.holes.end() && holds(hole->second);
+           });
+  };
+  const auto literal = [&](ValueId hole) { return graph[hole].kind == Kind::literal; };
+  if (!all(entry.element_type, [&](ValueId v) { return denotes_element_type(graph, v); }) ||
+      !all(entry.number, literal) || !all(entry.tensor, [&](ValueId v) { return !literal(v); })) {
+    return false;
   }
   // Instantiate `to` from its leaves up; its values are in the order they were made.
   std::map<ValueId, ValueId> made;
@@ -226,7 +228,7 @@ bool Isomorphisms::apply(const Entry& entry, Graph& graph, ValueId id) const {
   return false;
 }
 
-void Isomorphisms::normalise(Graph& graph, ValueId id) const {
+bool Isomorphisms::settle(Graph& graph, ValueId id, bool always) const {
   for (int step = 0; step < kChainBound; ++step) {
     const std::vector<Entry>* entries = nullptr;
     if (graph[id].kind == Kind::op) {
@@ -237,17 +239,36 @@ void Isomorphisms::normalise(Graph& graph, ValueId id) const {
     } else if (graph[id].kind == Kind::attribute) {
       entries = &attributes_;
     }
-    if (entries == nullptr) return;
+    if (entries == nullptr) return true;
     bool changed = false;
     for (const Entry& entry : *entries) {
-      if (apply(entry, graph, id)) {
+      if (apply(entry, graph, id, always)) {
         changed = true;
         break;
       }
     }
-    if (!changed) return;
+    if (!changed) return true;
   }
-  reached(Bound::normal_form, graph[id].range.begin);
+  return false;
+}
+
+void Isomorphisms::normalise(Graph& graph, ValueId id) const {
+  if (!settle(graph, id, false)) reached(Bound::normal_form, graph[id].range.begin);
+}
+
+const Isomorphisms::Entry* Isomorphisms::cycle() const {
+  const auto first = [&](const std::vector<Entry>& entries) -> const Entry* {
+    for (const Entry& entry : entries) {
+      Graph graph = entry.from;
+      if (!settle(graph, entry.from_root, true)) return &entry;
+    }
+    return nullptr;
+  };
+  for (const auto& [operation, entries] : by_operation_) {
+    if (const Entry* found = first(entries)) return found;
+  }
+  const Entry* found = first(indices_);
+  return found != nullptr ? found : first(attributes_);
 }
 
 }  // namespace refit

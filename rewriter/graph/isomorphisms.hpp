@@ -37,7 +37,12 @@ class Isomorphisms {
   static int axes_named(const Graph& graph, ValueId root);
   // Whether the operands' kinds let the spelling match: most do not.
   static bool possible(const Entry& entry, const Graph& graph, ValueId id);
-  bool apply(const Entry& entry, Graph& graph, ValueId id) const;
+  // `always`: as if every hole were what the entry asks of it.
+  bool apply(const Entry& entry, Graph& graph, ValueId id, bool always) const;
+  // Whether the value came to a form that no spelling changes.
+  bool settle(Graph& graph, ValueId id, bool always) const;
+  // The first spelling that others lead back to; null where there is none.
+  const Entry* cycle() const;
   std::unordered_map<const Operation*, std::vector<Entry>> by_operation_;
   std::vector<Entry> indices_, attributes_;  // whose root is a read: `x.max(d)[0]`, `x.mT`
 };

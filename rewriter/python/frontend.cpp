@@ -236,7 +236,8 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
   find_errors(tree.root(), errors);
   auto statements = children_of(tree.root());
   if (!errors.empty() || statements.size() != 1) {
-    return failure(fmt::format("the rewrite `{}` does not parse as one Python call", code));
+    return failure(
+        fmt::format("the rewrite `{}` does not parse as one Python call", code.substr(0, 120)));
   }
   auto inner = children_of(statements[0]);
   if (inner.size() != 1 || !is(inner[0], "call")) {

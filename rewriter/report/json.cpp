@@ -1,9 +1,12 @@
 // Writing the JSON report. Entry point: to_json.
 #include "rewriter/report/json.hpp"
 
+#include <llvm/Support/JSON.h>
+
 #include <nlohmann/json.hpp>
 
 #include "rewriter/report/summary.hpp"
+#include "rewriter/report/text.hpp"
 
 namespace refit {
 namespace {
@@ -18,9 +21,20 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+// A file's name; one that is not UTF-8 as it is shown to a person.
+std::string name(const std::string& file) {
+  return llvm::json::isUTF8(file) ? file : printable(file, Breaks::escaped);
+}
+
+Json names(const std::vector<std::string>& files) {
+  Json list = Json::array();
+  for (const std::string& file : files) list.push_back(name(file));
+  return list;
+}
+
 Json site(const Finding& finding) {
   return {
-      {"file", finding.file},
+      {"file", name(finding.file)},
       {"line", finding.line},
       {"column", finding.column},
       {"end_line", finding.end_line},
@@ -86,11 +100,12 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
   Json by_rule = Json::array();
   for (const RuleSummary& rule : rules) by_rule.push_back(counts(rule));
   Json changed = Json::array();
-  for (const FileResult& file : result.changed) changed.push_back(file.file);
+  for (const FileResult& file : result.changed) changed.push_back(name(file.file));
   Json problems = Json::array();
   for (const Problem& problem : result.problems) {
-    problems.push_back(
-        {{"kind", to_string(problem.kind)}, {"file", problem.file}, {"message", problem.message}});
+    problems.push_back({{"kind", to_string(problem.kind)},
+                        {"file", name(problem.file)},
+                        {"message", problem.message}});
   }
   Json sites = Json::array();
   for (const Finding& finding : result.findings) sites.push_back(site(finding));
@@ -101,21 +116,22 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
       {"target", to_string(context.target)},
       {"strict", context.strict},
       {"assume", context.assume},
-      {"root", context.root},
+      {"root", name(context.root)},
       {"files",
        {{"seen", result.files_seen},
         {"scanned", result.files_scanned},
         {"parsed", result.files_parsed},
         {"lowered_functions", result.functions_lowered},
         {"changed", changed},
-        {"written", context.written}}},
+        {"written", names(context.written)}}},
       {"summary", {{"total", counts(total(rules))}, {"rules", by_rule}}},
       {"sites", sites},
       {"problems", problems},
       {"notes", result.notes},
   };
-  // Replacing what is not UTF-8 is what keeps dump() from throwing.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Beyond ASCII all is escaped, for the report may be shown on a terminal too. Replacing what is
+  // not UTF-8 is what keeps dump() from throwing.
+  return report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace refit

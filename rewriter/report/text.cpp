@@ -20,7 +20,8 @@ std::string paint(std::string_view text, std::string_view colour, bool on) {
 }
 
 std::string place(const Finding& finding) {
-  return fmt::format("{}:{}:{}", printable(finding.file), finding.line, finding.column);
+  return fmt::format("{}:{}:{}", printable(finding.file, Breaks::escaped), finding.line,
+                     finding.column);
 }
 
 std::string refused_line(const Finding& finding, bool colour) {
@@ -79,21 +80,6 @@ std::string by_code(const RuleSummary& rule) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n' || c == '\r' || c == '\t') {
-      result += ' ';
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::string findings_text(const RunResult& result, const FindingsStyle& style) {
   std::string text;
   std::map<std::pair<std::string, std::string>, uint64_t> through;  // by definition and rule
@@ -107,9 +93,9 @@ std::string findings_text(const RunResult& result, const FindingsStyle& style) {
     }
   }
   for (const auto& [definition, count] : through) {
-    text += fmt::format("{}: {} [{}] {} through this definition\n", printable(definition.first),
-                        paint("rewritten", kGreen, style.colour), definition.second,
-                        count_of(count, "call"));
+    text += fmt::format(
+        "{}: {} [{}] {} through this definition\n", printable(definition.first, Breaks::escaped),
+        paint("rewritten", kGreen, style.colour), definition.second, count_of(count, "call"));
   }
   return text;
 }
@@ -133,7 +119,7 @@ std::string explanation_text(const RunResult& result, std::string_view file, uin
     if (!refused && !finding.through) say("becomes", finding.after);
   }
   if (!text.empty()) return text;
-  text = fmt::format("{}:{}: no rule has a site here\n", printable(file), line);
+  text = fmt::format("{}:{}: no rule has a site here\n", printable(file, Breaks::escaped), line);
   for (const NearMiss& near : result.near) {
     text += fmt::format("  nearest [{}] {} of {} parts, line {}: {}\n", near.rule, near.agreeing,
                         near.parts, near.line, printable(near.message));
@@ -144,15 +130,16 @@ std::string explanation_text(const RunResult& result, std::string_view file, uin
 std::string problems_text(const RunResult& result, bool colour) {
   std::string text;
   for (const Problem& problem : result.problems) {
-    text += fmt::format("{} {}: {}\n", paint("error:", kRed, colour), printable(problem.file),
-                        printable(problem.message));
+    text += fmt::format("{} {}: {}\n", paint("error:", kRed, colour),
+                        printable(problem.file, Breaks::escaped), printable(problem.message));
   }
   return text;
 }
 
 std::string notes_text(const RunResult& result) {
   std::string text;
-  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", printable(note));
+  for (const std::string& note : result.notes)
+    text += fmt::format("note: {}\n", printable(note, Breaks::escaped));
   return text;
 }
 

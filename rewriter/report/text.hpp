@@ -6,12 +6,9 @@
 #include <string_view>
 
 #include "rewriter/plan/finding.hpp"
+#include "rewriter/text/printable.hpp"
 
 namespace refit {
-
-// Text from outside as it may be shown on a terminal: control characters, which could move the
-// cursor or hide what follows, become \xNN; line ends become spaces.
-std::string printable(std::string_view text);
 
 struct FindingsStyle {
   bool colour = false;

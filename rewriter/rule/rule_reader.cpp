@@ -183,6 +183,11 @@ std::vector<Pattern> RuleReader::read_patterns(const YamlNode& node, std::string
     file_.report(node, "expected a list of patterns for `" + std::string(what) + "`");
     return patterns;
   }
+  constexpr size_t kMostPatterns = 256;  // each is compiled
+  if (node.items.size() > kMostPatterns) {
+    file_.report(node, "expected at most 256 patterns in one list");
+    return patterns;
+  }
   for (const YamlNode& item : node.items) {
     Pattern pattern;
     pattern.at = at(item);

@@ -2,15 +2,17 @@
 #include "rewriter/rule/yaml_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "rewriter/text/disk.hpp"
+#include "rewriter/text/printable.hpp"
 
 namespace refit {
 namespace {
+
+constexpr uint64_t kLongestFile = 1 << 20;
 
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -103,16 +105,10 @@ Expected<std::vector<std::string>> yaml_files(const std::string& directory, bool
 }
 
 Expected<YamlFile> YamlFile::open(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream bytes;
-  errno = 0;
-  if (!in || !(bytes << in.rdbuf())) {
-    // An empty file also leaves the stream failed, without an error number.
-    if (!in.is_open() || errno != 0) {
-      return failure(path + ": cannot read the file: " + std::strerror(errno));
-    }
-  }
-  return parse(path, bytes.str());
+  const std::string shown = printable(path, Breaks::escaped);
+  auto bytes = real_disk().read(path, kLongestFile);
+  if (!bytes) return failure(shown + ": cannot read the file: " + bytes.error().message);
+  return parse(shown, *bytes);
 }
 
 Expected<YamlFile> YamlFile::parse(std::string path, std::string_view text) {
@@ -145,7 +141,10 @@ void YamlFile::report(const YamlNode& node, const std::string& message) {
 }
 
 void YamlFile::report(YamlPlace place, const std::string& message) {
-  mistakes_.emplace_back(place, named(path_, place.line, place.column) + ": " + message);
+  constexpr size_t kLongest = 600;  // messages quote what was found, however long
+  const std::string said =
+      message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
+  mistakes_.emplace_back(place, named(path_, place.line, place.column) + ": " + said);
 }
 
 std::vector<std::string> YamlFile::mistakes() const {

@@ -1,6 +1,7 @@
 // YamlDocument: the events of yaml-cpp's parser put together.
 #include "rewriter/rule/yaml_node.hpp"
 
+#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -11,6 +12,8 @@
 
 namespace refit {
 namespace {
+
+constexpr uint32_t kMostParts = 100'000, kMostLevels = 200;
 
 // The place of a byte.
 YamlPlace place_at(std::string_view text, size_t at) {
@@ -67,7 +70,13 @@ class YamlBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, Anchor anchor) override {
     add(node(mark, YamlNode::Kind::null, anchor));
   }
-  void OnAlias(const YAML::Mark&, Anchor anchor) override { add(*anchors_.at(anchor)); }
+  void OnAlias(const YAML::Mark& mark, Anchor anchor) override {
+    const YamlNode* stands_for = anchors_.at(anchor);
+    if (std::ranges::any_of(open_, [&](const Open& open) { return open.node == stands_for; })) {
+      throw YAML::ParserException(mark, "an alias inside of what it stands for");
+    }
+    add(*stands_for);
+  }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, Anchor anchor,
                 const std::string& value) override {
     YamlNode& made = node(mark, YamlNode::Kind::scalar, anchor);
@@ -124,6 +133,18 @@ class YamlBuilder : public YAML::EventHandler {
       return;
     }
     Open& into = open_.back();
+    YamlNode& whole = *into.node;
+    whole.parts = std::min(whole.parts + made.parts, kMostParts + 1);
+    whole.levels = std::max(whole.levels, made.levels + 1);
+    if (whole.parts > kMostParts || whole.levels > kMostLevels) {
+      // yaml-cpp's marks count from 0.
+      YAML::Mark mark;
+      mark.line = whole.place.line - 1;
+      mark.column = whole.place.column - 1;
+      throw YAML::ParserException(
+          mark, fmt::format("more than {} parts, or {} levels, with what aliases stand for",
+                            kMostParts, kMostLevels));
+    }
     if (into.node->is_sequence()) {
       into.node->items.emplace_back(made);
     } else if (into.key == nullptr) {

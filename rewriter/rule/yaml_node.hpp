@@ -23,7 +23,9 @@ struct YamlNode {
   Kind kind = Kind::null;
   bool quoted = false;  // a scalar in quotes, or in a block of its own
   YamlPlace place;
-  std::string text;                                           // of a scalar
+  uint32_t parts = 1,
+           levels = 1;  // in all and one below the other, what aliases stand for included
+  std::string text;     // of a scalar
   std::vector<std::reference_wrapper<const YamlNode>> items;  // of a sequence
   struct Entry;
   std::vector<Entry> entries;  // of a mapping
@@ -45,7 +47,8 @@ class YamlDocument {
     YamlPlace place;
     std::string message;
   };
-  // Not more than one document; an empty text is one that is null.
+  // Not more than one document; an empty text is one that is null. A document of more than
+  // 100,000 parts or 200 levels, aliases written out, is a mistake: readers may walk all of it.
   static tl::expected<YamlDocument, Mistake> parse(std::string_view text);
   const YamlNode& root() const { return *root_; }
 

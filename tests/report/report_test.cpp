@@ -63,7 +63,7 @@ TEST(Text, Findings) {
 
 TEST(Text, ProblemsAndNotes) {
   EXPECT_EQ(problems_text(sample_result(), false),
-            "error: pkg/latin\xe9.py: byte 0xE9 in line 2\n"
+            "error: pkg/latin\\xe9.py: byte 0xE9 in line 2\n"
             "error: pkg/py2.py: line 3: does not parse\n"
             "error: pkg/c.py: a second run would change it\n");
   EXPECT_EQ(notes_text(sample_result()),
@@ -76,6 +76,12 @@ TEST(Text, NoEscapesWithoutColourAndNoneFromOutside) {
   EXPECT_EQ(summary_text(result, false).find('\x1b'), std::string::npos);
   EXPECT_NE(findings_text(result, {true, true}).find("\x1b[33mrefused\x1b[m"), std::string::npos);
   EXPECT_EQ(printable("a\x07\x7f\tb\r\nc"), "a\\x07\\x7f b  c");
+  EXPECT_EQ(printable("a\tb\r\nc", Breaks::escaped), "a\\x09b\\x0d\\x0ac");
+  EXPECT_EQ(printable("a\tb\r\nc", Breaks::kept), "a\\x09b\\x0d\nc");
+  EXPECT_EQ(printable("\u202egpj.py \u2067 \u200b \u009b"),
+            "\\u{202e}gpj.py \\u{2067} \\u{200b} \\u{9b}");
+  EXPECT_EQ(printable("\xff\xed\xa0\x80\xc3"), "\\xff\\xed\\xa0\\x80\\xc3");
+  EXPECT_EQ(printable("straße 模型 🙂"), "straße 模型 🙂");
 }
 
 TEST(Json, Values) {
@@ -101,7 +107,7 @@ TEST(Json, Values) {
   EXPECT_EQ(report["sites"][2]["through"], "pkg/a.py:30");
   EXPECT_EQ(report["sites"][2]["absorbed"], nullptr);
   EXPECT_EQ(report["sites"][5]["message"], "**kwargs hides\nthe arguments");
-  EXPECT_EQ(report["problems"][0]["file"], "pkg/latin\xef\xbf\xbd.py") << "not UTF-8: U+FFFD";
+  EXPECT_EQ(report["problems"][0]["file"], "pkg/latin\\xe9.py") << "not UTF-8";
 }
 
 }  // namespace

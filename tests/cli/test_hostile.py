@@ -1,0 +1,174 @@
+"""What a stranger's rules, file names and folders may not do: hang the tool, end it, or write to the
+terminal what is no text."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RULE = """\
+id: my-rule
+summary: relu becomes gelu
+subject: activation
+match:
+  pattern: {pattern}
+where:
+  - is: {{of: x, value: {value}}}
+    code: my-code
+    says: no
+rewrites:
+  - target: cuda
+    with: {rewrite}
+"""
+
+
+def rule(pattern='"return torch.relu($x)"', value="1", rewrite="mindiesd.ext.gelu($x)") -> bytes:
+    return RULE.format(pattern=pattern, value=value, rewrite=rewrite).encode()
+
+
+def bomb(one: str, levels: int) -> str:
+    lists = ["&a0 [1, 1]"]
+    lists += [f"&a{i} [{one.format(i - 1)}]" for i in range(1, levels)]
+    return "[" + ", ".join(lists) + "]"
+
+
+HOSTILE = {
+    "brackets": b"[" * 200_000,
+    "closed-brackets": b"a: " + b"[" * 200_000 + b"]" * 200_000,
+    "braces": b"{a: " * 200_000,
+    "dashes": b"- " * 200_000,
+    "long": b"id: x\n# " + b"z" * 100_000_000,
+    "long-list": b"rules:\n" + b"- id: x\n" * 12_000_000,
+    "random": os.urandom(1000) + b"\xff",
+    "zeros": b"\0" * 1_000_000,
+    "alias-bomb": rule(value=bomb(", ".join(["*a{0}"] * 9), 12)),
+    "alias-chain": rule(value=bomb("*a{0}", 30_000)),
+    "alias-of-itself": rule(value="&a [*a]"),
+    "brackets-in-a-pattern": rule(pattern='"return ' + "(" * 200_000 + '"'),
+    "calls-in-a-pattern": rule(pattern='"return ' + "abs(" * 90_000 + "$x" + ")" * 90_000 + '"'),
+    "signs-in-a-pattern": rule(pattern='"return ' + "-" * 200_000 + '$x"'),
+    "attributes-in-a-pattern": rule(pattern='"return $x' + ".a" * 200_000 + '"'),
+    "blocks-in-a-pattern": rule(pattern='"' + "if $x:\\n " * 50_000 + '"'),
+    "brackets-in-a-literal": rule(value="(" * 200_000),
+    "brackets-in-a-rewrite": rule(rewrite='"' + "(" * 300_000 + '"'),
+    "aliases-of-patterns": rule().replace(
+        b'pattern: "return torch.relu($x)"',
+        b'patterns: [&p "return torch.relu($x)"' + b", *p" * 50_000 + b"]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_rule_file_is_an_error_within_a_second(refit, tree, source, tmp_path, name):
+    (tree / "model.py").write_bytes(source())
+    file = tmp_path / "rules.yaml"
+    file.write_bytes(HOSTILE[name])
+    start = time.process_time(), time.monotonic()
+    done = refit("migrate", tree, "--rules", file)
+    assert time.monotonic() - start[1] < 5, "a second on an idle machine"
+    assert done.code == 5, done.err[:500]
+    assert "rules.yaml" in done.err
+    assert len(done.err) < 20_000
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder-with-fifo", "/dev/zero", "/dev/stdin", "loop"])
+def test_what_is_no_file_is_no_rule_file(refit, tree, source, tmp_path, kind):
+    (tree / "model.py").write_bytes(source())
+    path = Path(kind)
+    if kind == "fifo":
+        path = tmp_path / "rules.yaml"
+        os.mkfifo(path)
+    if kind == "folder-with-fifo":
+        path = tmp_path / "rules"
+        path.mkdir()
+        os.mkfifo(path / "x.yaml")
+    if kind == "loop":
+        path = tmp_path / "rules.yaml"
+        path.symlink_to(path)
+    read, write = os.pipe()  # a standard input that never ends
+    done = refit("migrate", tree, "--rules", path, stdin=read)
+    os.close(read)
+    os.close(write)
+    assert done.code == 5, done.err
+
+
+def test_spellings_that_lead_back_to_each_other_are_an_error(refit, tree, source, tmp_path):
+    (tree / "model.py").write_bytes(source())
+    rules = tmp_path / "rules"
+    shutil.copytree(ROOT / "rules", rules)
+    environment = {**os.environ, "REFIT_RULES_DIR": str(rules)}
+    assert refit("migrate", tree, env=environment).code == 0
+    cycle = """
+- {from: "torch.relu($x)", to: "torch.sigmoid($x)"}
+- {from: "torch.sigmoid($x)", to: "torch.tanh($x)"}
+- {from: "torch.tanh($x)", to: "torch.relu($x)"}
+"""
+    growing = '\n- {from: "torch.relu($x)", to: "torch.relu(torch.relu($x))"}\n'
+    spellings = (rules / "isomorphisms.yaml").read_text()
+    for more in (cycle, growing):
+        (rules / "isomorphisms.yaml").write_text(spellings + more)
+        done = refit("migrate", tree, env=environment)
+        assert done.code == 5
+        assert "lead back to each other" in done.err
+
+
+NAMES = [
+    b"bell\x07.py",
+    b"escape\x1b[2J\x1b]0;title\x07.py",
+    b"line\nerror: forged.py",
+    b"return\rerror.py",
+    b"delete\x7f.py",
+    b"c1\xc2\x9b31m.py",
+    "reversed\u202eyp.exe.py".encode(),
+    "isolate\u2067x.py".encode(),
+    "zero\u200bwidth\ufeff.py".encode(),
+    b"bytes\xff\xfe.py",
+    b"surrogate\xed\xa0\x80.py",
+]
+
+
+def unsafe(text: str) -> list[str]:
+    """Characters that a terminal does not show where they stand."""
+    return [c for c in text if not (c.isprintable() or c == "\n")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_files_are_escaped_wherever_they_are_printed(binary, refit, tree, source, name):
+    folder = os.fsencode(tree)
+    good, broken = os.path.join(folder, name), os.path.join(folder, b"x" + name)
+    for path, text in [(good, source()), (broken, source() + b"def (\n"),
+                       (os.path.join(folder, b"y" + name), b"# coding: none\n" + source())]:  # fmt: skip
+        with open(path, "wb") as file:
+            file.write(text)
+    os.symlink("nowhere", os.path.join(folder, b"z" + name))
+    commands = [
+        ["migrate", tree],
+        ["migrate", tree, "--report", "json:-"],
+        ["migrate", good],
+        ["migrate", good + b"gone"],
+        ["migrate", tree, "--rules", good],
+        ["migrate", tree, "--report", b"json:" + os.path.join(folder, b"none", name)],
+        ["explain", good + b":6"],
+        ["explain", good + b"gone:6"],
+        ["undo", good + b"gone"],
+        [b"migrate" + name],
+        ["migrate", tree, b"--" + name],
+        ["migrate", tree, "--write"],
+        ["undo", tree],
+    ]
+    for command in commands:
+        done = refit(*command)
+        out = done.out.decode()  # never bytes that are no UTF-8
+        said = done.err
+        assert "\ufffd" not in said, command
+        assert not unsafe(said), (command, unsafe(said), said)
+        assert not unsafe(out), (command, unsafe(out), out)
+        assert "\nerror: forged" not in said + out, command
+    report = json.loads(refit("migrate", tree, "--report", "json:-", "--quiet").out)
+    names = {site["file"] for site in report["sites"]}
+    assert len(names) == 2, "each file by a name of its own"
