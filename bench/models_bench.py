@@ -1,12 +1,13 @@
 """Launches and passes over the hidden states of transformer blocks, outside matrix products and attention.
 
 usage: python bench/models_bench.py [--original DIR] [--migrated DIR] [--only TEXT] [--details] [--no-compiled] [--json]
+       python bench/models_bench.py --kernels [--migrated DIR] [--only TEXT]
 
 DIR holds a package ``diffusers``; the original is otherwise the installed one, and the migrated one is made from it by
 ``./dev migrate`` in a scratch folder. Each block (bench/block_cases.py) runs once on the CPU in bfloat16. Every operator
 that is no view counts once as a launch, and its tensor operands and results as bytes that move, expanded dimensions
-once; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU: torch.profiler
-shows that there. *compiled* is what inductor counts for the kernels that it makes of the original. All counts are the
+once; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU, which --kernels
+shows there: it prints how many kernels torch.profiler sees for the calls of each operator. *compiled* is what inductor counts for the kernels that it makes of the original. All counts are the
 same from run to run.
 """
 
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -123,6 +124,27 @@ def compiled(case):
     return found
 
 
+def kernels(case):
+    """{operator: [calls, kernels]} of the package's own operators on a GPU, by torch.profiler."""
+    from torch.profiler import ProfilerActivity, profile
+
+    block, inputs, _ = built(case)
+    block = block.cuda()
+    inputs = tree_map(lambda value: value.cuda() if isinstance(value, torch.Tensor) else value, inputs)
+    found = {}
+    with torch.no_grad():
+        block(**inputs)
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+            block(**inputs)
+            torch.cuda.synchronize()
+    for event in seen.events():
+        if event.name.startswith("mindiesd::"):
+            counts = found.setdefault(event.name, [0, 0])
+            counts[0] += 1
+            counts[1] += len(event.kernels)
+    return found
+
+
 def counted(root, cases, mode):
     """{case: counts} of the package in ``root``, in a process of its own."""
     path = os.pathsep.join(map(str, (root, ROOT / "runtime" / "python", ROOT / "bench")))
@@ -170,17 +192,24 @@ def main():
     parser.add_argument("--only", default="", help="blocks whose name has this text")
     parser.add_argument("--details", action="store_true", help="what each operator of the migrated block moves")
     parser.add_argument("--no-compiled", action="store_true", help="without what inductor counts")
+    parser.add_argument("--kernels", action="store_true", help="kernels of each operator on a GPU")
     parser.add_argument("--json", action="store_true", help="the counts as JSON")
     parser.add_argument("--count", nargs="+", metavar=("MODE", "BLOCK"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.count:
         mode, *cases = options.count
-        print(json.dumps({case: {"eager": eager, "compiled": compiled}[mode](case) for case in cases}))
+        count = {"eager": eager, "compiled": compiled, "kernels": kernels}[mode]
+        print(json.dumps({case: count(case) for case in cases}))
         return
     cases = [case for case in CASES if options.only in case]
     with tempfile.TemporaryDirectory() as scratch:
         original = options.original or Path(importlib.util.find_spec("diffusers").origin).parents[1]
         migrated = options.migrated or migrated_copy(Path(scratch))
+        if options.kernels:
+            for case, found in counted(migrated, cases, "kernels").items():
+                for name, (calls, launched) in sorted(found.items()):
+                    print(f"{case:<27}{name:<45}{calls:>4} calls {launched:>4} kernels")
+            return
         modes = {"original": (original, "eager"), "migrated": (migrated, "eager")}
         if not options.no_compiled:
             modes["compiled"] = (original, "compiled")
