@@ -20,7 +20,9 @@
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rules_folder.hpp"
 #include "rewriter/project/discover.hpp"
+#include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
+#include "rewriter/report/sarif.hpp"
 #include "rewriter/report/text.hpp"
 #include "rewriter/text/diff.hpp"
 
@@ -140,7 +142,7 @@ class Session {
     Applied applied;
     if (options.write) applied = apply(result, input, *services_.disk);
     if (options.diff) show_diff(result);
-    write_report(result, input, applied);
+    write_reports(*rules, result, input, applied);
     if (options.quiet) {
       for (const std::string& sentence : *recovered) say_error(sentence);
     }
@@ -218,6 +220,7 @@ class Session {
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
     engine.rules_folder = rules_folder_;
+    engine.site_edits = !options_.reports.empty();
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);
@@ -250,8 +253,9 @@ class Session {
     }
   }
 
-  void write_report(const RunResult& result, const Input& input, const Applied& applied) {
-    if (!options_.report) return;
+  void write_reports(const RuleSet& rules, const RunResult& result, const Input& input,
+                     const Applied& applied) {
+    if (options_.reports.empty()) return;
     ReportContext context;
     context.version = REFIT_VERSION;
     context.target = options_.target;
@@ -259,18 +263,38 @@ class Session {
     context.assume = options_.assume;
     context.root = input.root;
     context.written = applied.written;
-    const std::string text = to_json(result, context);
-    if (*options_.report == "-") {
+    for (const ReportOption& report : options_.reports) {
+      write_report(report, report_text(report.format, rules, result, context));
+    }
+  }
+
+  static std::string report_text(ReportFormat format, const RuleSet& rules, const RunResult& result,
+                                 const ReportContext& context) {
+    switch (format) {
+      case ReportFormat::sarif: {
+        std::map<std::string, std::string> summaries;
+        for (const Rule& rule : rules.rules()) summaries.emplace(rule.id, rule.summary);
+        return to_sarif(result, context, summaries);
+      }
+      case ReportFormat::github:
+        return to_github(result);
+      case ReportFormat::json:
+        break;
+    }
+    return to_json(result, context);
+  }
+
+  void write_report(const ReportOption& report, const std::string& text) {
+    if (report.path == "-") {
       show(text);
       return;
     }
     // Written in place: it may be a pipe or a device.
     errno = 0;
-    std::ofstream file(*options_.report, std::ios::binary);
+    std::ofstream file(report.path, std::ios::binary);
     file << text << std::flush;
     if (!file) {
-      say_error(
-          fmt::format("cannot write the report {}: {}", *options_.report, std::strerror(errno)));
+      say_error(fmt::format("cannot write the report {}: {}", report.path, std::strerror(errno)));
       verdict_.raise(ExitCode::not_written);
     }
   }

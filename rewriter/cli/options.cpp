@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -36,14 +38,26 @@ void add_rule_options(CLI::App& app, RuleOptions& rules) {
              "GLOB");
 }
 
-// "json:FILE" to FILE. Like the checks below it gives CLI11 what to say, or nothing if all is well.
-std::string check_report(std::string& value) {
-  constexpr std::string_view kFormat = "json:";
-  if (!value.starts_with(kFormat) || value.size() == kFormat.size()) {
-    return fmt::format("expected json:FILE, or json:- for standard output, found '{}'", value);
+// "json:FILE" as data; nullopt where it is not that.
+std::optional<ReportOption> report_of(std::string_view value) {
+  constexpr std::pair<std::string_view, ReportFormat> kFormats[] = {
+      {"json:", ReportFormat::json},
+      {"sarif:", ReportFormat::sarif},
+      {"github:", ReportFormat::github},
+  };
+  for (const auto& [prefix, format] : kFormats) {
+    if (!value.starts_with(prefix) || value.size() == prefix.size()) continue;
+    return ReportOption{format, std::string(value.substr(prefix.size()))};
   }
-  value.erase(0, kFormat.size());
-  return {};
+  return std::nullopt;
+}
+
+// Like the checks below it gives CLI11 what to say, or nothing if all is well.
+std::string check_report(std::string& value) {
+  if (report_of(value)) return {};
+  return fmt::format(
+      "expected json:FILE, sarif:FILE or github:FILE, with - for standard output, found '{}'",
+      value);
 }
 
 // FILE:LINE, the line from 1.
@@ -125,12 +139,15 @@ class Parser {
     }
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
-    const bool report_on_out = options.report == "-";
-    if (options.diff && report_on_out) {
+    for (const std::string& report : reports_) options.reports.push_back(*report_of(report));
+    const auto on_out = std::ranges::count(options.reports, "-", &ReportOption::path);
+    const bool report_on_out = on_out > 0;
+    if ((options.diff && report_on_out) || on_out > 1) {
       return Answered{ExitCode::usage,
                       {},
-                      "--diff and --report json:- both want standard output; name a file for the "
-                      "report\n"};
+                      fmt::format("{} both want standard output; name a file for {}\n",
+                                  on_out > 1 ? "two reports" : "--diff and --report FORMAT:-",
+                                  on_out > 1 ? "one of them" : "the report")};
     }
     if (!options.write && !options.check && !report_on_out) options.diff = true;
     return options;
@@ -146,8 +163,9 @@ class Parser {
                    "Source files, or folders of them; all in one tree (one repository)")
         ->required()
         ->type_name("");
-    app.add_flag("--diff", options.diff,
-                 "Show the unified diff (default without --write, --check, --report json:-)");
+    app.add_flag(
+        "--diff", options.diff,
+        "Show the unified diff (default without --write, --check, a report on standard output)");
     CLI::Option* write = app.add_flag("--write", options.write, "Replace the files, all or none");
     app.add_flag("--check", options.check, "Write nothing; exit with 1 if any file would change")
         ->excludes(write);
@@ -166,9 +184,11 @@ class Parser {
     app.add_option("--jobs", options.jobs, "Threads (default: one a core)")
         ->transform(CLI::Validator(check_jobs, ""))
         ->type_name("N");
-    app.add_option("--report", options.report, "Write the JSON report; - is standard output")
-        ->transform(CLI::Validator(check_report, ""))
-        ->type_name("json:FILE");
+    repeatable(app, "--report", reports_,
+               "Write a report as JSON, SARIF or GitHub annotations; - is standard output "
+               "(repeatable)",
+               "json:FILE|sarif:FILE|github:FILE")
+        ->transform(CLI::Validator(check_report, ""));
     app.add_flag("--quiet", options.quiet,
                  "No findings, notes, summary or progress: only the diff and problems");
     add_choice<Colour>(
@@ -217,7 +237,7 @@ class Parser {
   MigrateOptions migrate_options_;
   ListRulesOptions list_rules_options_;
   UndoOptions undo_options_;
-  std::vector<std::string> assume_;
+  std::vector<std::string> assume_, reports_;
 };
 
 }  // namespace

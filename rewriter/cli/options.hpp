@@ -19,6 +19,13 @@ struct RuleOptions {
   std::vector<std::string> select, ignore;
 };
 
+enum class ReportFormat { json, sarif, github };
+
+struct ReportOption {
+  ReportFormat format = ReportFormat::json;
+  std::string path;  // "-": standard output
+};
+
 struct MigrateOptions {
   std::vector<std::string> paths;
   bool diff = false;  // show it; set by default unless another output was asked for
@@ -29,8 +36,8 @@ struct MigrateOptions {
   std::set<std::string> assume;
   RuleOptions rules;
   std::vector<std::string> include, exclude;
-  unsigned jobs = 0;                  // 0: as many as the machine has cores
-  std::optional<std::string> report;  // where the JSON report goes; "-" for standard output
+  unsigned jobs = 0;  // 0: as many as the machine has cores
+  std::vector<ReportOption> reports;
   bool quiet = false;
   Colour colour = Colour::automatic;
 };

@@ -21,6 +21,7 @@ struct EngineOptions {
   std::string explain;           // a file of the input whose line `explain_line` is asked about:
   uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
   std::string rules_folder;      // of isomorphisms.yaml and catalogue/; "": neither is read
+  bool site_edits = false;       // Finding::edits
   bool prefilter = true;         // false: every rule looks into every function (for tests)
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };

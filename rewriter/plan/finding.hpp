@@ -11,6 +11,13 @@ namespace refit {
 
 enum class Outcome { rewritten, refused };
 
+// Text that takes the place of other text, in lines and columns of the file as it was: 1-based, in
+// characters, the end behind the last.
+struct SiteEdit {
+  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;
+  std::string text;
+};
+
 struct Finding {
   std::string file;                             // relative to the root of the run, with '/'
   uint32_t line = 0, column = 0, end_line = 0;  // of the site in the file as it was; 1-based
@@ -27,6 +34,10 @@ struct Finding {
   std::string layout_kept;           // attention: why transposes were not absorbed; else empty
   uint32_t transposes_kept = 0;      // how many stay around it
   uint32_t transposes_absorbed = 0;  // how many transposes the rewrite of this site removed
+  std::string function;  // qualified name of the function that the site stands in, or of its module
+  // What rewriting this site, and no other, changes in its file; where EngineOptions::site_edits
+  // asks for it. Empty where the site could only be rewritten after others.
+  std::vector<SiteEdit> edits;
 };
 
 enum class FileProblem {

@@ -145,6 +145,10 @@ class Run {
   void realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,
                std::vector<PlannedSite*>& sites, const std::string& bytes);
 
+  // Finding::edits of the sites, each realised alone or with those that it is right with.
+  void note_edits(size_t i, const Unit& unit, const std::vector<Change>& changes,
+                  const std::vector<PlannedSite*>& sites);
+
   // The calls may be sound where a recognised computation was not: those are taken up one by one,
   // and one that would leave something to rewrite again stays out.
   bool retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,

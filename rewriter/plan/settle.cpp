@@ -49,6 +49,7 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
     sites[c]->finding.message = realised->refused[c].message;
   }
   for (const std::string& note : realised->notes) state.notes.push_back(note);
+  if (options_.site_edits) note_edits(i, *unit, changes, sites);
   std::string text = realised->edits.apply(unit->source().text());
   auto encoded = unit->source().encode(text);
   if (!encoded) {
@@ -87,6 +88,29 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
   if (!further.bytes.empty()) encoded = std::move(further.bytes);
   if (*encoded == bytes) return;
   state.changed = std::make_unique<FileResult>(FileResult{name, bytes, std::move(*encoded)});
+}
+
+void Run::note_edits(size_t i, const Unit& unit, const std::vector<Change>& changes,
+                     const std::vector<PlannedSite*>& sites) {
+  for (size_t c = 0; c < sites.size(); ++c) {
+    Finding& finding = sites[c]->finding;
+    finding.edits.clear();
+    if (!sites[c]->rewritten) continue;
+    std::vector<Change> own{changes[c]};
+    for (size_t other = 0; other < changes.size(); ++other) {
+      const bool joint = !changes[c].together.empty() && other != c &&
+                         changes[other].function == changes[c].function &&
+                         changes[other].together == changes[c].together;
+      if (joint) own.push_back(changes[other]);
+    }
+    const auto alone = frontend(i)->realise(unit, own);
+    if (!alone || std::ranges::find(alone->accepted, false) != alone->accepted.end()) continue;
+    for (const Edit& edit : alone->edits.edits()) {
+      const auto begin = unit.source().position(edit.range.begin);
+      const auto end = unit.source().position(edit.range.end);
+      finding.edits.push_back({begin.line, begin.column, end.line, end.column, edit.replacement});
+    }
+  }
 }
 
 bool Run::retry(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change>& changes,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rewriter/report/fingerprint.hpp"
 #include "rewriter/report/summary.hpp"
 #include "rewriter/report/text.hpp"
 
@@ -32,6 +33,18 @@ Json names(const std::vector<std::string>& files) {
   return list;
 }
 
+Json edits_of(const Finding& finding) {
+  Json edits = Json::array();
+  for (const SiteEdit& edit : finding.edits) {
+    edits.push_back({{"line", edit.line},
+                     {"column", edit.column},
+                     {"end_line", edit.end_line},
+                     {"end_column", edit.end_column},
+                     {"text", edit.text}});
+  }
+  return edits;
+}
+
 Json site(const Finding& finding) {
   return {
       {"file", name(finding.file)},
@@ -50,6 +63,9 @@ Json site(const Finding& finding) {
       {"after", finding.after},
       {"absorbed", or_null(finding.absorbed)},
       {"layout_kept", finding.layout_kept},
+      {"function", finding.function},
+      {"fingerprint", fingerprint(finding)},
+      {"edits", edits_of(finding)},
   };
 }
 

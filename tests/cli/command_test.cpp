@@ -125,7 +125,9 @@ TEST_F(Command, UsageErrors) {
     EXPECT_EQ(console_.out_text, "");
   }
   EXPECT_EQ(refit({"migrate", "--report", "xml:out.xml", "@"}), 2);
-  EXPECT_TRUE(said("expected json:FILE, or json:- for standard output, found 'xml:out.xml'"))
+  EXPECT_TRUE(
+      said("expected json:FILE, sarif:FILE or github:FILE, with - for standard output, found '"
+           "xml:out.xml'"))
       << console_.error_text;
   EXPECT_EQ(refit({"migrate", "--target", "rocm", "@"}), 2);
   EXPECT_TRUE(said("--target: expected cuda|ascend, found 'rocm'")) << console_.error_text;

@@ -20,6 +20,7 @@ BINARIES = Path(os.environ.get("REFIT_BINARY", ROOT / "build" / "bin" / "refit")
 SITE_FIELDS = [
     "file", "line", "column", "end_line", "rule", "callee", "outcome", "through", "assumes",
     "code", "message", "clause", "before", "after", "absorbed", "layout_kept",
+    "function", "fingerprint", "edits",
 ]  # fmt: skip
 
 
@@ -76,6 +77,8 @@ def test_a_site_has_exactly_the_settled_fields_in_order(report):
         lambda r: r["sites"][0].update(code="rank-unknown"),
         lambda r: r["sites"][0].update(through="pkg/a.py"),
         lambda r: r["sites"][0].update(absorbed="yes"),
+        lambda r: r["sites"][0].update(fingerprint="0123"),
+        lambda r: r["sites"][0].update(edits=[{"line": 1}]),
         lambda r: r["sites"][-1].update(code=""),
         lambda r: r["sites"][-1].update(message=""),
         lambda r: r["sites"][-1].update(after="x"),

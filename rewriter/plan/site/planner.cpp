@@ -173,6 +173,7 @@ PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   f.callee = unit_.functions[function_].qualified;
   if (f.callee.empty()) f.callee = unit_.module;
   site.function = unit_.functions[function_].qualified;
+  f.function = f.callee;
   return site;
 }
 
