@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "corpus")]
 
 from cases import run_refit  # noqa: E402
-from writes import HEAD, program, run  # noqa: E402
+from writes import program, run  # noqa: E402
+from writes_frame import HEAD  # noqa: E402
 
 PROGRAMS = int(os.environ.get("REFIT_WRITES", "400"))
 SEED = int(os.environ.get("REFIT_SEED", "1"))
@@ -34,23 +35,29 @@ def migrated(tmp_path_factory):
     draw = random.Random(SEED)
     root = tmp_path_factory.mktemp("writes")
     for first in range(0, PROGRAMS, IN_A_FILE):
-        text = HEAD + "".join(program(draw, i) for i in range(first, min(first + IN_A_FILE, PROGRAMS)))
+        drawn = [program(draw, i) for i in range(first, min(first + IN_A_FILE, PROGRAMS))]
+        reader = f"import torch\nfrom w{first} import *  # noqa: F403\n" + "".join(read for _, read in drawn)
         for side in ("before", "after"):
             (root / side).mkdir(exist_ok=True)
-            (root / side / f"w{first}.py").write_text(text)
+            (root / side / f"w{first}.py").write_text(HEAD + "".join(text for text, _ in drawn))
+            (root / side / f"r{first}.py").write_text(reader)
     report = root / "report.json"
     done = run_refit("migrate", root / "after", "--write", "--report", f"json:{report}")
     assert done.returncode == 0, done.stderr.decode()
     return root, json.loads(report.read_text())
 
 
-def loaded(file: pathlib.Path) -> dict:
-    spec = importlib.util.spec_from_file_location(f"{file.parent.name}_{file.stem}", file)
-    made = importlib.util.module_from_spec(spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        spec.loader.exec_module(made)
-    return vars(made)
+def loaded(folder: pathlib.Path, first: int) -> tuple[dict, dict]:
+    """The names of a file of programs, and of the one that reads their results."""
+    made = []
+    for name in (f"w{first}", f"r{first}"):
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+        made.append(importlib.util.module_from_spec(spec))
+        sys.modules[name] = made[-1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spec.loader.exec_module(made[-1])
+    return vars(made[0]), vars(made[1])
 
 
 def differ(old: torch.Tensor, new: torch.Tensor) -> bool:
@@ -64,11 +71,11 @@ def test_programs_agree(migrated):
     root, _ = migrated
     wrong = []
     for first in range(0, PROGRAMS, IN_A_FILE):
-        before, after = (loaded(root / side / f"w{first}.py") for side in ("before", "after"))
+        before, after = (loaded(root / side, first) for side in ("before", "after"))
         for number in range(first, min(first + IN_A_FILE, PROGRAMS)):
-            old = run(before, number)
+            old = run(*before, number)
             try:
-                new = run(after, number)
+                new = run(*after, number)
             except Exception as error:  # noqa: BLE001 - whatever it raises is new
                 wrong.append(f"{root}/after/w{first}.py, Program{number}: it now raises {error!r}")
                 continue
