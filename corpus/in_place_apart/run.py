@@ -26,4 +26,10 @@ def outputs():
         ]
     k, v = torch.randn(2, 2, 3, 5, 8)
     results += attention.something_else_is_handed(q, k, v, {}, torch.ones(5), torch.neg)
+    with torch.no_grad():
+        counted = attention.Counted().eval()
+        counted.cache.copy_(torch.randn(2, 3, 5, 8))
+        results += [counted.getter_that_computes(q, v)[0], counted.another_buffer_registered(q, v), counted.seen]
+        results.append(attention.list_of_its_own(q, k, v))
+        results += attention.sum_of_tensors(q, k, v)
     return [*results, module.k_cache, module.v_cache]

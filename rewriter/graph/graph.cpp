@@ -157,6 +157,12 @@ ValueId Graph::owner(ValueId id) const {
   return id;
 }
 
+bool Graph::stores(std::string_view attribute) const {
+  return std::ranges::any_of(stored_attributes, [&](const std::string& name) {
+    return name.empty() || name == attribute;
+  });
+}
+
 bool Graph::touches(ValueId call, ValueId object) const {
   const Value& v = values[call];
   if (v.kind != Kind::call) return false;
@@ -257,10 +263,8 @@ bool Graph::same(ValueId a, ValueId b) const {
         if (v.text != w.text) return false;
         break;
       case Kind::attribute:
-        if (v.text != w.text ||
-            std::ranges::find(stored_attributes, v.text) != stored_attributes.end()) {
-          return false;
-        }
+        if (v.text != w.text || stores(v.text)) return false;
+        if (properties.contains(x) && !stored_attributes.empty()) return false;
         for (ValueId between = std::min(x, y); between < std::max(x, y); ++between) {
           if (touches(between, owner(x))) return false;
         }

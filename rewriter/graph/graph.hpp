@@ -76,7 +76,8 @@ enum class StatementKind : uint8_t {
   other,       // loops, with, try, definitions, stores, everything else
 };
 
-// `object.name = …`, which makes no value: behind the values below `at`.
+// `object.name = …`, which makes no value: behind the values below `at`. Without a name it may be
+// any attribute of the object.
 struct AttributeWrite {
   ValueId at = kNone, object = kNone;
   std::string name;
@@ -128,7 +129,8 @@ class Graph {
   std::vector<std::string> names;
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
-  std::vector<std::string> stored_attributes;  // names of attributes written anywhere in it
+  // Names of attributes written anywhere in it; an empty one may be any.
+  std::vector<std::string> stored_attributes;
   std::vector<AttributeWrite> attribute_writes;
   std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
@@ -137,11 +139,14 @@ class Graph {
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
   // Calls of functions whose bodies, in sight, may write to what the function did not make: to
-  // parts of the object that is the second, or to anything where that is kNone.
+  // parts of the object that is the second, or to anything where that is kNone. Stores into
+  // entries, too, where a class of the file has a method of its own for that.
   std::map<ValueId, ValueId> writers;
   // Calls on an object that store no attribute of it: of a layer that it holds, or of a method
   // whose body, in sight, does not.
   std::set<ValueId> keepers;
+  // Reads of attributes that run code in sight, which writes nothing: those of properties.
+  std::set<ValueId> properties;
   // Reads of attributes that hold a number, whoever stores them.
   std::set<ValueId> numbers;
   // Reads of attributes that hold a tensor which the class made and gave to no other attribute.
@@ -185,6 +190,7 @@ class Graph {
   void forget_layers(ValueId from) {
     instances.erase(instances.lower_bound(from), instances.end());
     elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
+    properties.erase(properties.lower_bound(from), properties.end());
     numbers.erase(numbers.lower_bound(from), numbers.end());
     readers.erase(readers.lower_bound(from), readers.end());
     writers.erase(writers.lower_bound(from), writers.end());
@@ -192,6 +198,8 @@ class Graph {
     std::erase_if(questions, [from](ValueId id) { return id >= from; });
     std::erase_if(attribute_writes, [from](const AttributeWrite& w) { return w.at >= from; });
   }
+
+  bool stores(std::string_view attribute) const;
 
   // The operand bound to a parameter of an op value; kNone when not passed or unknown.
   ValueId argument(ValueId op, std::string_view parameter) const;

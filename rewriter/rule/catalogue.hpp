@@ -98,6 +98,8 @@ struct Operation {
   bool pure = true;          // same operands, same result, no effect
   bool commutative = false;  // the first two operands may be swapped
   bool view = false;         // result may share storage with the first operand
+  bool joins = false;        // of sequences or dictionaries: its result holds what they hold
+  bool one_of = false;       // its result is one of its operands
   bool in_place = false;     // writes its first operand
   bool is_class = false;     // instantiating it is meant
   std::optional<int> rank;   // of tensor operands, where the contract of the callee fixes it

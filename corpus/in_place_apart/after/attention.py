@@ -158,3 +158,72 @@ def something_else_is_handed(q, k, v, kept, mask, change):
         head_first=True,
         strides="BNSD",
     ), mask
+
+
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(2, 3, 5, 8))
+        self.register_buffer("seen", torch.zeros(5))
+        self.most = 0
+
+    @property
+    def size(self):
+        return self.cache.shape[2]
+
+    @property
+    def limit(self):
+        return self.most
+
+    @limit.setter
+    def limit(self, most):
+        self.most = most
+
+    def getter_that_computes(self, q, v):
+        size = self.size
+        return mindiesd.ext.attention_forward(
+            q,
+            self.cache,
+            v,
+            scale=1 / math.sqrt(q.shape[-1]),
+            head_first=True,
+            strides="BNSD",
+        ), size
+
+    def another_buffer_registered(self, q, v):
+        self._buffers["seen"] = v[0, 0]
+        return mindiesd.ext.attention_forward(
+            q,
+            self.cache,
+            v,
+            scale=1 / math.sqrt(q.shape[-1]),
+            head_first=True,
+            strides="BNSD",
+        )
+
+
+def list_of_its_own(q, k, v):
+    kept = [k.clone()]
+    kept.extend([v * 2])
+    kept[0].mul_(2)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1 / math.sqrt(q.shape[-1]),
+        head_first=True,
+        strides="BNSD",
+    )
+
+
+def sum_of_tensors(q, k, v):
+    both = k + v
+    both[0].mul_(2)
+    return mindiesd.ext.attention_forward(
+        q,
+        k,
+        v,
+        scale=1 / math.sqrt(q.shape[-1]),
+        head_first=True,
+        strides="BNSD",
+    ), both

@@ -98,3 +98,48 @@ def something_else_is_handed(q, k, v, kept, mask, change):
     scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
     mask = change(mask)
     return F.softmax(scores, dim=-1) @ v, mask
+
+
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(2, 3, 5, 8))
+        self.register_buffer("seen", torch.zeros(5))
+        self.most = 0
+
+    @property
+    def size(self):
+        return self.cache.shape[2]
+
+    @property
+    def limit(self):
+        return self.most
+
+    @limit.setter
+    def limit(self, most):
+        self.most = most
+
+    def getter_that_computes(self, q, v):
+        scores = q @ self.cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        size = self.size
+        return F.softmax(scores, dim=-1) @ v, size
+
+    def another_buffer_registered(self, q, v):
+        scores = q @ self.cache.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        self._buffers["seen"] = v[0, 0]
+        return F.softmax(scores, dim=-1) @ v
+
+
+def list_of_its_own(q, k, v):
+    kept = [k.clone()]
+    kept.extend([v * 2])
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    kept[0].mul_(2)
+    return F.softmax(scores, dim=-1) @ v
+
+
+def sum_of_tensors(q, k, v):
+    both = k + v
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    both[0].mul_(2)
+    return F.softmax(scores, dim=-1) @ v, both

@@ -18,13 +18,6 @@ struct Read {
   bool evaluated;
 };
 
-// Methods of lists and dictionaries that change which object an entry is.
-constexpr std::array<std::string_view, 14> kEntryMethods = {
-    "append", "extend",  "insert", "pop",    "popitem",    "remove",     "clear",
-    "sort",   "reverse", "update", "rotate", "setdefault", "appendleft", "popleft"};
-
-constexpr size_t kHolderSteps = 256;  // views of one value
-
 // Methods of a module that change its parameters.
 constexpr std::array<std::string_view, 5> kModuleMethods = {"reset_parameters", "load_state_dict",
                                                             "apply", "_apply", "to_empty"};
@@ -32,7 +25,7 @@ constexpr std::array<std::string_view, 5> kModuleMethods = {"reset_parameters", 
 class Writes {
  public:
   Writes(const Graph& g, ValueId root, const std::set<ValueId>& interior)
-      : g_(g), root_(root), interior_(interior) {}
+      : g_(g), root_(root), interior_(interior), storage_(g) {}
 
   // The write that may change what the parts read, behind their first read; kNone where none may.
   // `attribute` is set to the name of an attribute that is stored there, if that is the write.
@@ -127,46 +120,59 @@ class Writes {
     return false;
   }
 
-  bool changes_a_read(ValueId id) const {
+  bool changes_a_read(ValueId id) {
     const Value& v = g_[id];
-    ValueId written = v.kind == Kind::update ? v.operands[0] : written_by(g_, id);
-    if (g_.in_place.contains(id) && !v.operands.empty()) written = v.operands[0];
-    if (written != kNone) {
-      const Places places = places_of(g_, written);
-      return any_read(id, [&](const Read& r) {
-        return may_reach(places, places_of(g_, r.value)) || overlap(places, holders_of(r.value));
-      });
-    }
-    if (v.kind != Kind::call || g_.instances.contains(id) || g_.readers.contains(id)) return false;
     const auto writer = g_.writers.find(id);
     if (writer != g_.writers.end() && writer->second == kNone) {
-      return any_read(id, [&](const Read& r) { return places_of(g_, r.value).shared(); });
+      return any_read(id, [&](const Read& r) { return storage_.places_of(r.value).shared(); });
     }
-    return changes_entries(id) || changes_its_object(id) || writes_what_it_is_handed(id) ||
+    if (v.kind == Kind::update) return changes_by_store(id);
+    ValueId written = written_by(g_, id);
+    if (g_.in_place.contains(id) && !v.operands.empty()) written = v.operands[0];
+    if (written != kNone) return changes_what_lies_at(id, storage_.places_of(written));
+    if (v.kind != Kind::call || g_.instances.contains(id) || g_.readers.contains(id)) return false;
+    const ValueId callee = v.operands[0];
+    return (entry_method(callee) && changes_entries_of(id, g_[callee].operands[0])) ||
+           changes_its_object(id) || writes_what_it_is_handed(id) ||
            (writer != g_.writers.end() && reaches_a_read(id, writer->second));
   }
 
   bool entry_method(ValueId callee) const {
-    return g_[callee].kind == Kind::attribute &&
-           std::ranges::find(kEntryMethods, g_[callee].text) != kEntryMethods.end();
+    return g_[callee].kind == Kind::attribute && changes_entries(g_[callee].text);
+  }
+
+  bool changes_what_lies_at(ValueId write, const Places& places) {
+    return any_read(write,
+                    [&](const Read& r) { return may_reach(places, storage_.places_of(r.value)); });
+  }
+
+  // `x[index] = value`: an entry of a dictionary, or a part of what may be a tensor or a list.
+  // Where it is an attribute it is among the graph's writes to those.
+  bool changes_by_store(ValueId id) {
+    const Value& v = g_[id];
+    if (object_of_table(g_, v.operands[0]) != kNone) return false;
+    const ValueId index = v.operands[1];
+    const bool named = index != kNone && g_[index].kind == Kind::literal &&
+                       g_[index].literal.kind == Literal::Kind::string;
+    if (named) return changes_entries_of(id, v.operands[0]);
+    return changes_what_lies_at(id, storage_.own_places_of(v.operands[0]));
   }
 
   // `items.reverse()`: another object is read by `items[0]`, or by `items.get(0)`. What is read by
   // another such method has its place among the effects, whose order is kept.
-  bool changes_entries(ValueId id) const {
-    const ValueId callee = g_[id].operands[0];
-    if (!entry_method(callee)) return false;
-    const Places container = places_of(g_, g_[callee].operands[0]);
-    return any_read(id, [&](const Read& r) {
+  bool changes_entries_of(ValueId write, ValueId container) {
+    const Places& places = storage_.own_places_of(container);
+    return any_read(write, [&](const Read& r) {
       const Value& v = g_[r.value];
       const bool entry = v.kind == Kind::index || v.kind == Kind::element ||
+                         g_.properties.contains(r.value) ||
                          (v.kind == Kind::call && !entry_method(v.operands[0]));
-      return r.evaluated && entry && may_reach(container, places_of(g_, r.value));
+      return r.evaluated && entry && may_reach(places, storage_.places_of(r.value));
     });
   }
 
   // `self.norm.reset_parameters()`: what is read of the norm is something else then.
-  bool changes_its_object(ValueId id) const {
+  bool changes_its_object(ValueId id) {
     const Value& callee = g_[g_[id].operands[0]];
     return callee.kind == Kind::attribute &&
            std::ranges::find(kModuleMethods, callee.text) != kModuleMethods.end() &&
@@ -174,15 +180,14 @@ class Writes {
   }
 
   // Whether something may be read between that is an object or a part of it.
-  bool reaches_a_read(ValueId write, ValueId object) const {
-    const Places places = places_of(g_, object);
-    return any_read(write, [&](const Read& r) {
-      return overlap(places, places_of(g_, r.value)) || overlap(places, holders_of(r.value));
-    });
+  bool reaches_a_read(ValueId write, ValueId object) {
+    const Places& places = storage_.places_of(object);
+    return any_read(write,
+                    [&](const Read& r) { return overlap(places, storage_.places_of(r.value)); });
   }
 
   // Unknown code writes to tensors that it is handed, and to no others.
-  bool writes_what_it_is_handed(ValueId id) const {
+  bool writes_what_it_is_handed(ValueId id) {
     const Value& v = g_[id];
     // `partial(f, x)()` hands over x.
     const bool made = g_[v.operands[0]].kind == Kind::call;
@@ -190,57 +195,15 @@ class Writes {
                        [&](ValueId given) { return given != kNone && reaches_a_read(id, given); });
   }
 
-  // The containers and attributes into which a value, what it is a view of or a view of that was
-  // put.
-  const Places& holders_of(ValueId id) const {
-    auto [known, fresh] = holders_.try_emplace(id);
-    if (!fresh) return known->second;
-    Places& out = known->second;
-    auto add = [&](ValueId holder, const std::string& behind) {
-      const Places places = places_of(g_, holder);
-      out.unknown = out.unknown || places.unknown;
-      for (const std::string& path : places.paths) out.paths.push_back(path + behind);
-    };
-    while (viewed(id) != kNone) id = viewed(id);
-    std::vector<ValueId> work{id};
-    for (size_t steps = 0; !work.empty(); ++steps) {
-      id = work.back();
-      work.pop_back();
-      out.unknown = out.unknown || steps > kHolderSteps;
-      if (out.unknown) break;
-      for (const ValueId user : g_.users(id)) {
-        const Value& v = g_[user];
-        if (viewed(user) == id) work.push_back(user);
-        if (v.kind == Kind::update && v.operands[2] == id && keeps_object(g_, v)) {
-          add(v.operands[0], "");
-        }
-        if (v.kind == Kind::call && v.operands[0] != id && entry_method(v.operands[0])) {
-          add(g_[v.operands[0]].operands[0], "");
-        }
-      }
-      for (const AttributeWrite& write : g_.attribute_writes) {
-        if (write.value == id) add(write.object, "." + write.name);
-      }
-    }
-    return out;
-  }
-
-  // What a value is a view or a part of; kNone where it is none.
-  ValueId viewed(ValueId id) const {
-    const Value& v = g_[id];
-    const bool part =
-        v.kind == Kind::index || v.kind == Kind::element || (v.kind == Kind::op && v.op->view);
-    return part && !v.operands.empty() ? v.operands[0] : kNone;
-  }
-
   // `self.k = y` where `self.k` is read again, or where the norm is that `norm.eps = …` changes.
-  bool rebinds_a_read(const AttributeWrite& write) const {
-    Places stored = places_of(g_, write.object);
-    for (std::string& path : stored.paths) path += "." + write.name;
+  bool rebinds_a_read(const AttributeWrite& write) {
+    Places stored = storage_.own_places_of(write.object);
+    for (std::string& path : stored.paths) path += write.name.empty() ? "" : "." + write.name;
     return any_read(write.at, [&](const Read& r) {
       const Value& v = g_[r.value];
-      if (r.evaluated && v.kind == Kind::attribute && v.text == write.name) return true;
-      return overlap(stored, places_of(g_, r.value));
+      const bool any = write.name.empty() || g_.properties.contains(r.value);
+      if (r.evaluated && v.kind == Kind::attribute && (any || v.text == write.name)) return true;
+      return overlap(stored, storage_.own_places_of(r.value));
     });
   }
 
@@ -255,7 +218,7 @@ class Writes {
   const std::set<ValueId>& interior_;
   std::vector<Read> reads_;
   std::set<std::pair<ValueId, ValueId>> seen_;
-  mutable std::map<ValueId, Places> holders_;
+  Storage storage_;
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ class Speller {
     }
     if (auto name = named(id)) return name;
     if (v.kind == Kind::attribute) {
-      if (std::ranges::find(g_.stored_attributes, v.text) != g_.stored_attributes.end()) {
+      if (g_.stores(v.text)) {
         return std::nullopt;
       }
       auto base = spell(v.operands[0], depth + 1);
@@ -205,7 +205,7 @@ class Speller {
       }
       if (type == "attribute") {
         std::string_view name = text_of(unit_.text(), field(node, "attribute"));
-        if (std::ranges::find(g_.stored_attributes, name) != g_.stored_attributes.end()) {
+        if (g_.stores(name)) {
           return std::nullopt;
         }
         work.push_back(field(node, "object"));

@@ -162,6 +162,18 @@ bool FunctionLowering::escaped(ValueId id) {
   return false;
 }
 
+// Whether a tuple or a list that is written out still holds what it was written with: nothing has
+// seen the list that could put in or take out an item.
+bool FunctionLowering::keeps_items(ValueId sequence) {
+  if (g()[sequence].kind == Kind::tuple) return true;
+  if (g()[sequence].kind != Kind::list || escaped(sequence)) return false;
+  for (auto id = sequence + 1; id < g().values.size(); ++id) {
+    const Value& v = g()[id];
+    if (v.kind == Kind::attribute && v.operands[0] == sequence) return false;
+  }
+  return true;
+}
+
 void FunctionLowering::use_in(StatementId statement, ValueId id) {
   if (id == kNone) return;
   g().statements[statement].uses.push_back(id);

@@ -3,23 +3,43 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace refit::python {
 
 namespace {
 
 // Methods of lists and dictionaries that change them, and of a module that change its tensors.
-constexpr std::array<std::string_view, 16> kChanging = {
-    "append",  "appendleft", "clear",   "extend",         "insert", "pop",
-    "popitem", "popleft",    "remove",  "reverse",        "rotate", "setdefault",
-    "sort",    "update",     "setattr", "load_state_dict"};
+constexpr std::array<std::string_view, 23> kChanging = {"append",
+                                                        "appendleft",
+                                                        "clear",
+                                                        "extend",
+                                                        "insert",
+                                                        "pop",
+                                                        "popitem",
+                                                        "popleft",
+                                                        "remove",
+                                                        "reverse",
+                                                        "rotate",
+                                                        "setdefault",
+                                                        "sort",
+                                                        "update",
+                                                        "setattr",
+                                                        "load_state_dict",
+                                                        "reset_parameters",
+                                                        "add_module",
+                                                        "register_module",
+                                                        "register_buffer",
+                                                        "delattr",
+                                                        "register_parameter",
+                                                        "__setitem__"};
 
 // Functions and methods whose result is new storage.
-constexpr std::array<std::string_view, 24> kMaking = {
-    "arange",     "cat",      "clone",     "dict",     "empty",      "empty_like",
-    "eye",        "full",     "full_like", "linspace", "list",       "new_empty",
-    "new_full",   "new_ones", "new_zeros", "ones",     "ones_like",  "randn",
-    "randn_like", "stack",    "tensor",    "zeros",    "zeros_like", "deepcopy"};
+constexpr std::array<std::string_view, 22> kMaking = {
+    "arange",   "cat",       "clone",     "deepcopy",  "empty",     "empty_like",
+    "eye",      "full",      "full_like", "linspace",  "new_empty", "new_full",
+    "new_ones", "new_zeros", "ones",      "ones_like", "randn",     "randn_like",
+    "stack",    "tensor",    "zeros",     "zeros_like"};
 
 std::string_view last_name(TSNode callee, std::string_view source) {
   if (is(callee, "attribute")) return text_of(source, field(callee, "attribute"));
@@ -41,84 +61,167 @@ TSNode root_of(TSNode place) {
   }
 }
 
-bool makes_storage(TSNode value, std::string_view source) {
+// What an expression makes: nothing of its own, an object of its own that may hold what others
+// hold as well, or storage of its own.
+enum class Made : uint8_t { nothing, holder, storage };
+
+Made made_by(TSNode value, std::string_view source) {
   if (is(value, "call")) {
-    return std::ranges::find(kMaking, last_name(field(value, "function"), source)) != kMaking.end();
+    const std::string_view name = last_name(field(value, "function"), source);
+    if (name == "dict" || name == "list") return Made::holder;
+    return std::ranges::find(kMaking, name) != kMaking.end() ? Made::storage : Made::nothing;
   }
-  static constexpr std::array<NodeKind, 11> kNew = {"list",
-                                                    "dictionary",
-                                                    "list_comprehension",
-                                                    "dictionary_comprehension",
-                                                    "integer",
-                                                    "float",
-                                                    "string",
-                                                    "tuple",
-                                                    "binary_operator",
-                                                    "unary_operator",
-                                                    "comparison_operator"};
-  return std::ranges::find(kNew, type_of(value)) != kNew.end();
+  static constexpr std::array<NodeKind, 6> kHolders = {
+      "list",           "dictionary", "tuple", "list_comprehension", "dictionary_comprehension",
+      "binary_operator"};  // the sum of two lists
+  static constexpr std::array<NodeKind, 5> kNumbers = {"integer", "float", "string",
+                                                       "unary_operator", "comparison_operator"};
+  if (std::ranges::find(kNumbers, type_of(value)) != kNumbers.end()) return Made::storage;
+  const bool holder = std::ranges::find(kHolders, type_of(value)) != kHolders.end();
+  return holder ? Made::holder : Made::nothing;
 }
 
 }  // namespace
 
 BodyWrites::BodyWrites(TSNode root, std::string_view source) : source_(source) {
+  NodeList assigned;
   walk_tree(root, [&](TSNode node) {
     const NodeKind kind = type_of(node);
     if (kind == "function_definition") {
       functions_.emplace(text_of(source_, field(node, "name")), node);
+      note_property(node);
+    } else if (kind == "expression_statement" && is(ts_node_child(node, 0), "assignment")) {
+      assigned.push_back(ts_node_child(node, 0));
     }
     return holds_statements(kind);
   });
+  for (TSNode assignment : assigned) note_property_call(assignment);
+}
+
+// `@property`, `@cached_property`, `@name.setter`.
+void BodyWrites::note_property(TSNode function) {
+  const TSNode around = ts_node_parent(function);
+  if (!is(around, "decorated_definition")) return;
+  const std::string_view name = text_of(source_, field(function, "name"));
+  for (TSNode decorator : children_of(around)) {
+    if (!is(decorator, "decorator")) continue;
+    const std::string_view text = text_of(source_, decorator);
+    if (text.ends_with(".setter") || text.ends_with(".deleter")) {
+      setters_.emplace(name, function);
+    } else if (text.ends_with("property") || text.ends_with(".getter")) {
+      getters_.emplace(name, function);
+    }
+  }
+}
+
+// `name = property(read, store)`, of functions or lambdas.
+void BodyWrites::note_property_call(TSNode assignment) {
+  const TSNode left = field(assignment, "left"), right = field(assignment, "right");
+  if (!is(left, "identifier") || !is(right, "call")) return;
+  if (last_name(field(right, "function"), source_) != "property") return;
+  const std::string_view name = text_of(source_, left);
+  size_t position = 0;
+  for (TSNode given : children_of(field(right, "arguments"))) {
+    bool reads = position++ == 0;
+    if (is(given, "keyword_argument")) {
+      reads = text_of(source_, field(given, "name")) == "fget";
+      given = field(given, "value");
+    }
+    Functions& kind = reads ? getters_ : setters_;
+    if (is(given, "lambda")) kind.emplace(name, given);
+    auto [first, last] = functions_.equal_range(text_of(source_, given));
+    for (; first != last; ++first) kind.emplace(name, first->second);
+  }
 }
 
 bool BodyWrites::may_write(std::string_view name) {
-  if (auto known = known_.find(name); known != known_.end()) return known->second;
-  auto [first, last] = functions_.equal_range(name);
-  if (first == last) return false;
-  known_[name] = false;
-  for (; first != last; ++first) {
-    if (body_writes(first->second)) return known_[name] = true;
+  const auto [known, fresh] = known_.try_emplace(name, false);
+  if (fresh) known->second = any_writes(functions_, name);
+  return known->second;
+}
+
+bool BodyWrites::store_writes(std::string_view attribute) {
+  if (may_write("__setattr__")) return true;
+  if (!attribute.empty()) return any_writes(setters_, attribute);
+  return std::ranges::any_of(setters_, [&](const auto& s) { return body_writes(s.second); });
+}
+
+bool BodyWrites::any_writes(const Functions& functions, std::string_view name) {
+  NodeList found;
+  auto [first, last] = functions.equal_range(name);
+  for (; first != last; ++first) found.push_back(first->second);
+  return any_writes(std::move(found));
+}
+
+// Whether one of some functions writes, or one of those that they run.
+bool BodyWrites::any_writes(NodeList work) {
+  std::set<uint32_t> seen;
+  auto add = [&](const Functions& functions, std::string_view name) {
+    auto [first, last] = functions.equal_range(name);
+    for (; first != last; ++first) work.push_back(first->second);
+  };
+  while (!work.empty()) {
+    const TSNode function = work.back();
+    work.pop_back();
+    if (!seen.insert(ts_node_start_byte(function)).second) continue;
+    const Body& body = body_of(function);
+    if (body.writes) return true;
+    for (std::string_view name : body.calls) add(functions_, name);
+    for (std::string_view name : body.reads) add(getters_, name);
   }
   return false;
 }
 
-bool BodyWrites::body_writes(TSNode function) {
-  bool writes = false;
+const BodyWrites::Body& BodyWrites::body_of(TSNode function) {
+  auto [at, fresh] = bodies_.try_emplace(ts_node_start_byte(function));
+  Body& out = at->second;
+  if (!fresh) return out;
   walk_tree(field(function, "body"), [&](TSNode node) {
     const NodeKind kind = type_of(node);
-    if (kind == "assignment" || kind == "augmented_assignment") {
-      walk_tree(field(node, "left"), [&](TSNode place) {
+    if (kind == "assignment" || kind == "augmented_assignment" || kind == "delete_statement") {
+      walk_tree(kind == "delete_statement" ? node : field(node, "left"), [&](TSNode place) {
         const bool part = is(place, "attribute") || is(place, "subscript");
         // `x += 1` writes where a tensor lies.
         const bool whole = kind == "augmented_assignment" && is(place, "identifier");
-        writes = writes || ((part || whole) && !made_here(root_of(place), function));
+        out.writes = out.writes || ((part || whole) && !made_here(place, function));
         return !part;
       });
     } else if (kind == "call") {
-      writes = writes || call_writes(node, function);
+      out.writes = out.writes || call_writes(node, function);
+      out.calls.push_back(last_name(field(node, "function"), source_));
+    } else if (kind == "attribute") {
+      out.reads.push_back(text_of(source_, field(node, "attribute")));
     }
-    return !writes;
+    return !out.writes;
   });
-  return writes;
+  return out;
 }
 
-bool BodyWrites::call_writes(TSNode call, TSNode function) {
+// Whether a call writes by what it names itself, whatever function that is.
+bool BodyWrites::call_writes(TSNode call, TSNode function) const {
   const TSNode callee = field(call, "function");
   const std::string_view name = last_name(callee, source_);
   const bool changes = (name.ends_with('_') && !name.ends_with("__")) ||
                        std::ranges::find(kChanging, name) != kChanging.end();
-  if (changes && (!is(callee, "attribute") || !made_here(root_of(callee), function))) return true;
-  for (TSNode argument : children_of(field(call, "arguments"))) {
-    if (!is(argument, "keyword_argument")) continue;
+  if (changes && (!is(callee, "attribute") || !made_here(callee, function))) return true;
+  const NodeList arguments = children_of(field(call, "arguments"));
+  return std::ranges::any_of(arguments, [&](TSNode argument) {
+    if (!is(argument, "keyword_argument")) return false;
     const std::string_view given = text_of(source_, field(argument, "name"));
-    if (given == "out" || given == "inplace") return true;
-  }
-  return may_write(name);
+    return given == "out" || given == "inplace";
+  });
 }
 
-// Whether a name is a local one to which the function gives nothing but new storage.
-bool BodyWrites::made_here(TSNode object, TSNode function) const {
+// Whether a place, `x`, `x[0]` or `x.append`, is in a local name to which the function gives
+// nothing but what it makes: storage, or, for `x[0]` but not for `x[0].mul_`, an object that holds
+// others.
+bool BodyWrites::made_here(TSNode place, TSNode function) const {
+  const TSNode object = root_of(place);
   if (!is(object, "identifier")) return false;
+  const TSNode behind = is(place, "attribute")   ? field(place, "object")
+                        : is(place, "subscript") ? field(place, "value")
+                                                 : place;
+  const Made least = is(behind, "identifier") ? Made::holder : Made::storage;
   const std::string_view name = text_of(source_, object);
   bool made = false, other = false;
   walk_tree(field(function, "parameters"), [&](TSNode node) {
@@ -135,7 +238,7 @@ bool BodyWrites::made_here(TSNode object, TSNode function) const {
     }
     if (!present(left)) return !other;
     const bool whole = is(left, "identifier") && text_of(source_, left) == name;
-    if (whole && is(node, "assignment") && makes_storage(field(node, "right"), source_)) {
+    if (whole && is(node, "assignment") && made_by(field(node, "right"), source_) >= least) {
       made = true;
       return true;
     }

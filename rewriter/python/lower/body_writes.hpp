@@ -1,10 +1,12 @@
 // Internal: which functions of a file may write to what they did not make themselves, told from
-// their bodies by the last name of what a call names.
+// their bodies by the last name of what a call names; and which names of attributes run one of them
+// when they are read or stored, because a property of the file has that name.
 #pragma once
 
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "rewriter/python/syntax/syntax.hpp"
 
@@ -16,21 +18,37 @@ class BodyWrites {
   BodyWrites(TSNode root, std::string_view source);
 
   // Whether some function of that name stores into an attribute or an entry, writes a tensor in
-  // place, or calls a function of the file that does. What it made itself does not count, nor what
+  // place, or runs a function of the file that does. What it made itself does not count, nor what
   // code out of sight may do.
   bool may_write(std::string_view name);
   // Whether there is a function of that name.
   bool knows(std::string_view name) const { return functions_.contains(name); }
   // Whether one function does.
-  bool body_writes(TSNode function);
+  bool body_writes(TSNode function) { return any_writes(NodeList{function}); }
+  // Whether a class of the file has a property of that name.
+  bool computes(std::string_view attribute) const { return getters_.contains(attribute); }
+  // Whether to read such an attribute, or to store it, may write; to store "", any one.
+  bool read_writes(std::string_view attribute) { return any_writes(getters_, attribute); }
+  bool store_writes(std::string_view attribute);
 
  private:
-  bool call_writes(TSNode call, TSNode function);
-  bool made_here(TSNode object, TSNode function) const;
+  using Functions = std::multimap<std::string_view, TSNode>;
+  struct Body {
+    bool writes = false;
+    std::vector<std::string_view> calls, reads;  // names of functions and of attributes
+  };
+  void note_property(TSNode function);
+  void note_property_call(TSNode assignment);
+  bool any_writes(const Functions& functions, std::string_view name);
+  bool any_writes(NodeList work);
+  const Body& body_of(TSNode function);
+  bool call_writes(TSNode call, TSNode function) const;
+  bool made_here(TSNode place, TSNode function) const;
 
   std::string_view source_;
-  std::multimap<std::string_view, TSNode> functions_;
-  std::unordered_map<std::string_view, bool> known_;  // false also while it is being worked out
+  Functions functions_, getters_, setters_;           // by name; a setter is also what deletes
+  std::map<uint32_t, Body> bodies_;                   // by where a function begins
+  std::unordered_map<std::string_view, bool> known_;  // what may_write said
 };
 
 }  // namespace refit::python

@@ -447,6 +447,7 @@ ValueId FunctionLowering::call(TSNode node) {
   ValueId id = add(std::move(v), node);
   use(id);  // it runs whether or not its result is read
   note_project_call(id, callee);
+  note_named_stores(id, node);
   if (reads_only(callee) || gives_number(callee, arguments)) {
     g().readers.insert(id);
     return id;

@@ -361,10 +361,19 @@ ValueId FunctionLowering::attribute(TSNode node) {
   v.kind = Kind::attribute;
   v.text = std::move(name);
   v.operands = {base};
-  return add(std::move(v), node);
+  return read_attribute(add(std::move(v), node), node);
 }
 
 ValueId FunctionLowering::subscript(TSNode node) {
+  const ValueId entry = entry_of(node);
+  if (g()[entry].kind != Kind::index || g()[entry].syntax == kNone) return entry;
+  const Value v = g()[entry];
+  if (!entry_writes(v.operands[0], v.operands[1], "__getitem__")) return entry;
+  g()[entry].range = {};  // the call has it
+  return hidden_call(entry, {}, node);
+}
+
+ValueId FunctionLowering::entry_of(TSNode node) {
   ValueId base = expression(field(node, "value"));
   auto parts = fields_of(node, "subscript");
   ValueId index;
@@ -388,8 +397,7 @@ ValueId FunctionLowering::subscript(TSNode node) {
   }
   const Value& b = g()[base];
   const Value& i = g()[index];
-  if ((b.kind == Kind::tuple || b.kind == Kind::list) && i.kind == Kind::literal &&
-      i.literal.kind == Literal::Kind::integer) {
+  if (i.kind == Kind::literal && i.literal.kind == Literal::Kind::integer && keeps_items(base)) {
     int64_t n = i.literal.integer;
     auto size = static_cast<int64_t>(b.operands.size());
     bool plain = true;

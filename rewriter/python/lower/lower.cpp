@@ -257,17 +257,16 @@ bool FunctionLowering::simple(TSNode node) {
   auto id = open(node, kind);
   for (TSNode child : children_of(node)) {
     if (type == "global_statement" || type == "nonlocal_statement") break;
+    if (type == "delete_statement") remove_entries(child);
     ValueId value = is(child, "expression_list") ? sequence(child, Kind::tuple) : expression(child);
     use(value);
     if (kind == StatementKind::give) g().results.push_back(value);
   }
   if (type == "delete_statement") {
-    for (ValueId use : g().statements[id].uses) {
-      const Value& v = g()[use];
-      if (v.kind != Kind::attribute) continue;
-      g().stored_attributes.push_back(v.text);
-      g().attribute_writes.push_back(
-          {static_cast<ValueId>(g().values.size()), v.operands[0], v.text});
+    const std::vector<ValueId> targets = g().statements[id].uses;
+    for (ValueId target : targets) {
+      const Value v = g()[target];
+      if (v.kind == Kind::attribute) store_attribute(v.operands[0], v.text, kNone, node);
     }
     for (const std::string& name : bound_names(node, unit_.text())) {
       Value gone;
@@ -279,6 +278,15 @@ bool FunctionLowering::simple(TSNode node) {
   close(id);
   return type != "return_statement" && type != "raise_statement" && type != "continue_statement" &&
          type != "break_statement";
+}
+
+// `del x[0]`: another entry is there, or none.
+void FunctionLowering::remove_entries(TSNode target) {
+  if (is(target, "subscript")) {
+    assign(target, literal_value({}, TSNode{}));
+  } else if (!is(target, "attribute")) {
+    for (TSNode part : children_of(target)) remove_entries(part);
+  }
 }
 
 bool FunctionLowering::if_statement(TSNode node) {

@@ -54,6 +54,7 @@ class FunctionLowering {
   bool statement(TSNode node);
   bool simple(TSNode node);
   void note_old_syntax(TSNode node);
+  void remove_entries(TSNode target);
   bool if_statement(TSNode node);
   // A loop makes opaque the names that its rounds bind; leave_round notes what they mean where a
   // round ends.
@@ -97,6 +98,14 @@ class FunctionLowering {
   void opaque_names(const std::set<std::string, std::less<>>& names, const std::string& why,
                     const std::vector<ValueId>& reads);
 
+  // What runs or stores without being written as that (hidden.cpp).
+  ValueId hidden_call(ValueId callee, const std::vector<ValueId>& given, TSNode node);
+  ValueId read_attribute(ValueId attribute, TSNode node);
+  bool entry_writes(ValueId object, ValueId index, std::string_view method);
+  void store_attribute(ValueId object, std::string name, ValueId value, TSNode node);
+  void store_in_table(ValueId table, ValueId index, ValueId value, TSNode node);
+  void note_named_stores(ValueId call, TSNode node);
+
   // Branches: names changed since the mark, with what they were.
   using Changes = std::map<uint32_t, DefinitionId>;
   void begin_branch();
@@ -115,6 +124,7 @@ class FunctionLowering {
   ValueId attribute(TSNode node);
   ValueId call(TSNode node);
   ValueId subscript(TSNode node);
+  ValueId entry_of(TSNode node);  // the place, whether it is read or stored to
   ValueId slice(TSNode node);
   ValueId unary(TSNode node);
   ValueId binary(TSNode node);
@@ -188,6 +198,7 @@ class FunctionLowering {
   bool may_alias(ValueId a, ValueId b);
   bool fresh(ValueId id);
   bool escaped(ValueId id);
+  bool keeps_items(ValueId sequence);
   void note_binding(uint32_t name);
   // A statement consumes a value, whichever statement is being lowered.
   void use_in(StatementId statement, ValueId id);

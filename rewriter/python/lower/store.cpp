@@ -81,8 +81,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     auto parts = children_of(target);
     bool starred = std::ranges::any_of(parts, [](TSNode p) { return is(p, "list_splat_pattern"); });
     const Value& v = g()[value];
-    bool direct = !starred && (v.kind == Kind::tuple || v.kind == Kind::list) &&
-                  v.operands.size() == parts.size();
+    bool direct = !starred && keeps_items(value) && v.operands.size() == parts.size();
     std::vector<ValueId> items = direct ? v.operands : std::vector<ValueId>{};
     for (ValueId item : items) direct = direct && g()[item].kind != Kind::starred;
     if (direct) g()[value].range = {};  // taken apart at once: nobody reads the tuple itself
@@ -107,17 +106,13 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
   }
   if (type == "attribute") {
     ValueId base = expression(field(target, "object"));
-    g().stored_attributes.emplace_back(text(field(target, "attribute")));
-    g().attribute_writes.push_back({static_cast<ValueId>(g().values.size()), base,
-                                    std::string(text(field(target, "attribute"))), value});
     use(base);
     use(value);
-    // Another storage for a tensor, whatever names it has.
-    if (text(field(target, "attribute")) == "data") forget_aliases(base, "");
+    store_attribute(base, std::string(text(field(target, "attribute"))), value, target);
     return;
   }
   if (type == "subscript") {
-    ValueId place = subscript(target);
+    ValueId place = entry_of(target);
     const Value& p = g()[place];
     TSNode base_node = without_parentheses(field(target, "value"));
     if (p.kind != Kind::index) {
@@ -133,7 +128,10 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     ValueId after = add(std::move(stored), target);
     forget_aliases(base, local ? text(base_node) : std::string_view{});
     if (local) bind(text(base_node), after);
-    if (!own) use(after);
+    const bool runs = entry_writes(base, g()[after].operands[1], "__setitem__");
+    if (runs) g().writers.emplace(after, kNone);
+    if (!own || runs) use(after);
+    store_in_table(base, g()[after].operands[1], value, target);
     return;
   }
   for (TSNode inner : children_of(target)) assign(inner, value);
@@ -166,8 +164,14 @@ void FunctionLowering::augmented(TSNode node) {
     if (!own) use(result);
   } else {
     use(result);
-    if (is(left, "attribute")) {
-      g().stored_attributes.emplace_back(text(field(left, "attribute")));
+    if (is(left, "attribute") && g()[old_value].operands.size() == 1) {
+      const ValueId read =
+          g()[old_value].kind == Kind::call ? g()[old_value].operands[0] : old_value;
+      store_attribute(g()[read].operands[0], std::string(text(field(left, "attribute"))), result,
+                      left);
+    }
+    if (g()[old_value].kind == Kind::call && is(left, "subscript")) {
+      g().writers.emplace(result, kNone);  // it has methods of its own
     }
     forget_aliases(old_value, "");
   }

@@ -28,7 +28,8 @@ bool self_attribute(TSNode node, std::string_view source) {
 bool may_store(std::string_view statement) {
   auto says = [&](std::string_view text) { return contains_text(statement, text); };
   return says("setattr") ||
-         (says("self") && (says("=") || says("self.add_module") || says("self.register_")));
+         (says("self") && (says("=") || says("self.add_module") || says("self.register_") ||
+                           says(".update(") || says(".set_(")));
 }
 
 }  // namespace
@@ -105,6 +106,7 @@ void ClassFacts::read(Class& c) {
           c.stores[std::string(text_at(field(target, "attribute")))].push_back(right);
         } else if (present(right)) {
           unknown(target);
+          note_other_store(c, target);
         }
       }
       continue;
@@ -114,9 +116,42 @@ void ClassFacts::read(Class& c) {
   }
 }
 
+// Whether an expression is the dictionary in which `self` keeps attributes: `self._buffers`,
+// `self.__dict__`, `vars(self)`.
+static bool own_table(TSNode node, std::string_view source) {
+  if (is(node, "call")) return text_of(source, node) == "vars(self)";
+  if (!self_attribute(node, source)) return false;
+  static constexpr std::string_view kTables[] = {"_buffers", "_parameters", "_modules", "__dict__"};
+  return std::ranges::find(kTables, text_of(source, field(node, "attribute"))) != std::end(kTables);
+}
+
+// `self._buffers["scale"] = …`, and `self.scale.data = …`, which leaves the attribute but not its
+// storage.
+void ClassFacts::note_other_store(Class& c, TSNode target) {
+  const TSNode object = is(target, "attribute") ? field(target, "object") : field(target, "value");
+  if (is(target, "attribute") && text_at(field(target, "attribute")) == "data" &&
+      self_attribute(object, source_)) {
+    c.sharing.emplace(text_at(field(object, "attribute")));
+  } else if (is(target, "subscript") && own_table(object, source_)) {
+    const TSNode name = field(target, "subscript");
+    const bool whole = is(name, "string") && children_of(name).size() == 3;
+    if (whole) c.stores[std::string(text_at(children_of(name)[1]))].push_back(TSNode{});
+    if (!whole) c.sharing.emplace();
+  }
+}
+
 // `setattr(self, "norm", …)`, `self.add_module("norm", …)`, `self.register_buffer("scale", …)`.
 void ClassFacts::note_store_by_name(Class& c, TSNode call) {
-  std::string_view function = text_at(field(call, "function"));
+  const TSNode callee = field(call, "function");
+  if (is(callee, "attribute")) {
+    const TSNode object = field(callee, "object");
+    const std::string_view method = text_at(field(callee, "attribute"));
+    if (method == "update" && own_table(object, source_)) c.sharing.emplace();
+    if (method == "set_" && self_attribute(object, source_)) {
+      c.sharing.emplace(text_at(field(object, "attribute")));
+    }
+  }
+  std::string_view function = text_at(callee);
   bool free = function == "setattr" || function.ends_with("__setattr__");
   static constexpr std::string_view kMethods[] = {
       "self.add_module", "self.register_module", "self.register_buffer", "self.register_parameter"};

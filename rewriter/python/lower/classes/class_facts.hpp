@@ -69,7 +69,9 @@ class ClassFacts {
     std::shared_ptr<const std::vector<std::string>> kin;  // with itself; set when first asked for
     // Right-hand sides by attribute; a null node where a value is given in another way.
     std::map<std::string, std::vector<TSNode>, std::less<>> stores;
-    std::vector<std::string> computed;                // beginnings of names that are put together
+    std::vector<std::string> computed;  // beginnings of names that are put together
+    // Attributes that may share storage: `self.a.data = …`, `self.a.set_(…)`; "": any.
+    std::set<std::string, std::less<>> sharing;
     std::map<std::string, TSNode, std::less<>> body;  // assigned in the class's own body
     // Its methods by name, decorated or not; filled when first asked for.
     std::optional<Methods> methods;
@@ -92,6 +94,7 @@ class ClassFacts {
 
   void read(Class& c);
   void note_store_by_name(Class& c, TSNode call);
+  void note_other_store(Class& c, TSNode target);
   const std::vector<std::string>& kin_of(const std::string& class_name);
   void find_families();
   Answer& answer(const std::string& class_name, std::string_view attribute);

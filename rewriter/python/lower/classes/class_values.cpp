@@ -108,7 +108,12 @@ bool ClassFacts::over_last_axis(TSNode value) {
 bool ClassFacts::own_storage(const std::string& class_name, std::string_view attribute) {
   Answer& a = answer(class_name, attribute);
   if (!a.own_storage) {
-    a.own_storage = a.known && std::ranges::all_of(a.values, [&](TSNode value) {
+    const bool apart = a.known && std::ranges::none_of(kin_of(class_name), [&](const auto& kin) {
+                         Class& c = classes_.find(kin)->second;
+                         return c.sharing.contains(attribute) || c.sharing.contains("") ||
+                                methods_of(c).contains(attribute);  // a property
+                       });
+    a.own_storage = apart && std::ranges::all_of(a.values, [&](TSNode value) {
                       if (ts_node_is_null(value)) return false;
                       // Of `self.a = self.b = torch.zeros(n)` both hold it.
                       const TSNode statement = ts_node_parent(value);

@@ -1,0 +1,44 @@
+import lists
+import named
+import properties
+import torch
+
+
+def outputs():
+    q, k, v, fresh = (torch.randn(2, 3, 5, 8) for _ in range(4))
+    results = []
+    with torch.no_grad():
+        for name in ("getter", "getter_without_a_decorator", "getter_read_twice", "setter", "setter_by_its_name",
+                     "store_that_is_watched", "entry_that_is_watched"):  # fmt: skip
+            module = properties.Cached()
+            module.cache.copy_(v)
+            given = {"setter": [k[:, :, :1]], "setter_by_its_name": [k[:, :, :1]], "store_that_is_watched": [k],
+                     }.get(name, [])  # fmt: skip
+            result = getattr(module, name)(q, *given)
+            results += [result[0] if isinstance(result, tuple) else result, module.cache]
+        for name in ("registered", "in_the_table", "in_the_table_by_a_method", "under_any_name", "made_one_tensor"):
+            module = named.Named()
+            module.cache.copy_(v)
+            module.left.copy_(fresh)
+            more = ["left"] if name == "under_any_name" else []
+            results += [getattr(module, name)(q, k.clone(), *more), module.cache, module.left]
+        results.append(named.Named().parameter_of_a_norm(q, k, v))
+
+        def copies():
+            return [t.clone() for t in (q, k, v, fresh)]
+
+        a, b, c, d = copies()
+        results.append(lists.sum_of_lists(a, b, [c], [d]))
+        a, b, c, d = copies()
+        results.append(lists.spread_into_a_list(a, b, [c, d]))
+        for function in (lists.extended, lists.added_in_place, lists.updated, lists.through_its_own_sum,
+                         lists.written_out_and_changed):  # fmt: skip
+            a, b, c, d = copies()
+            results += [function(a, b, c), b, c]
+        a, b, c, d = copies()
+        results.append(lists.merged(a, b, {"k": c}))
+        a, b, c, d = copies()
+        results.append(lists.either(a, b, c, []))
+        a, b, c, d = copies()
+        results.append(lists.one_entry_less(a, b, [c, d]))
+    return results

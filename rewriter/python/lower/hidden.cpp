@@ -1,0 +1,127 @@
+// What a program runs or stores without its name being written as a call's or a target's:
+// properties and other methods that operators call, and attributes that are stored by their names
+// in quotes. Entry points: FunctionLowering::read_attribute, store_attribute, note_named_stores.
+#include <algorithm>
+#include <array>
+
+#include "rewriter/graph/storage.hpp"
+#include "rewriter/python/lower/lowering.hpp"
+
+namespace refit::python {
+
+namespace {
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// The text of a literal string; "" for anything else, which may be any name.
+std::string named(const Graph& g, ValueId id) {
+  if (id == kNone || g[id].kind != Kind::literal) return "";
+  return g[id].literal.kind == Literal::Kind::string ? g[id].literal.text : "";
+}
+
+}  // namespace
+
+// A call, of a method of this file that may write, which stands for what calls it.
+ValueId FunctionLowering::hidden_call(ValueId callee, const std::vector<ValueId>& given,
+                                      TSNode node) {
+  Value v;
+  v.kind = Kind::call;
+  v.operands = {callee};
+  v.operands.insert(v.operands.end(), given.begin(), given.end());
+  v.keywords.resize(given.size());
+  impure_ = true;
+  const ValueId id = add(std::move(v), node);
+  use(id);
+  g().writers.emplace(id, kNone);
+  return id;
+}
+
+// What reading an attribute gives: the attribute, or what the getter of a property returns.
+ValueId FunctionLowering::read_attribute(ValueId attribute, TSNode node) {
+  if (context_.pattern || !body_writes().computes(g()[attribute].text)) return attribute;
+  if (body_writes().read_writes(g()[attribute].text)) return hidden_call(attribute, {}, node);
+  g().properties.insert(attribute);
+  return attribute;
+}
+
+// Whether a class of this file has a method of that name, which may write, for what an operator
+// does to an object that is not shown to be a tensor.
+bool FunctionLowering::entry_writes(ValueId object, ValueId index, std::string_view method) {
+  if (context_.pattern || !body_writes().may_write(method)) return false;
+  const Kind kind = index == kNone ? Kind::slice : g()[index].kind;
+  if (g()[object].kind == Kind::attribute && holds_no_storage(g()[object].text)) return false;
+  return kind != Kind::slice && kind != Kind::tuple && g()[object].kind != Kind::op;
+}
+
+// `object.name = value`, however it is written; without a name it may be any attribute.
+void FunctionLowering::store_attribute(ValueId object, std::string name, ValueId value,
+                                       TSNode node) {
+  g().stored_attributes.push_back(name);
+  g().attribute_writes.push_back({static_cast<ValueId>(g().values.size()), object, name, value});
+  // Another storage for a tensor, whatever names it has.
+  if (name == "data") forget_aliases(object, "");
+  if (context_.pattern || !body_writes().store_writes(name)) return;
+  Value target;
+  target.kind = Kind::attribute;
+  target.text = std::move(name);
+  target.operands = {object};
+  target.statement = current_;
+  const ValueId callee = g().add(std::move(target));
+  hidden_call(callee, value == kNone ? std::vector<ValueId>{} : std::vector{value}, node);
+}
+
+// `x[index] = value` where x holds the attributes of an object: `self._buffers["k"] = y`.
+void FunctionLowering::store_in_table(ValueId table, ValueId index, ValueId value, TSNode node) {
+  const ValueId object = object_of_table(g(), table);
+  if (object != kNone) store_attribute(object, named(g(), index), value, node);
+}
+
+// Calls that store an attribute by its name: `setattr(x, "k", y)`, `x.__setattr__("k", y)`,
+// `object.__setattr__(x, "k", y)`, `x.register_buffer("k", y)`, `x.__dict__.update(k=y)`. And
+// `getattr(x, "k")`, which may run the getter of a property.
+void FunctionLowering::note_named_stores(ValueId call, TSNode node) {
+  const Value v = g()[call];
+  const Value callee = g()[v.operands[0]];
+  const std::string_view name = last_part(callee.text);
+  const bool method = callee.kind == Kind::attribute;
+  auto argument = [&](size_t position, std::string_view keyword) {
+    for (size_t i = 0; i < v.keywords.size(); ++i) {
+      if (!keyword.empty() && v.keywords[i] == keyword) return v.operands[i + 1];
+    }
+    return position < v.keywords.size() && v.keywords[position].empty() ? v.operands[position + 1]
+                                                                        : kNone;
+  };
+  static constexpr std::array<std::string_view, 4> kRegister = {
+      "register_buffer", "register_parameter", "register_module", "add_module"};
+  if (method && std::ranges::find(kRegister, name) != kRegister.end()) {
+    ValueId value = argument(1, "tensor");
+    for (const std::string_view keyword : {"param", "module"}) {
+      if (value == kNone) value = argument(1, keyword);
+    }
+    store_attribute(callee.operands[0], named(g(), argument(0, "name")), value, node);
+  } else if (name == "setattr" || name == "delattr" || name == "__setattr__" ||
+             name == "__delattr__") {
+    // A method that is handed its object as well is one of a class.
+    const size_t all = name.find("set") != std::string_view::npos ? 3 : 2;
+    const bool bound = method && v.keywords.size() < all;
+    const size_t first = bound ? 0 : 1;
+    ValueId object = bound ? callee.operands[0] : argument(0, "");
+    if (bound && g()[object].kind == Kind::call) object = name_value("self", TSNode{});  // super()
+    if (object == kNone) return;
+    const ValueId value = all == 3 ? argument(first + 1, "value") : kNone;
+    store_attribute(object, named(g(), argument(first, "name")), value, node);
+  } else if (method && changes_entries(name)) {
+    const ValueId object = object_of_table(g(), callee.operands[0]);
+    if (object == kNone) return;
+    store_attribute(object, "", kNone, node);
+    for (size_t i = 1; i < v.operands.size(); ++i) {
+      g().attribute_writes.push_back(
+          {static_cast<ValueId>(g().values.size()), object, "", v.operands[i]});
+    }
+  } else if (name == "getattr" && !method &&
+             body_writes().read_writes(named(g(), argument(1, "")))) {
+    g().writers.emplace(call, kNone);
+  }
+}
+
+}  // namespace refit::python
