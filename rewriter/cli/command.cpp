@@ -19,6 +19,7 @@
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rules_folder.hpp"
+#include "rewriter/cli/selection.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
@@ -127,15 +128,9 @@ class Session {
       say_error(recovered.error().message);
       return ExitCode::not_written;
     }
-    RunResult result;
-    if (!input.files.empty()) {
-      auto planned = run(*rules, input);
-      if (!planned) {  // only rules that do not compile make the engine fail as a whole
-        say_error(planned.error().message, Breaks::kept);
-        return ExitCode::bad_rules;
-      }
-      result = std::move(*planned);
-    }
+    auto planned = plan(*rules, input);
+    if (!planned) return verdict_.code();
+    RunResult& result = *planned;
     add_discovery(*discovery, result);
     result.notes.insert(result.notes.begin(), recovered->begin(), recovered->end());
 
@@ -210,9 +205,35 @@ class Session {
     return slash == std::string::npos ? root.string() : (root / name.substr(0, slash)).string();
   }
 
+  // The run with the sites that the options choose; nothing where that has failed and is said.
+  std::optional<RunResult> plan(const RuleSet& rules, const Input& input) {
+    const auto fail = [&](const std::string& message, ExitCode code) {
+      say_error(message, Breaks::kept);
+      verdict_.raise(code);
+      return std::nullopt;
+    };
+    const auto selection = Selection::read(options_);
+    if (!selection) return fail(selection.error().message, ExitCode::usage);
+    auto result = input.files.empty() ? RunResult() : run(rules, input);
+    // Only rules that do not compile make the engine fail as a whole.
+    if (!result) return fail(result.error().message, ExitCode::bad_rules);
+    if (options_.write_baseline) {
+      write_file(*options_.write_baseline, "the baseline", sites_text(result->findings));
+    }
+    if (selection->all()) return std::move(*result);
+    auto chosen = selection->among(result->findings, input);
+    if (!chosen) return fail(chosen.error().message, ExitCode::usage);
+    chosen_ = std::move(*chosen);
+    result = run(rules, input);
+    if (!result) return fail(result.error().message, ExitCode::bad_rules);
+    Selection::leave(*result, *chosen_);
+    return std::move(*result);
+  }
+
   Expected<RunResult> run(const RuleSet& rules, const Input& input, const std::string& file = {},
                           uint32_t line = 0) {
     EngineOptions engine;
+    engine.chosen = chosen_;
     engine.explain = file;
     engine.explain_line = line;
     engine.target = options_.target;
@@ -289,12 +310,16 @@ class Session {
       show(text);
       return;
     }
+    write_file(report.path, "the report", text);
+  }
+
+  void write_file(const std::string& path, std::string_view what, const std::string& text) {
     // Written in place: it may be a pipe or a device.
     errno = 0;
-    std::ofstream file(report.path, std::ios::binary);
+    std::ofstream file(path, std::ios::binary);
     file << text << std::flush;
     if (!file) {
-      say_error(fmt::format("cannot write the report {}: {}", report.path, std::strerror(errno)));
+      say_error(fmt::format("cannot write {} {}: {}", what, path, std::strerror(errno)));
       verdict_.raise(ExitCode::not_written);
     }
   }
@@ -376,6 +401,7 @@ class Session {
   Console& console_;
   MigrateOptions options_;
   std::string rules_folder_;
+  std::optional<std::set<std::string>> chosen_;  // fingerprints of the only sites to rewrite
   Verdict verdict_;
   bool out_closed_ = false;
 };

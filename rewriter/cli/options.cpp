@@ -189,6 +189,19 @@ class Parser {
                "(repeatable)",
                "json:FILE|sarif:FILE|github:FILE")
         ->transform(CLI::Validator(check_report, ""));
+    repeatable(app, "--site", options.sites,
+               "Only the site that has this fingerprint in a report (repeatable)", "ID");
+    app.add_option("--choose", options.choose, "Only the sites that this file names, all of them")
+        ->type_name("FILE");
+    app.add_option("--since", options.since,
+                   "Only sites in lines that are not in this git revision")
+        ->type_name("REV");
+    app.add_option("--baseline", options.baseline,
+                   "Not the sites that this file names, neither rewritten nor shown")
+        ->type_name("FILE");
+    app.add_option("--write-baseline", options.write_baseline,
+                   "Write the sites that are found as such a file")
+        ->type_name("FILE");
     app.add_flag("--quiet", options.quiet,
                  "No findings, notes, summary or progress: only the diff and problems");
     add_choice<Colour>(

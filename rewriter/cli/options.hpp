@@ -38,6 +38,11 @@ struct MigrateOptions {
   std::vector<std::string> include, exclude;
   unsigned jobs = 0;  // 0: as many as the machine has cores
   std::vector<ReportOption> reports;
+  std::vector<std::string> sites;       // fingerprints
+  std::optional<std::string> choose;    // a file of the only sites that may be rewritten
+  std::optional<std::string> baseline;  // a file of sites that are left and not shown
+  std::optional<std::string> write_baseline;
+  std::optional<std::string> since;  // a git revision
   bool quiet = false;
   Colour colour = Colour::automatic;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 
 namespace refit {
 
+constexpr char kNotChosen[] = "not-chosen";
+
 struct EngineOptions {
   Target target = Target::cuda;
   bool strict = false;           // refuse whatever needs an assumption
@@ -22,7 +25,9 @@ struct EngineOptions {
   uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
   std::string rules_folder;      // of isomorphisms.yaml and catalogue/; "": neither is read
   bool site_edits = false;       // Finding::edits
-  bool prefilter = true;         // false: every rule looks into every function (for tests)
+  // Fingerprints of the only sites that may be rewritten. The others are refused as kNotChosen.
+  std::optional<std::set<std::string>> chosen;
+  bool prefilter = true;              // false: every rule looks into every function (for tests)
   uint64_t size_limit = 16ull << 20;  // bytes; larger files that hold a site's words are left
 };
 

@@ -52,6 +52,7 @@ class Planner {
 
  private:
   friend class SitePlanner;
+  void keep_chosen(std::vector<PlannedSite>& sites) const;
   const CompiledRules& rules_;
   std::map<std::string, std::string, std::less<>> patched_;
   std::set<std::string, std::less<>> words_;

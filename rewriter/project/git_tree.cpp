@@ -22,6 +22,9 @@ Error git_failure(std::string_view step) {
 struct FreeDiff {
   void operator()(git_diff* diff) const { git_diff_free(diff); }
 };
+struct FreeObject {
+  void operator()(git_object* object) const { git_object_free(object); }
+};
 struct FreeIndex {
   void operator()(git_index* index) const { git_index_free(index); }
 };
@@ -137,6 +140,41 @@ Expected<GitTree::Listing> GitTree::list(const std::string& prefix) const {
   std::ranges::sort(listing.files);
   listing.files.erase(std::unique(listing.files.begin(), listing.files.end()), listing.files.end());
   return listing;
+}
+
+Expected<std::map<std::string, GitTree::Lines>> GitTree::changed_since(
+    const std::string& revision) const {
+  git_object* raw_tree = nullptr;
+  if (git_revparse_single(&raw_tree, repository_.get(), (revision + "^{tree}").c_str()) != 0) {
+    return failure(fmt::format("git knows no revision {}: {}", revision, last_git_error()));
+  }
+  const std::unique_ptr<git_object, FreeObject> tree(raw_tree);
+  git_diff_options options;
+  git_diff* raw_diff = nullptr;
+  if (git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION) != 0) {
+    return tl::unexpected<Error>(git_failure("comparing the git work tree"));
+  }
+  options.flags = GIT_DIFF_INCLUDE_UNTRACKED | GIT_DIFF_RECURSE_UNTRACKED_DIRS |
+                  GIT_DIFF_SHOW_UNTRACKED_CONTENT;
+  options.context_lines = 0;
+  if (git_diff_tree_to_workdir_with_index(&raw_diff, repository_.get(),
+                                          reinterpret_cast<git_tree*>(tree.get()), &options) != 0) {
+    return tl::unexpected<Error>(git_failure("comparing the git work tree"));
+  }
+  const std::unique_ptr<git_diff, FreeDiff> diff(raw_diff);
+  std::map<std::string, Lines> changed;
+  const auto note = [](const git_diff_delta* delta, const git_diff_hunk* hunk, void* into) {
+    if (hunk->new_lines > 0) {
+      const auto first = static_cast<uint32_t>(hunk->new_start);
+      (*static_cast<std::map<std::string, Lines>*>(into))[delta->new_file.path].emplace_back(
+          first, first + static_cast<uint32_t>(hunk->new_lines) - 1);
+    }
+    return 0;
+  };
+  if (git_diff_foreach(diff.get(), nullptr, nullptr, note, nullptr, &changed) != 0) {
+    return tl::unexpected<Error>(git_failure("comparing the git work tree"));
+  }
+  return changed;
 }
 
 }  // namespace refit

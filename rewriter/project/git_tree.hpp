@@ -1,9 +1,12 @@
 // A git work tree through libgit2. Entry point: GitTree::open.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rewriter/text/expected.hpp"
@@ -33,6 +36,11 @@ class GitTree {
   // What lies under `prefix` (relative to the top; "" for all): tracked, or untracked and not
   // ignored.
   Expected<Listing> list(const std::string& prefix) const;
+
+  // Stretches of lines, from 1, both ends included.
+  using Lines = std::vector<std::pair<uint32_t, uint32_t>>;
+  // By file, the lines of the work tree that a revision has not; all of an untracked file.
+  Expected<std::map<std::string, Lines>> changed_since(const std::string& revision) const;
 
  private:
   struct Free {

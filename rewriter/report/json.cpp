@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rewriter/report/fingerprint.hpp"
+#include "rewriter/plan/fingerprint.hpp"
 #include "rewriter/report/summary.hpp"
 #include "rewriter/report/text.hpp"
 

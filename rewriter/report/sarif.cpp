@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "rewriter/report/fingerprint.hpp"
+#include "rewriter/plan/fingerprint.hpp"
 
 namespace refit {
 namespace {

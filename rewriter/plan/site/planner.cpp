@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rewriter/match/describe.hpp"
+#include "rewriter/plan/fingerprint.hpp"
 
 namespace refit {
 
@@ -168,6 +169,7 @@ PlannedSite SitePlanner::new_site(const CompiledRule& rule, ValueId id) {
   f.line = begin.line;
   f.column = begin.column;
   f.end_line = unit_.source().position(site.range.end).line;
+  f.file = unit_.source().path();
   f.rule = rule.rule->id;
   f.before = unit_.source().slice(site.range);
   f.callee = unit_.functions[function_].qualified;
@@ -267,6 +269,24 @@ bool SitePlanner::defined_here(const CompiledRule& rule) const {
   });
 }
 
+void Planner::keep_chosen(std::vector<PlannedSite>& sites) const {
+  using Group = std::pair<uint32_t, std::vector<ValueId>>;  // sites that are right only together
+  std::set<Group> incomplete;
+  const auto group = [](const PlannedSite& site) {
+    return Group(site.site_function, site.change.together);
+  };
+  for (PlannedSite& site : sites) {
+    if (!site.rewritten || options_.chosen->contains(fingerprint(site.finding))) continue;
+    if (!site.change.together.empty()) incomplete.insert(group(site));
+    SitePlanner::refuse(site, kNotChosen, "it is not among the sites that were chosen");
+  }
+  for (PlannedSite& site : sites) {
+    if (!site.rewritten || !incomplete.contains(group(site))) continue;
+    SitePlanner::refuse(site, kNotChosen,
+                        "it is right only together with a site that was not chosen");
+  }
+}
+
 UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
                        const std::vector<bool>& enabled) const {
   UnitPlan out;
@@ -278,6 +298,7 @@ UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
   }
   std::ranges::stable_sort(
       out.sites, [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  if (options_.chosen) keep_chosen(out.sites);
   return out;
 }
 

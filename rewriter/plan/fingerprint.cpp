@@ -1,4 +1,4 @@
-#include "rewriter/report/fingerprint.hpp"
+#include "rewriter/plan/fingerprint.hpp"
 
 #include <fmt/format.h>
 #include <llvm/Support/xxhash.h>
