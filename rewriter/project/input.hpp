@@ -14,13 +14,13 @@ struct InputFile {
 
 struct Input {
   std::string root;              // the repository's root: names in the report are relative to it
-  std::string git_folder;        // git's own folder of the work tree; "" where it is none
   std::vector<InputFile> files;  // the files that may be rewritten, by ascending `relative`
   // Folders, relative to the root ("" for the root itself), from which absolute module names
   // resolve: the root, the PATHs given, and the parent of every outermost package, so that
   // src/wan/attention.py is wan.attention as well as src.wan.attention. Sorted; never empty after
   // discover().
   std::vector<std::string> module_roots;
+  std::string git_folder = {};  // git's own folder of the work tree; "" where it is none
 };
 
 }  // namespace refit
