@@ -60,6 +60,7 @@ class Unit {
   std::vector<std::string> errors;  // what a compiler found wrong in it, in order of the text
   std::vector<LeftOut> left_out;    // what the focus did not want: its graphs are empty
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
+  std::vector<uint32_t> unread;     // what the grammar does not know; its functions are left out
   std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
   std::string module;               // qualified name of the file's module
   bool reexports = false;           // imports of this file are part of its interface

@@ -327,6 +327,12 @@ void Run::plan(size_t i, const std::string& bytes) {
         name, unit->source().position(first.begin).line,
         more == 0 ? "" : fmt::format(", and so at {} more places", more)));
   }
+  for (const uint32_t at : unit->unread) {
+    state.notes.push_back(fmt::format(
+        "{}:{}: the grammar that refit reads {} with does not know what stands here; sites in this "
+        "function are not looked for",
+        name, unit->source().position(at).line, state.language->name));
+  }
   if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
   UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
   if (name == options_.explain) {

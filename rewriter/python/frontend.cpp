@@ -8,6 +8,7 @@
 
 #include "rewriter/python/edit/edits.hpp"
 #include "rewriter/python/lower/choose.hpp"
+#include "rewriter/python/lower/parts.hpp"
 #include "rewriter/python/syntax/beyond_grammar.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 
@@ -159,7 +160,29 @@ std::optional<std::string> badly_indented(const Focus& focus, std::string_view a
 // The tree of a text that edits made of a unit's.
 Tree edited_tree(const Focus& focus, std::string_view after) {
   const auto& before = static_cast<const PythonUnit&>(*focus.before);
+  if (before.stands_in) return Tree(after);
   return Tree(after, before.tree, before.text(), *focus.edits);
+}
+
+// Leaves out the functions in which something stands that was read past, or the file's own
+// statements.
+void leave_out_unread(const std::vector<uint32_t>& unread, PythonUnit& unit) {
+  if (unread.empty()) return;
+  unit.stands_in = true;
+  const Parts parts = parts_of(unit.tree.root(), unit.text());
+  for (const uint32_t at : unread) {
+    LeftOut left{kOwnStatements, {}};
+    for (const Part& part : parts.parts) {
+      if (part.is_function() && part.range.contains({at, at + 1})) left.range = part.definition;
+    }
+    if (unit.is_left_out(left.range)) continue;
+    unit.unread.push_back(at);
+    const auto place = std::ranges::find_if(unit.left_out, [&](const LeftOut& one) {
+      return std::pair(one.range.begin, one.range.end) >
+             std::pair(left.range.begin, left.range.end);
+    });
+    unit.left_out.insert(place, std::move(left));
+  }
 }
 
 }  // namespace
@@ -171,6 +194,13 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
   const bool edited = focus != nullptr && focus->before != nullptr;
   Tree parsed =
       edited && focus->edits != nullptr ? edited_tree(*focus, source.text()) : Tree(source.text());
+  std::vector<uint32_t> unread;
+  if (!parsed.empty() && ts_node_has_error(parsed.root())) {
+    if (auto past = read_past_stars(source.text())) {
+      parsed = std::move(past->tree);
+      unread = std::move(past->stars);
+    }
+  }
   if (edited) {
     auto wrong = focus->changed.empty() ? badly_indented(*focus->before, source.text())
                                         : badly_indented(*focus, source.text(), parsed.root());
@@ -184,6 +214,7 @@ Expected<std::unique_ptr<Unit>> PythonFrontend::load(Source source, std::string_
       std::make_unique<PythonUnit>(std::move(source), std::string(relative), std::move(parsed));
   unit->module = std::move(module);
   unit->left_out = std::move(choice.left_out);
+  leave_out_unread(unread, *unit);
   unit->reexports = package;
   find_errors(unit->tree.root(), unit->syntax_errors);
   unit->names = index_module(unit->tree.root(), unit->text(), unit->module, package);

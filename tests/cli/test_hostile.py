@@ -172,3 +172,52 @@ def test_names_of_files_are_escaped_wherever_they_are_printed(binary, refit, tre
     report = json.loads(refit("migrate", tree, "--report", "json:-", "--quiet").out)
     names = {site["file"] for site in report["sites"]}
     assert len(names) == 2, "each file by a name of its own"
+
+
+# Python that the grammar does not know.
+STARS = ["return q, *(v)", "return *[k], q", "for x in q, *(v): pass", "for x in *{v}, q: pass",
+         "yield q, *[None] * 3", "x = q, *(v)", "x: t = *-v, q", "x += q, *()", "return q[*(k, v)]",
+         "return q[0, *[v]]", "return q, *(\n        v\n    )", "return *(q), *f(k), *(v)"]  # fmt: skip
+CALL = b"F.scaled_dot_product_attention(q, k, v)"
+
+
+@pytest.mark.parametrize("star", STARS)
+def test_what_the_grammar_does_not_know_loses_its_own_function_only(refit, tree, source, star):
+    unknown = (
+        f"\n\nclass Model:\n    def f(self, q, k, v):\n        o = {CALL.decode()}\n        "
+        f"{star}\n\n    def g(self, q, k, v):\n        # {star.splitlines()[0]}\n"
+        f"        return {CALL.decode()}, (*(q), *[k])\n"
+    ).encode()
+    text = source() + unknown
+    compile(text, "model.py", "exec")
+    (tree / "model.py").write_bytes(text)
+    done = refit("migrate", tree, "--write")
+    assert done.code == 0, done.err
+    line = text[: text.index(star.encode())].count(b"\n") + 1
+    assert f"note: model.py:{line}: the grammar that refit reads Python with" in done.err
+    new = (tree / "model.py").read_bytes()
+    compile(new, "model.py", "exec")
+    assert new.count(CALL) == 1
+    assert new.count(b"mindiesd.ext.attention_forward(") == 2
+    assert new[new.index(b"    def f(") : new.index(b"    def g(")] == (
+        unknown[unknown.index(b"    def f(") : unknown.index(b"    def g(")]
+    )
+    assert refit("migrate", tree, "--check").code == 0
+
+
+@pytest.mark.parametrize(
+    "broken", ["def f(:", "x = (", "return *", "x = 1, *", "x = 1 *(2", "q, *(v", "x = *(1) 2, 3"]
+)
+@pytest.mark.parametrize("where", ["before", "behind", "inside"])
+def test_a_mistake_anywhere_leaves_the_file_whole(refit, tree, source, broken, where):
+    mistake = broken.encode() + b"\n"
+    text = {
+        "before": mistake + source(),
+        "behind": source() + mistake,
+        "inside": source(body=b"    " + mistake) + source(),
+    }[where]
+    text += b"\n\ndef g(q, k, v):\n    return q, *(v)\n"
+    (tree / "model.py").write_bytes(text)
+    done = refit("migrate", tree, "--write")
+    assert done.code == 3, done.err
+    assert (tree / "model.py").read_bytes() == text

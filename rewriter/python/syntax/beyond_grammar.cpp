@@ -3,6 +3,8 @@
 #include "rewriter/python/syntax/beyond_grammar.hpp"
 
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "rewriter/python/syntax/lines.hpp"
@@ -90,6 +92,55 @@ size_t quote_in_field(TSNode root, std::string_view text) {
     return true;
   });
   return found;
+}
+
+namespace {
+
+// Stars that are no product's, before anything but a name; those of strings and comments too.
+std::vector<uint32_t> prefix_stars(std::string_view text) {
+  std::vector<uint32_t> stars;
+  for (size_t at = text.find('*'); at != std::string_view::npos; at = text.find('*', at + 1)) {
+    const std::string_view before = trimmed(text.substr(0, at));
+    const std::string_view behind = trimmed(text.substr(at + 1));
+    if (before.empty() || behind.empty()) continue;
+    const std::string_view word = word_before(before, before.size());
+    const bool prefix = word == "return" || word == "yield" || word == "in" ||
+                        std::string_view(",=[").find(before.back()) != std::string_view::npos;
+    if (prefix && behind.front() != '*') stars.push_back(static_cast<uint32_t>(at));
+  }
+  return stars;
+}
+
+// Whether what stands there with its sign is a member of a list without brackets, or of a
+// subscript.
+bool in_open_list(TSNode root, uint32_t at) {
+  TSNode node = ts_node_named_descendant_for_byte_range(root, at, at + 1);
+  if (!is(node, "unary_operator") || ts_node_start_byte(node) != at) return false;
+  while (true) {
+    const TSNode parent = ts_node_parent(node);
+    if (is(parent, "expression_list") || is(parent, "subscript")) return true;
+    if (!present(parent) || ts_node_start_byte(parent) != at) return false;
+    node = parent;
+  }
+}
+
+}  // namespace
+
+std::optional<ReadPast> read_past_stars(std::string_view text) {
+  std::vector<uint32_t> stars = prefix_stars(text);
+  if (stars.empty()) return std::nullopt;
+  std::string read(text);
+  for (uint32_t star : stars) read[star] = '~';
+  Tree tree(read);
+  if (std::erase_if(stars, [&](uint32_t star) {
+        if (!tree.empty() && in_open_list(tree.root(), star)) return false;
+        read[star] = '*';
+        return true;
+      }) != 0) {
+    tree = Tree(read);
+  }
+  if (stars.empty() || tree.empty() || ts_node_has_error(tree.root())) return std::nullopt;
+  return ReadPast{std::move(tree), std::move(stars)};
 }
 
 }  // namespace refit::python

@@ -1,11 +1,15 @@
-// What Python refuses and the grammar takes: a line that is further in than its block, a block
-// without a statement, an argument
-// by position behind one by name; and, before 3.12, the quote of a string in one of its fields.
-// Entry points: unexpected_indentation, misplaced_argument, quote_in_field.
+// Where Python and the grammar differ. What Python refuses and the grammar takes: a line that is
+// further in than its block, a block without a statement, an argument by position behind one by
+// name; and, before 3.12, the quote of a string in one of its fields. What Python takes and the
+// grammar does not: `*` in a list without brackets before anything but a name.
+// Entry points: unexpected_indentation, misplaced_argument, quote_in_field, read_past_stars.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "rewriter/python/syntax/syntax.hpp"
 
@@ -25,5 +29,13 @@ size_t misplaced_argument(TSNode root, std::string_view text);
 // Where the first quote stands that ends, before Python 3.12, a string around the field it is in,
 // `f"{a["b"]}"`. npos where there is none.
 size_t quote_in_field(TSNode root, std::string_view text);
+
+// The tree of a text in which nothing but such stars keeps the grammar from reading it, `return a,
+// *(b)` and `a[*(b)]`: each is read as if it were `~`.
+struct ReadPast {
+  Tree tree;
+  std::vector<uint32_t> stars;  // where they stand, ascending
+};
+std::optional<ReadPast> read_past_stars(std::string_view text);
 
 }  // namespace refit::python
