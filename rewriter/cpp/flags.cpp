@@ -6,9 +6,12 @@
 #include <clang/Tooling/JSONCompilationDatabase.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include <llvm/Option/ArgList.h>
 #include <llvm/Option/OptTable.h>
+
+#include <nlohmann/json.hpp>
 
 namespace refit::cpp {
 
@@ -109,6 +112,9 @@ CompileCommands::CompileCommands(const std::string& folder)
   const std::string file = folder + "/compile_commands.json";
   std::error_code error;
   if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestDatabase) return;
+  // Clang's reader takes it for YAML and prints what it does not understand, whatever that is.
+  std::ifstream json(file, std::ios::binary);
+  if (!nlohmann::json::accept(json)) return;
   std::string message;
   // Of this class alone: clang's loadFromDirectory() would replace @FILE by what FILE holds.
   auto commands = clang::tooling::JSONCompilationDatabase::loadFromFile(

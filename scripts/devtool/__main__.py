@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from devtool import bench, build, debian, gpu, lint, public, sanitize, sources, testing, tree, venv
+from devtool import bench, build, debian, fuzz, gpu, lint, public, sanitize, sources, testing, tree, venv
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
@@ -108,6 +108,14 @@ def run_bench(arguments: list[str]) -> int:
     return bench.run(arguments)
 
 
+def run_fuzz(arguments: list[str]) -> int:
+    """fuzz a target with libFuzzer: fuzz source|cpp|rules|commands [--seconds N]"""
+    with alone_in_tree():
+        debian.ensure(["build", "fuzz"])
+        sources.ensure()
+    return fuzz.run(arguments)
+
+
 def fmt(arguments: list[str]) -> int:
     """format the C++ sources in place"""
     _refuse("fmt", arguments)
@@ -152,6 +160,7 @@ VERBS: dict[str, Callable[[list[str]], int]] = {
     "migrate": migrate,
     "test": test,
     "bench": run_bench,
+    "fuzz": run_fuzz,
     "fmt": fmt,
     "lint": run_lint,
     "clean": clean,

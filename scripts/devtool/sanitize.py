@@ -32,7 +32,7 @@ def _folder(preset: str) -> Path:
     return tree.ROOT / f"build-{preset}"
 
 
-def _build(preset: str, targets: Sequence[str]) -> None:
+def build(preset: str, targets: Sequence[str]) -> None:
     run_logged(
         ["cmake", "--preset", preset, "-S", tree.ROOT, "-DREFIT_BUILD_RUNTIME=OFF"],
         f"cmake could not configure {tree.shown(_folder(preset))}",
@@ -67,8 +67,8 @@ def run(arguments: list[str]) -> int:
             raise Stop(f"./dev test sanitize takes folders of sources, and {path} does not exist.")
     trees = [public.FOLDER / f"{name}-{version}" for name, version in public.folders().items()]
     env = {**testing.environment(), **ENVIRONMENT}
-    _build("asan", [])
-    _build("tsan", ["refit"])
+    build("asan", [])
+    build("tsan", ["refit"])
 
     results = _folder("asan") / "test-results"
     command = ["ctest", "--test-dir", _folder("asan"), "--output-on-failure", "--progress",

@@ -221,3 +221,18 @@ def test_a_mistake_anywhere_leaves_the_file_whole(refit, tree, source, broken, w
     done = refit("migrate", tree, "--write")
     assert done.code == 3, done.err
     assert (tree / "model.py").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [b'[{"directory": "/tmp", \x1b[31mred\x1b]0;title\x07', b"[" * 1_000_000, b"- a: \xff\n", b""],
+)
+def test_a_database_of_flags_that_is_no_json_is_passed_over_in_silence(refit, tree, commands):
+    sources = ROOT / "corpus" / "cpp_libtorch" / "before" / "src"
+    shutil.copy(sources / "attention.cpp", tree)
+    (tree / "compile_commands.json").write_bytes(commands)
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert not unsafe(done.err), done.err
+    assert "YAML" not in done.err
+    assert b"mindiesd::attention_forward" in done.out
