@@ -154,6 +154,13 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
   return unit;
 }
 
+bool CppFrontend::in_comment(const Unit& unit, ByteRange range) const {
+  const auto& comments = static_cast<const CppUnit&>(unit).comments;
+  return std::ranges::any_of(comments, [&](ByteRange comment) {
+    return comment.begin <= range.begin && range.end <= comment.end;
+  });
+}
+
 std::string CppFrontend::literal(const Literal& literal) const {
   if (literal.kind == Literal::Kind::none) return "{}";
   if (literal.kind == Literal::Kind::boolean) return literal.boolean ? "true" : "false";

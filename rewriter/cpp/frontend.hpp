@@ -26,6 +26,7 @@ class CppFrontend : public Frontend {
               const Isomorphisms& isomorphisms);
 
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  bool in_comment(const Unit& unit, ByteRange range) const override;
   std::string literal(const Literal& literal) const override;
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,

@@ -181,6 +181,9 @@ class Frontend {
     return out;
   }
 
+  // Whether a stretch of a unit's text lies in a comment.
+  virtual bool in_comment(const Unit& /*unit*/, ByteRange /*range*/) const { return false; }
+
   // A literal as this language writes it: `None`, `true`.
   virtual std::string literal(const Literal& literal) const = 0;
   // The text of a template's argument (`$x`, `float($scale)`, `"input"`) for a place where `spell`

@@ -335,6 +335,10 @@ void Run::plan(size_t i, const std::string& bytes) {
   }
   if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
   UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
+  for (const uint32_t line : plan.idle) {
+    state.notes.push_back(
+        fmt::format("{}:{}: no site needs the comment `refit: ignore`; remove it", name, line));
+  }
   if (name == options_.explain) {
     near_ = planner_.near_misses(*unit, *frontend(i), options_.explain_line);
   }

@@ -30,6 +30,7 @@ struct PlannedSite {
 
 struct UnitPlan {
   std::vector<PlannedSite> sites;
+  std::vector<uint32_t> idle;  // lines of `refit: ignore` that keep no site
 };
 
 class Planner {
@@ -52,7 +53,8 @@ class Planner {
 
  private:
   friend class SitePlanner;
-  void keep_chosen(std::vector<PlannedSite>& sites) const;
+  // Refuses what was not chosen, and what comments of the unit keep.
+  void keep_back(const Unit& unit, const Frontend& frontend, UnitPlan& plan) const;
   const CompiledRules& rules_;
   std::map<std::string, std::string, std::less<>> patched_;
   std::set<std::string, std::less<>> words_;

@@ -368,6 +368,11 @@ std::optional<std::string> PythonFrontend::verify(const Unit& before,
   return badly_indented(before, after);
 }
 
+bool PythonFrontend::in_comment(const Unit& base, ByteRange range) const {
+  const auto& unit = static_cast<const PythonUnit&>(base);
+  return is(ts_node_descendant_for_byte_range(unit.tree.root(), range.begin, range.end), "comment");
+}
+
 std::string PythonFrontend::literal(const Literal& literal) const {
   return python_literal(literal);
 }

@@ -30,6 +30,7 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Callers callers_of(const std::vector<std::string>& definitions) override {
     return project_.callers_of(definitions);
   }
+  bool in_comment(const Unit& unit, ByteRange range) const override;
   std::string literal(const Literal& literal) const override;
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
   std::optional<std::string> assignment(const std::string& name,

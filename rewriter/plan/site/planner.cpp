@@ -7,6 +7,7 @@
 
 #include "rewriter/match/describe.hpp"
 #include "rewriter/plan/fingerprint.hpp"
+#include "rewriter/plan/remarks.hpp"
 
 namespace refit {
 
@@ -269,21 +270,35 @@ bool SitePlanner::defined_here(const CompiledRule& rule) const {
   });
 }
 
-void Planner::keep_chosen(std::vector<PlannedSite>& sites) const {
+void Planner::keep_back(const Unit& unit, const Frontend& frontend, UnitPlan& plan) const {
   using Group = std::pair<uint32_t, std::vector<ValueId>>;  // sites that are right only together
   std::set<Group> incomplete;
   const auto group = [](const PlannedSite& site) {
     return Group(site.site_function, site.change.together);
   };
-  for (PlannedSite& site : sites) {
-    if (!site.rewritten || options_.chosen->contains(fingerprint(site.finding))) continue;
-    if (!site.change.together.empty()) incomplete.insert(group(site));
-    SitePlanner::refuse(site, kNotChosen, "it is not among the sites that were chosen");
+  const auto keep = [&](PlannedSite& site, std::string code, std::string why) {
+    if (site.rewritten && !site.change.together.empty()) incomplete.insert(group(site));
+    SitePlanner::refuse(site, std::move(code), std::move(why));
+  };
+  for (const Remark& remark : remarks_of(unit, frontend)) {
+    bool idle = true;
+    for (PlannedSite& site : plan.sites) {
+      if (!remark.covers(site.finding)) continue;
+      idle = false;
+      std::string code = "ignored";
+      keep(site, std::move(code),
+           "the comment `refit: ignore` at line " + std::to_string(remark.line) + " keeps it");
+    }
+    if (idle) plan.idle.push_back(remark.line);
   }
-  for (PlannedSite& site : sites) {
+  for (PlannedSite& site : plan.sites) {
+    if (!site.rewritten || !options_.chosen) continue;
+    if (options_.chosen->contains(fingerprint(site.finding))) continue;
+    keep(site, kNotChosen, "it is not among the sites that were chosen");
+  }
+  for (PlannedSite& site : plan.sites) {
     if (!site.rewritten || !incomplete.contains(group(site))) continue;
-    SitePlanner::refuse(site, kNotChosen,
-                        "it is right only together with a site that was not chosen");
+    SitePlanner::refuse(site, kNotChosen, "it is right only together with a site that stays");
   }
 }
 
@@ -298,7 +313,7 @@ UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
   }
   std::ranges::stable_sort(
       out.sites, [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
-  if (options_.chosen) keep_chosen(out.sites);
+  keep_back(unit, frontend, out);
   return out;
 }
 
