@@ -133,6 +133,9 @@ class Session {
     RunResult& result = *planned;
     add_discovery(*discovery, result);
     result.notes.insert(result.notes.begin(), recovered->begin(), recovered->end());
+    if (!options.configured.empty()) {
+      result.notes.insert(result.notes.begin(), options.configured);
+    }
 
     Applied applied;
     if (options.write) applied = apply(result, input, *services_.disk);

@@ -2,13 +2,17 @@
 #include "rewriter/cli/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 #include <utility>
+
+#include "rewriter/cli/project_config.hpp"
 
 #include "rewriter/text/printable.hpp"
 
@@ -135,10 +139,15 @@ class Parser {
       explain_options_.file = place_.substr(0, colon);
       explain_options_.line = static_cast<uint32_t>(std::stoul(place_.substr(colon + 1)));
       explain_options_.assume.insert(assume_.begin(), assume_.end());
-      return explain_options_;
+      ExplainOptions& options = explain_options_;
+      if (const auto wrong = configure(*explain_, options.file, options)) return usage(*wrong);
+      return options;
     }
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
+    if (const auto wrong = configure(*migrate_, options.paths.front(), options)) {
+      return usage(*wrong);
+    }
     for (const std::string& report : reports_) options.reports.push_back(*report_of(report));
     const auto on_out = std::ranges::count(options.reports, "-", &ReportOption::path);
     const bool report_on_out = on_out > 0;
@@ -154,10 +163,51 @@ class Parser {
   }
 
  private:
+  static Answered usage(const std::string& message) {
+    return Answered{ExitCode::usage, {}, message + "\n"};
+  }
+
+  // Adds what the project's configuration says: to lists, and where the command line says nothing.
+  // Gives what is wrong with it.
+  template <typename Options>
+  std::optional<std::string> configure(const CLI::App& app, const std::string& path,
+                                       Options& options) const {
+    if (no_config_) return std::nullopt;
+    const auto config = project_config(path);
+    if (!config) return config.error().message;
+    if (config->target && app.get_option("--target")->count() == 0) {
+      options.target = *config->target;
+    }
+    options.strict = options.strict || config->strict;
+    options.assume.insert(config->assume.begin(), config->assume.end());
+    const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    add(options.rules.rules, config->rules);
+    add(options.rules.select, config->select);
+    add(options.rules.ignore, config->ignore);
+    if constexpr (std::is_same_v<Options, MigrateOptions>) {
+      add(options.include, config->include);
+      add(options.exclude, config->exclude);
+      if (!options.baseline) options.baseline = config->baseline;
+      if (!config->keys.empty()) {
+        options.configured =
+            fmt::format("{} sets {}.", config->path, fmt::join(config->keys, ", "));
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add_no_config(CLI::App& app) {
+    app.add_flag("--no-config", no_config_,
+                 "Read neither refit.toml nor [tool.refit] of pyproject.toml");
+  }
+
   void add_migrate() {
-    CLI::App& app = *app_.add_subcommand(
+    migrate_ = app_.add_subcommand(
         "migrate",
         "Rewrite attention, rotary, norm, activation and softmax code to calls of mindiesd");
+    CLI::App& app = *migrate_;
     MigrateOptions& options = migrate_options_;
     app.add_option("PATH", options.paths,
                    "Source files, or folders of them; all in one tree (one repository)")
@@ -202,6 +252,7 @@ class Parser {
     app.add_option("--write-baseline", options.write_baseline,
                    "Write the sites that are found as such a file")
         ->type_name("FILE");
+    add_no_config(app);
     app.add_flag("--quiet", options.quiet,
                  "No findings, notes, summary or progress: only the diff and problems");
     add_choice<Colour>(
@@ -227,6 +278,7 @@ class Parser {
     repeatable(app, "--assume", assume_,
                "Take this for granted; a rule defines the name (repeatable)", "NAME");
     add_rule_options(app, options.rules);
+    add_no_config(app);
   }
 
   void add_rules() {
@@ -243,6 +295,7 @@ class Parser {
 
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* list_rules_ = nullptr;
+  CLI::App* migrate_ = nullptr;
   CLI::App* explain_ = nullptr;
   CLI::App* undo_ = nullptr;
   std::string place_;
@@ -251,6 +304,7 @@ class Parser {
   ListRulesOptions list_rules_options_;
   UndoOptions undo_options_;
   std::vector<std::string> assume_, reports_;
+  bool no_config_ = false;
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ struct MigrateOptions {
   std::optional<std::string> since;  // a git revision
   bool quiet = false;
   Colour colour = Colour::automatic;
+  std::string configured;  // a sentence about the project's configuration, or ""
 };
 
 struct ListRulesOptions {
