@@ -1,3 +1,4 @@
+import later
 import lists
 import named
 import properties
@@ -41,4 +42,11 @@ def outputs():
         results.append(lists.either(a, b, c, []))
         a, b, c, d = copies()
         results.append(lists.one_entry_less(a, b, [c, d]))
+        a, b, c, d = copies()
+        results.append(later.items_asked_for(a, [b], c))
+        for function in (later.generator_unpacked, later.called_later, later.view_of_one_factor,
+                         later.name_of_the_module, later.Stack().layer_of_a_list,
+                         later.Stack().attribute_of_the_class):  # fmt: skip
+            a, b, c, d = copies()
+            results += [function(a, b, c), b]
     return results

@@ -24,6 +24,8 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 // The text of an opaque value that stands for its operand after a write through another name.
 inline constexpr std::string_view kStoredElsewhere = "stored to through another name";
+// The text of an opaque value that runs code when it is asked for its items.
+inline constexpr std::string_view kGenerator = "generator";
 // How the texts of opaque values begin that stand for a name when a round of a loop begins, and
 // behind the loop.
 inline constexpr std::string_view kInLoop = "loop ";

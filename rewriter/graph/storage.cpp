@@ -47,7 +47,8 @@ bool is_literal(const Value& v, Literal::Kind kind) {
 
 // Whether an opaque value is a display of Python's that makes a list, a dictionary or a set.
 bool makes_holder(const Value& v) {
-  return v.text == "comprehension" || v.text == "dictionary" || v.text == "set";
+  return v.text == "comprehension" || v.text == kGenerator || v.text == "dictionary" ||
+         v.text == "set";
 }
 
 bool is_slice(const Graph& g, ValueId index) {
@@ -101,6 +102,7 @@ bool shows_sequence(const Graph& g, ValueId id, int depth = 0) {
 // Whether a value is shown to be a tensor or a number.
 bool shows_tensor(const Graph& g, ValueId id, int depth = 0) {
   const Value& v = g[id];
+  if (v.kind == Kind::op && v.op->autocast == Autocast::follows) return true;
   if (v.kind == Kind::op && !v.op->joins && !v.op->one_of) return v.op->axes != AxisKind::split;
   if (v.kind == Kind::literal) return holds_number(v.literal);
   if (g.instances.contains(id) || g.numbers.contains(id) || g.own_storage.contains(id)) return true;
@@ -114,10 +116,10 @@ bool shows_tensor(const Graph& g, ValueId id, int depth = 0) {
       const ValueId at = u.operands[1];
       return u.operands[0] == id && at != kNone && g[at].kind == Kind::tuple;
     }
-    if (u.kind != Kind::op || u.op->joins || u.op->one_of) return false;
+    if (u.kind != Kind::op) return false;
     return u.op->autocast == Autocast::follows ||
-           (u.op->axes != AxisKind::opaque && u.op->axes != AxisKind::concat &&
-            u.op->axes != AxisKind::pattern);
+           (!u.op->joins && !u.op->one_of && u.op->axes != AxisKind::opaque &&
+            u.op->axes != AxisKind::concat && u.op->axes != AxisKind::pattern);
   });
   return computed || any_of_these(g, id, depth, shows_tensor);
 }
@@ -306,7 +308,12 @@ class Finder {
       work_.push_back({v.operands[0], part.behind});
     } else if (v.op->one_of || (v.op->joins && joins_sequences(g_, part.id))) {
       add_own(part);
-      for (const ValueId operand : v.operands) work_.push_back({operand, part.behind});
+      for (size_t i = 0; i < v.operands.size(); ++i) {
+        // Of a product of one factor alone the result may be a view.
+        const bool factors = i < parameters_of(v).size() && parameters_of(v)[i].variadic &&
+                             v.operands[i] != kNone && g_[v.operands[i]].operands.size() > 1;
+        if (!factors) work_.push_back({v.operands[i], part.behind});
+      }
     } else if (g_.in_place.contains(part.id) && !v.operands.empty()) {
       work_.push_back({v.operands[0], part.behind});
     } else {

@@ -21,6 +21,7 @@ from writes_tables import (
 )  # fmt: skip
 
 SHAPE = (2, 3, 5, 8)
+NAMES = {"many", "also", "table", "alias", "pair", "rest", "lazy", "run"}
 READER = """
 
 def read{number}(program, given):
@@ -59,6 +60,8 @@ def tensors_in(holders: list) -> list:
 def run(module: dict, reader: dict, number: int) -> list:
     """What the reader has of the program twice in a row, and its operands and buffers behind that."""
     torch.manual_seed(number)
+    module["SINGLE"] = torch.linspace(-2, 2, 240).view(SHAPE)
+    module["GLOBAL"][:] = [torch.linspace(-1, 2, 240).view(SHAPE)]
     with torch.no_grad():
         program = module[f"Program{number}"]().eval()
         given = arguments(number)
@@ -68,46 +71,51 @@ def run(module: dict, reader: dict, number: int) -> list:
     left = [program.a, program.b, program.c, program.d, program.w, program.e, program.g, program.kept.k]
     left += [program.keys.k, program.norm.weight, torch.tensor(program.norm.eps), torch.tensor(program.bare.eps)]
     left += tensors_in([given, program.table, program.held, vars(program.hooked), program.weight])
+    left += tensors_in([program.layers[0].k, program.shared, module["SINGLE"], module["GLOBAL"]])
     return results + [t.detach().clone() for t in left]
 
 
-def _write(draw: random.Random, read: list[str], names: set[str]) -> str:
-    """A write, half of the time to something that the form reads or through a container that the program made."""
-    places = [o for o in (read if draw.random() < 0.5 else OPERANDS) if not o.startswith("fresh")]
+def _write(draw: random.Random, focus: list[str], read: list[str], names: set[str]) -> str:
+    """A write, half of the time to something that the form reads or through a name that the program gave."""
+    places = [o for o in (read if draw.random() < 0.5 else focus) if not o.startswith("fresh")]
     through = [w for w in WRITES if names & set(re.findall(r"\w+", w))] if draw.random() < 0.5 else []
-    return draw.choice(through or WRITES).format(o=draw.choice(places or OPERANDS), p=draw.choice(OPERANDS))
+    return draw.choice(through or WRITES).format(
+        o=draw.choice(places or OPERANDS), p=draw.choice(OPERANDS), number="{number}"
+    )  # fmt: skip
 
 
-def _form(draw: random.Random, filled: list[str], more: list[str]) -> list[str]:
-    operands = {name: draw.choice(OPERANDS + more) for name in "abc"}
-    names = {"many", "also", "table", "alias", "pair", "rest"} & set(re.findall(r"\w+", " ".join(filled)))
+def _form(draw: random.Random, focus: list[str], filled: list[str], more: list[str]) -> list[str]:
+    operands = {name: draw.choice(focus + more) for name in "abc"}
+    names = NAMES & set(re.findall(r"\w+", " ".join(filled)))
     lines = [line.format(**operands) for line in draw.choice(FORMS)]
     for _ in range(draw.choice([0, 1, 1, 1, 2])):
-        lines.insert(draw.randrange(1, len(lines) + 1), _write(draw, list(operands.values()), names))
+        lines.insert(draw.randrange(1, len(lines) + 1), _write(draw, focus, list(operands.values()), names))
     return lines
 
 
-def _containers(draw: random.Random) -> tuple[list[str], list[str]]:
+def _containers(draw: random.Random, focus: list[str]) -> tuple[list[str], list[str]]:
     """Statements that fill a list and a dictionary, and what a form may read of these."""
     lines, more = [], []
-    if draw.random() < 0.5:
+    if draw.random() < 0.3:
         return lines, more
-    if draw.random() < 0.7:
+    if draw.random() < 0.6:
         lines.append(f"many = {draw.choice(LISTS)}")
         more += ["many[0]", "many[-1]"]
-    if draw.random() < 0.5:
+    if draw.random() < 0.4:
         lines.append(f"table = {draw.choice(DICTIONARIES)}")
         more += ["table['k']"]
     for _ in range(draw.choice([0, 1, 1, 2])):
-        lines.append(draw.choice(FILLS).format(o=draw.choice(OPERANDS), p=draw.choice(OPERANDS)))
+        lines.append(draw.choice(FILLS).format(o=draw.choice(focus), p=draw.choice(focus)))
     return lines, more * draw.choice([1, 4])
 
 
 def _text(draw: random.Random, number: int) -> str:
-    filled, more = _containers(draw)
-    statements = [*filled, "o2 = x * 1"] + _form(draw, filled, more)
+    # Most of a program speaks of few operands, so that what is written is often what is read.
+    focus = [draw.choice(OPERANDS) for _ in range(3)] * draw.choice([1, 20]) + OPERANDS
+    filled, more = _containers(draw, focus)
+    statements = [*filled, "o2 = x * 1"] + _form(draw, focus, filled, more)
     if draw.random() < 0.4:
-        statements += ["o2 = o", *_form(draw, filled, more)]
+        statements += ["o2 = o", *_form(draw, focus, filled, more)]
     if draw.random() < 0.1:
         at = draw.randrange(1, len(statements))
         body = [s.replace("\n", "\n    ") for s in statements[at:]]
@@ -116,7 +124,8 @@ def _text(draw: random.Random, number: int) -> str:
         number=number, put=draw.choice(PUTS), local=draw.choice(LOCALS), flag=draw.choice([True, False]),
         getter=draw.choice(GETTERS), setter=draw.choice(SETTERS), made=draw.choice(MADE), hook=draw.choice(HOOKS),
         read=draw.choice(HOOKED_READS), entry=draw.choice(HOOKED_READS), hook_entry=draw.choice(HOOKED_ENTRIES),
-        statements="\n        ".join(statements).replace("\\n", "\n"), result=draw.choice(RESULTS),
+        statements="\n        ".join(statements).replace("\\n", "\n").replace("{number}", str(number)),
+        result=draw.choice(RESULTS),
     )  # fmt: skip
 
 

@@ -32,6 +32,21 @@ def gathered(*tensors):
     return list(tensors)
 
 
+def doubled(tensors):
+    for t in tensors:
+        t.mul_(2)
+        yield t
+
+
+SINGLE = torch.linspace(-2, 2, 240).view(2, 3, 5, 8)
+GLOBAL = [torch.linspace(-1, 2, 240).view(2, 3, 5, 8)]
+
+
+def store_global(t):
+    global SINGLE
+    SINGLE = t
+
+
 class Keys(nn.Module):
     def __init__(self):
         super().__init__()
@@ -87,6 +102,8 @@ class Hooked{number}:
 
 
 class Program{number}(nn.Module):
+    shared = torch.linspace(-1, 1, 240).view(2, 3, 5, 8)
+
     def __init__(self):
         super().__init__()
         for name in ("a", "b", "c", "d"):
@@ -107,6 +124,7 @@ class Program{number}(nn.Module):
         self.weight = nn.Parameter(torch.linspace(0.5, 2, 8))
         self.flag = {flag}
         self.scale = 0.5
+        self.layers = nn.ModuleList([Keys(), Keys()])
         self.hooked = Hooked{number}(self.e, self.d)
         {made}
 

@@ -10,7 +10,7 @@ OPERANDS = [
     "items[-1]", "self.a[:, :, :5]", "same(self.a)", "fresh(self.b)", "cache.get('k')", "getattr(self, 'a')",
     "self.keys.k", "self.b.view(2, 3, 5, 8)", "self.c.contiguous()", "self._buffers['a']", "(self.a, self.b)[0]",
     "self.seen", "self.hooked.read", "self.hooked.k", "self.hooked[0]", "self.held[0]", "self.held[1]",
-    "self.__dict__['e']", "vars(self)['w']",
+    "self.__dict__['e']", "vars(self)['w']", "self.layers[0].k", "SINGLE", "GLOBAL[0]", "self.shared",
 ]  # fmt: skip
 # Of these a program has some in front of its form; operands and writes reach what they hold.
 LISTS = [
@@ -75,6 +75,17 @@ alias = many[0]
 pair = ({o}, {p})
 pair = [{o}], [{p}]
 first, *rest = items
+lazy = (t.mul_(2) for t in items)
+lazy = map(bump, [{o}, {p}])
+lazy = doubled([{o}])
+run = lambda: {o}.mul_(2)
+run = functools.partial(bump, {o})
+run = {o}.mul_
+run = bump
+run = self.put
+run = self.layers[0]
+def run(t=y):\n            {o}.mul_(2)
+GLOBAL.append({o})
 """.strip().split("\n")
 WRITES = r"""
 {o}.mul_(0.5)
@@ -283,6 +294,44 @@ pair[0].mul_(2)
 pair[0][0].mul_(2)
 for t in pair:\n            t.mul_(2)
 rest[0].mul_(2)
+for _ in lazy:\n            pass
+next(lazy)
+[*lazy]
+list(lazy)
+tuple(t for t in lazy)
+first, *_ = lazy
+any(False for _ in lazy)
+run()
+run({o})
+run(2)
+(alias := {o}).mul_(2)
+({o} if self.flag else {p}).mul_(2)
+try:\n            {o}.mul_(2)\n        finally:\n            pass
+try:\n            {o}.mul_(2)\n            many[9]\n        except (IndexError, NameError):\n            pass
+while True:\n            {o}.mul_(2)\n            break
+match x.shape:\n            case _:\n                {o}.mul_(2)
+bump(*[{o}])
+bump(**{{'t': {o}}})
+exec("x.mul_(2)")
+eval("self.e.mul_(2)")
+self.layers[0](y)
+self.layers[-1]({o})
+for layer in self.layers:\n            layer(y)
+self.layers[0].k.mul_(2)
+store_global(y)
+store_global({o})
+GLOBAL[0].mul_(2)
+GLOBAL[0] = y
+torch.einsum('bhid->bhid', {o}).mul_(2)
+assert {o}.mul_(2) is not None
+lookup = {{'f': bump}}\n        lookup['f']({o})
+type(self).shared = y
+Program{number}.shared = y
+self.shared.mul_(2)
+for t in [{o}, {p}]:\n            t *= 2
+for n in 'kv':\n            cache[n] = cache[n] * 2
+for i, t in enumerate(items):\n            items[i] = t * 2
+{o}, {p} = {p}, {o}
 del items[0]
 del many[0]
 del table['k']

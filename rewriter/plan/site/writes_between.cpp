@@ -127,6 +127,7 @@ class Writes {
       return any_read(id, [&](const Read& r) { return storage_.places_of(r.value).shared(); });
     }
     if (v.kind == Kind::update) return changes_by_store(id);
+    if (asks_for_items(id)) return true;
     ValueId written = written_by(g_, id);
     if (g_.in_place.contains(id) && !v.operands.empty()) written = v.operands[0];
     if (written != kNone) return changes_what_lies_at(id, storage_.places_of(written));
@@ -152,7 +153,8 @@ class Writes {
     const Value& v = g_[id];
     if (object_of_table(g_, v.operands[0]) != kNone) return false;
     const ValueId index = v.operands[1];
-    const bool named = index != kNone && g_[index].kind == Kind::literal &&
+    const bool named = g_[v.operands[0]].kind != Kind::call && index != kNone &&
+                       g_[index].kind == Kind::literal &&
                        g_[index].literal.kind == Literal::Kind::string;
     if (named) return changes_entries_of(id, v.operands[0]);
     return changes_what_lies_at(id, storage_.own_places_of(v.operands[0]));
@@ -186,14 +188,34 @@ class Writes {
                     [&](const Read& r) { return overlap(places, storage_.places_of(r.value)); });
   }
 
-  // Unknown code writes to tensors that it is handed, and to no others.
+  // Unknown code writes to tensors that it is handed, and to no others. `partial(f, x)()` and
+  // `(lambda: x.mul_(2))()` hand over x.
   bool writes_what_it_is_handed(ValueId id) {
     const Value& v = g_[id];
-    // `partial(f, x)()` hands over x.
-    const bool made = g_[v.operands[0]].kind == Kind::call;
-    return std::any_of(v.operands.begin() + (made ? 0 : 1), v.operands.end(),
+    const Kind callee = g_[v.operands[0]].kind;
+    const bool code = callee == Kind::call || callee == Kind::opaque || callee == Kind::phi;
+    return std::any_of(v.operands.begin() + (code ? 0 : 1), v.operands.end(),
                        [&](ValueId given) { return given != kNone && reaches_a_read(id, given); });
   }
+
+  // What runs code when it is asked for its items runs it where a loop, a star or an unpacking
+  // asks.
+  bool asks_for_items(ValueId id) {
+    const Value& v = g_[id];
+    if (v.kind != Kind::opaque && v.kind != Kind::starred && v.kind != Kind::element) return false;
+    return std::ranges::any_of(v.operands, [&](ValueId asked) {
+      if (asked == kNone) return false;
+      const Value& a = g_[asked];
+      if (const auto writer = g_.writers.find(asked); writer != g_.writers.end()) {
+        return any_read(id, [&](const Read& r) { return storage_.places_of(r.value).shared(); });
+      }
+      const bool lazy = (a.kind == Kind::opaque && a.text == kGenerator) ||
+                        (a.kind == Kind::call && maps(g_[a.operands[0]].text));
+      return lazy && reaches_a_read(id, asked);
+    });
+  }
+
+  static bool maps(std::string_view function) { return function == "map" || function == "filter"; }
 
   // `self.k = y` where `self.k` is read again, or where the norm is that `norm.eps = …` changes.
   bool rebinds_a_read(const AttributeWrite& write) {

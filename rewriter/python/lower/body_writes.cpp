@@ -186,6 +186,9 @@ const BodyWrites::Body& BodyWrites::body_of(TSNode function) {
         out.writes = out.writes || ((part || whole) && !made_here(place, function));
         return !part;
       });
+    } else if (kind == "global_statement" || kind == "nonlocal_statement" ||
+               kind == "type_alias_statement") {  // the last is how `type(x).k = y` is read
+      out.writes = true;
     } else if (kind == "call") {
       out.writes = out.writes || call_writes(node, function);
       out.calls.push_back(last_name(field(node, "function"), source_));

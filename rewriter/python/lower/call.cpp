@@ -215,6 +215,16 @@ bool FunctionLowering::forward_writes(ValueId callee) {
                              [&](TSNode forward) { return body_writes().body_writes(forward); });
 }
 
+// Whether what is called may be an object of a class of this file, which writes when it is called:
+// `self.layers[0](x)`, `for layer in layers: layer(x)`.
+bool FunctionLowering::may_be_layer(ValueId callee) {
+  const Kind kind = g()[callee].kind;
+  const bool known = kind == Kind::symbol || kind == Kind::function || kind == Kind::op ||
+                     kind == Kind::literal || kind == Kind::unknown;
+  if (kind == Kind::attribute && body_writes().knows(g()[callee].text)) return false;
+  return !known && (body_writes().may_write("forward") || body_writes().may_write("__call__"));
+}
+
 BodyWrites& FunctionLowering::body_writes() {
   if (!shared_.body_writes) shared_.body_writes.emplace(unit_.tree.root(), unit_.text());
   return *shared_.body_writes;
@@ -455,7 +465,7 @@ ValueId FunctionLowering::call(TSNode node) {
   const bool layer = own_attribute(callee) != nullptr;
   if (may_write(callee)) {
     g().writers.emplace(id, kNone);
-  } else if (layer && forward_writes(callee)) {
+  } else if (layer ? forward_writes(callee) : may_be_layer(callee)) {
     g().writers.emplace(id, callee);
   }
   const bool method = g()[callee].kind == Kind::attribute && body_writes().knows(g()[callee].text);

@@ -52,7 +52,7 @@ ValueId FunctionLowering::comprehension(TSNode node) {
     operands.push_back(expression(body));
   }
   overlays_.pop_back();
-  return opaque("comprehension", std::move(operands), node);
+  return opaque(later ? std::string(kGenerator) : "comprehension", std::move(operands), node);
 }
 
 ValueId FunctionLowering::lambda(TSNode node) {

@@ -365,15 +365,24 @@ ValueId FunctionLowering::attribute(TSNode node) {
 }
 
 ValueId FunctionLowering::subscript(TSNode node) {
-  const ValueId entry = entry_of(node);
-  if (g()[entry].kind != Kind::index || g()[entry].syntax == kNone) return entry;
-  const Value v = g()[entry];
-  if (!entry_writes(v.operands[0], v.operands[1], "__getitem__")) return entry;
+  const auto [base, index] = object_and_index(node);
+  const Value& b = g()[base];
+  const Value& i = g()[index];
+  if (i.kind == Kind::literal && i.literal.kind == Literal::Kind::integer && keeps_items(base)) {
+    int64_t n = i.literal.integer;
+    auto size = static_cast<int64_t>(b.operands.size());
+    bool plain = true;
+    for (ValueId item : b.operands) plain = plain && g()[item].kind != Kind::starred;
+    if (n < 0) n += size;
+    if (plain && n >= 0 && n < size) return b.operands[static_cast<size_t>(n)];
+  }
+  const ValueId entry = entry_of(base, index, node);
+  if (!entry_writes(base, index, "__getitem__")) return entry;
   g()[entry].range = {};  // the call has it
   return hidden_call(entry, {}, node);
 }
 
-ValueId FunctionLowering::entry_of(TSNode node) {
+std::pair<ValueId, ValueId> FunctionLowering::object_and_index(TSNode node) {
   ValueId base = expression(field(node, "value"));
   auto parts = fields_of(node, "subscript");
   ValueId index;
@@ -395,19 +404,13 @@ ValueId FunctionLowering::entry_of(TSNode node) {
     t.statement = current_;
     index = g().add(std::move(t));
   }
-  const Value& b = g()[base];
-  const Value& i = g()[index];
-  if (i.kind == Kind::literal && i.literal.kind == Literal::Kind::integer && keeps_items(base)) {
-    int64_t n = i.literal.integer;
-    auto size = static_cast<int64_t>(b.operands.size());
-    bool plain = true;
-    for (ValueId item : b.operands) plain = plain && g()[item].kind != Kind::starred;
-    if (n < 0) n += size;
-    if (plain && n >= 0 && n < size) return b.operands[static_cast<size_t>(n)];
-  }
+  return {base, index};
+}
+
+ValueId FunctionLowering::entry_of(ValueId object, ValueId index, TSNode node) {
   Value v;
   v.kind = Kind::index;
-  v.operands = {base, index};
+  v.operands = {object, index};
   return add(std::move(v), node);
 }
 

@@ -36,6 +36,13 @@ ValueId FunctionLowering::hidden_call(ValueId callee, const std::vector<ValueId>
   return id;
 }
 
+// Something is stored that is not followed: whatever may be shared may be something else.
+void FunctionLowering::write_anything() {
+  const ValueId id = opaque("stored out of sight", {}, TSNode{});
+  use(id);
+  g().writers.emplace(id, kNone);
+}
+
 // What reading an attribute gives: the attribute, or what the getter of a property returns.
 ValueId FunctionLowering::read_attribute(ValueId attribute, TSNode node) {
   if (context_.pattern || !body_writes().computes(g()[attribute].text)) return attribute;

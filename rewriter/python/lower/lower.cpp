@@ -97,6 +97,7 @@ void FunctionLowering::bind(std::string_view name, ValueId value) {
   }
   if (scope_->globals.contains(name) || scope_->nonlocals.contains(name)) {
     g().sinks.push_back(value);
+    write_anything();
     return;
   }
   uint32_t id = name_id(name);
@@ -262,6 +263,8 @@ bool FunctionLowering::simple(TSNode node) {
     use(value);
     if (kind == StatementKind::give) g().results.push_back(value);
   }
+  // `type(x).k = y` is read as the alias of a type, which Python has as well.
+  if (type == "type_alias_statement") write_anything();
   if (type == "delete_statement") {
     const std::vector<ValueId> targets = g().statements[id].uses;
     for (ValueId target : targets) {

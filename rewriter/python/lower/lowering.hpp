@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "rewriter/python/lower/body_writes.hpp"
@@ -100,6 +101,7 @@ class FunctionLowering {
 
   // What runs or stores without being written as that (hidden.cpp).
   ValueId hidden_call(ValueId callee, const std::vector<ValueId>& given, TSNode node);
+  void write_anything();
   ValueId read_attribute(ValueId attribute, TSNode node);
   bool entry_writes(ValueId object, ValueId index, std::string_view method);
   void store_attribute(ValueId object, std::string name, ValueId value, TSNode node);
@@ -124,7 +126,8 @@ class FunctionLowering {
   ValueId attribute(TSNode node);
   ValueId call(TSNode node);
   ValueId subscript(TSNode node);
-  ValueId entry_of(TSNode node);  // the place, whether it is read or stored to
+  std::pair<ValueId, ValueId> object_and_index(TSNode subscript);
+  ValueId entry_of(ValueId object, ValueId index, TSNode node);  // read or stored to
   ValueId slice(TSNode node);
   ValueId unary(TSNode node);
   ValueId binary(TSNode node);
@@ -222,6 +225,7 @@ class FunctionLowering {
   bool reads_only(ValueId callee);
   bool may_write(ValueId callee);
   bool forward_writes(ValueId callee);
+  bool may_be_layer(ValueId callee);
   BodyWrites& body_writes();
   bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
   bool in_any_order(const std::vector<Argument>& arguments) const;

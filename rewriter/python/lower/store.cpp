@@ -1,6 +1,7 @@
 // Assignments of Python: unpacking, augmented assignment, stores into slices and attributes, and
 // where a store makes other names uncertain (alias.cpp).
 #include <algorithm>
+#include <tuple>
 
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/text/stack.hpp"
@@ -112,26 +113,23 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
     return;
   }
   if (type == "subscript") {
-    ValueId place = entry_of(target);
-    const Value& p = g()[place];
+    auto [base, index] = object_and_index(target);
+    const Value place = g()[entry_of(base, index, target)];  // in its normal form
+    if (place.kind == Kind::index)
+      std::tie(base, index) = std::tie(place.operands[0], place.operands[1]);
     TSNode base_node = without_parentheses(field(target, "value"));
-    if (p.kind != Kind::index) {
-      use(value);
-      return;
-    }
     Value stored;
     stored.kind = Kind::update;
-    stored.operands = {p.operands[0], p.operands[1], value};
-    ValueId base = p.operands[0];
+    stored.operands = {base, index, value};
     bool local = is(base_node, "identifier") && scope_->locals.contains(text(base_node));
     bool own = local && fresh(base) && !escaped(base);
     ValueId after = add(std::move(stored), target);
     forget_aliases(base, local ? text(base_node) : std::string_view{});
     if (local) bind(text(base_node), after);
-    const bool runs = entry_writes(base, g()[after].operands[1], "__setitem__");
+    const bool runs = entry_writes(base, index, "__setitem__");
     if (runs) g().writers.emplace(after, kNone);
     if (!own || runs) use(after);
-    store_in_table(base, g()[after].operands[1], value, target);
+    store_in_table(base, index, value, target);
     return;
   }
   for (TSNode inner : children_of(target)) assign(inner, value);
