@@ -109,6 +109,14 @@ void check_drops(const CompiledRule& compiled, std::vector<std::string>& mistake
   for (const auto& [hole, alternatives] : compiled.choices) {
     for (const CompiledPattern& pattern : alternatives) add(pattern);
   }
+  std::set<std::string> holes;
+  for (const CompiledPattern* pattern : patterns) bound_by(*pattern, holes);
+  for (const std::string& name : rule.drops) {
+    if (holes.contains(name)) continue;
+    mistakes.push_back(
+        fmt::format("{}: `drops` names `{}`, but no pattern of the rule `{}` has a hole `${}`",
+                    place(rule.at), name, rule.id, name));
+  }
   std::set<std::string> kept(rule.drops.begin(), rule.drops.end());
   for (const auto& [hole, alternatives] : compiled.choices) kept.insert(hole);
   for (const CompiledRewrite& rewrite : compiled.rewrites) {

@@ -283,6 +283,21 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
     return s;
   };
   out.callee = restore(text_of(text, field(inner[0], "function")));
+  // Of what the catalogue has it is known that it only computes, and which import it needs.
+  std::string unknown;
+  walk_tree(inner[0], [&](TSNode node) {
+    if (!is(node, "call")) return true;
+    const std::string called(text_of(text, field(node, "function")));
+    const bool number = called == "float" || called == "int";
+    // A dotted name inside is one that the catalogue has, or a method.
+    const bool inside = node != inner[0] && (number || called.find('.') != std::string::npos);
+    if (!inside && catalogue_.find(called) == nullptr) unknown = called;
+    return true;
+  });
+  if (!unknown.empty()) {
+    return failure(fmt::format("the rewrite calls `{}`, which is no function of the catalogue",
+                               restore(unknown)));
+  }
   for (TSNode a : children_of(field(inner[0], "arguments"))) {
     if (is(a, "keyword_argument")) {
       out.arguments.emplace_back(restore(text_of(text, field(a, "name"))),

@@ -60,6 +60,21 @@ def test_a_target_that_the_catalogue_does_not_know(load, target):
     assert f"the rewrite calls `{target[:-4]}`, which the catalogue does not have" in done.err
 
 
+@pytest.mark.parametrize(
+    "target", ["eval($x)", "print($x)", "$x.frobnicate()", "$x(1)", "getattr(torch, 'silu')($x)"]
+)
+def test_a_target_that_is_no_function_by_its_name(load, target):
+    done = load(rule(target=f"{target}"))
+    assert done.code == 5
+    assert "which is no function of the catalogue" in done.err
+
+
+def test_drops_of_what_no_pattern_binds(load):
+    done = load(rule().replace("rewrites:", "drops: [q]\nrewrites:"))
+    assert done.code == 5
+    assert "`drops` names `q`, but no pattern of the rule `mine` has a hole `$q`" in done.err
+
+
 def test_a_hole_that_the_rewrite_leaves_out(load):
     product = rule().replace("$x * torch.sigmoid($x)", "$x * torch.sigmoid($y)")
     done = load(product)
