@@ -148,8 +148,8 @@ class Chooser {
       case Part::Kind::function:
       case Part::Kind::value:
         return !dotted;
-      case Part::Kind::method:  // a public one may be a subclass's own
-        return dotted && part.name.starts_with("_") && !part.name.starts_with("__");
+      case Part::Kind::method:
+        return dotted && !part.name.starts_with("__");
       default:
         return true;
     }

@@ -101,7 +101,7 @@ TSNode FunctionLowering::definition_of(ValueId callee, ValueId* object) const {
   auto method = unit_.methods.find(index_);
   if (c.kind == Kind::attribute && method != unit_.methods.end() &&
       g()[c.operands[0]].kind == Kind::parameter && g()[c.operands[0]].text == "self") {
-    TSNode definition = unit_.classes->private_method(method->second, c.text);
+    TSNode definition = unit_.classes->only_method(method->second, c.text);
     *object = c.operands[0];
     return definition;
   }
@@ -192,12 +192,14 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (std::ranges::find(seeing_, place) != seeing_.end()) return std::nullopt;
   if (text_of(unit_.text(), definition).starts_with("async")) return std::nullopt;
   auto parameters = plain_parameters(definition, unit_.text());
-  if (!parameters || (object != kNone && parameters->empty())) return std::nullopt;
-  const std::string own = object == kNone ? "" : parameters->front();
-  if (object != kNone) parameters->erase(parameters->begin());
+  // A static method, the only one that is decorated here, is not handed its object.
+  const bool handed = object != kNone && !is(ts_node_parent(definition), "decorated_definition");
+  if (!parameters || (handed && parameters->empty())) return std::nullopt;
+  const std::string own = handed ? parameters->front() : "";
+  if (handed) parameters->erase(parameters->begin());
   auto bound = bound_by_name(*parameters, arguments);
   if (!bound) return std::nullopt;
-  if (object != kNone) (*bound)[own] = object;
+  if (handed) (*bound)[own] = object;
 
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();

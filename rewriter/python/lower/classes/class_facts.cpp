@@ -292,11 +292,14 @@ TSNode ClassFacts::own_method(const std::string& class_name, std::string_view na
   if (std::distance(first, last) != 1) return {};
   TSNode child = first->second;
   if (!is(child, "decorated_definition")) return child;
-  auto parts = children_of(child);
-  bool only_static = std::ranges::all_of(parts, [&](TSNode part) {
+  return is_static(child) ? field(child, "definition") : TSNode{};
+}
+
+// Whether `@staticmethod` alone decorates it.
+bool ClassFacts::is_static(TSNode decorated) const {
+  return std::ranges::all_of(children_of(decorated), [&](TSNode part) {
     return !is(part, "decorator") || text_at(part) == "@staticmethod";
   });
-  return only_static ? field(child, "definition") : TSNode{};
 }
 
 NodeList ClassFacts::forwards(const std::string& class_name, std::string_view attribute) {
@@ -315,17 +318,17 @@ NodeList ClassFacts::forwards(const std::string& class_name, std::string_view at
   return out;
 }
 
-TSNode ClassFacts::private_method(const std::string& class_name, std::string_view name) {
-  if (!name.starts_with("_") || name.starts_with("__") || !classes_.contains(class_name)) return {};
+TSNode ClassFacts::only_method(const std::string& class_name, std::string_view name) {
+  if (name.starts_with("__") || !classes_.contains(class_name)) return {};
   if (stores(class_name, name)) return {};
   TSNode found{};
   for (const std::string& kin : kin_of(class_name)) {
     auto [first, last] = methods_of(classes_.find(kin)->second).equal_range(name);
     for (; first != last; ++first) {
       TSNode child = first->second;
-      TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
-      bool plain = kin == class_name && is(child, "function_definition");
-      if (!plain || present(found)) return {};
+      const TSNode method = is(child, "decorated_definition") ? field(child, "definition") : child;
+      const bool plain = method == child || is_static(child);
+      if (kin != class_name || !plain || present(found)) return {};
       found = method;
     }
   }

@@ -51,9 +51,9 @@ class ClassFacts {
   bool own_storage(const std::string& class_name, std::string_view attribute);
   // The `forward` of each class of the file that `self.NAME` may be an object of.
   NodeList forwards(const std::string& class_name, std::string_view attribute);
-  // The definition of a private method, where no class of this file's kin has another of that name;
-  // a null node otherwise.
-  TSNode private_method(const std::string& class_name, std::string_view name);
+  // The definition of a method, plain or static, where no class of this file's kin has another of
+  // that name; a null node otherwise.
+  TSNode only_method(const std::string& class_name, std::string_view name);
   // What `Class.name` means where the class defines it once, as a static method or a plain one;
   // null otherwise, and where something is stored under that name.
   TSNode own_method(const std::string& class_name, std::string_view name);
@@ -92,6 +92,7 @@ class ClassFacts {
     std::vector<TSNode> imports;
   };
 
+  bool is_static(TSNode decorated) const;
   void read(Class& c);
   void note_store_by_name(Class& c, TSNode call);
   void note_other_store(Class& c, TSNode target);
