@@ -123,8 +123,10 @@ class Writes {
   bool changes_a_read(ValueId id) {
     const Value& v = g_[id];
     const auto writer = g_.writers.find(id);
-    if (writer != g_.writers.end() && writer->second == kNone) {
-      return any_read(id, [&](const Read& r) { return storage_.places_of(r.value).shared(); });
+    // Code in sight writes what is shared; what it is handed may be of this function alone.
+    if (writer != g_.writers.end() && writer->second == kNone &&
+        any_read(id, [&](const Read& r) { return storage_.places_of(r.value).shared(); })) {
+      return true;
     }
     if (v.kind == Kind::update) return changes_by_store(id);
     if (asks_for_items(id)) return true;
@@ -135,7 +137,8 @@ class Writes {
     const ValueId callee = v.operands[0];
     return (entry_method(callee) && changes_entries_of(id, g_[callee].operands[0])) ||
            changes_its_object(id) || writes_what_it_is_handed(id) ||
-           (writer != g_.writers.end() && reaches_a_read(id, writer->second));
+           (writer != g_.writers.end() && writer->second != kNone &&
+            reaches_a_read(id, writer->second));
   }
 
   bool entry_method(ValueId callee) const {
