@@ -135,8 +135,10 @@ void BodyWrites::note_property_call(TSNode assignment) {
 }
 
 bool BodyWrites::may_write(std::string_view name) {
-  const auto [known, fresh] = known_.try_emplace(name, false);
-  if (fresh) known->second = any_writes(functions_, name);
+  auto known = known_.find(name);
+  if (known == known_.end()) {
+    known = known_.emplace(std::string(name), any_writes(functions_, name)).first;
+  }
   return known->second;
 }
 
@@ -150,25 +152,46 @@ bool BodyWrites::any_writes(const Functions& functions, std::string_view name) {
   NodeList found;
   auto [first, last] = functions.equal_range(name);
   for (; first != last; ++first) found.push_back(first->second);
-  return any_writes(std::move(found));
+  return any_writes(found);
 }
 
-// Whether one of some functions writes, or one of those that they run.
-bool BodyWrites::any_writes(NodeList work) {
-  std::set<uint32_t> seen;
-  auto add = [&](const Functions& functions, std::string_view name) {
-    auto [first, last] = functions.equal_range(name);
-    for (; first != last; ++first) work.push_back(first->second);
+// Whether one of some functions writes, or one of those that they run. What a walk finds out of the
+// functions on its way is kept, so that a chain of calls is followed once.
+bool BodyWrites::any_writes(const NodeList& functions) {
+  struct Step {
+    TSNode function;
+    size_t from;  // the step that led here; kNoStep: none
   };
+  constexpr size_t kNoStep = SIZE_MAX;
+  std::vector<Step> steps;
+  std::vector<size_t> work;
+  std::set<uint32_t> seen;
+  const auto add = [&](TSNode function, size_t from) {
+    if (!seen.insert(ts_node_start_byte(function)).second) return;
+    work.push_back(steps.size());
+    steps.push_back({function, from});
+  };
+  const auto add_named = [&](const Functions& named, std::string_view name, size_t from) {
+    auto [first, last] = named.equal_range(name);
+    for (; first != last; ++first) add(first->second, from);
+  };
+  for (TSNode function : functions) add(function, kNoStep);
   while (!work.empty()) {
-    const TSNode function = work.back();
+    const size_t at = work.back();
     work.pop_back();
-    if (!seen.insert(ts_node_start_byte(function)).second) continue;
-    const Body& body = body_of(function);
-    if (body.writes) return true;
-    for (std::string_view name : body.calls) add(functions_, name);
-    for (std::string_view name : body.reads) add(getters_, name);
+    const auto known = reaches_write_.find(ts_node_start_byte(steps[at].function));
+    if (known != reaches_write_.end() && !known->second) continue;
+    const Body& body = body_of(steps[at].function);
+    if (body.writes || known != reaches_write_.end()) {
+      for (size_t step = at; step != kNoStep; step = steps[step].from) {
+        reaches_write_[ts_node_start_byte(steps[step].function)] = true;
+      }
+      return true;
+    }
+    for (std::string_view name : body.calls) add_named(functions_, name, at);
+    for (std::string_view name : body.reads) add_named(getters_, name, at);
   }
+  for (const Step& step : steps) reaches_write_[ts_node_start_byte(step.function)] = false;
   return false;
 }
 

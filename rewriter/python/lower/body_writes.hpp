@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -40,7 +41,7 @@ class BodyWrites {
   void note_property(TSNode function);
   void note_property_call(TSNode assignment);
   bool any_writes(const Functions& functions, std::string_view name);
-  bool any_writes(NodeList work);
+  bool any_writes(const NodeList& functions);
   const Body& body_of(TSNode function);
   bool call_writes(TSNode call, TSNode function) const;
   bool made_here(TSNode place, TSNode function) const;
@@ -48,7 +49,8 @@ class BodyWrites {
   std::string_view source_;
   Functions functions_, getters_, setters_;           // by name; a setter is also what deletes
   std::map<uint32_t, Body> bodies_;                   // by where a function begins
-  std::unordered_map<std::string_view, bool> known_;  // what may_write said
+  std::unordered_map<uint32_t, bool> reaches_write_;  // what any_writes said, by the same
+  std::map<std::string, bool, std::less<>> known_;    // what may_write said
 };
 
 }  // namespace refit::python
