@@ -192,7 +192,8 @@ std::optional<std::string> CppFrontend::spell(const Unit& base, uint32_t functio
 }
 
 bool CppFrontend::editable(const Unit&, const Change& change) const {
-  return change.swapped.empty();  // transposes go, but nothing between is made to follow yet
+  // Transposes go, but nothing between is made to follow yet; a call gives one value.
+  return change.swapped.empty() && change.results.empty();
 }
 
 Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,

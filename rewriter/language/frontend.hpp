@@ -119,6 +119,15 @@ struct Change {
   // Roots of the changes, this one's among them, that are right only together: calls that share
   // what is forwarded or swapped, which one of them asks for. Empty for a change of its own.
   std::vector<ValueId> together;
+  // What the new call gives, in its order, where that is more than the root: values with the names
+  // that they get. `fresh`: where a value stands inside an expression, which reads the name
+  // instead, or the root has none; a number makes the name a new one.
+  struct Result {
+    ValueId value = kNone;
+    std::string name;
+    bool fresh = false;
+  };
+  std::vector<Result> results;
   // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
   std::vector<ValueId> parts;
   std::vector<AxisSwap> swapped;                          // operations whose axes change places

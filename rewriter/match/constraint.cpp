@@ -1,6 +1,8 @@
 // Evaluation of where-clauses on evidence: see constraint.hpp. One function a kind, in one table.
 #include "rewriter/match/constraint.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -184,6 +186,83 @@ bool may_be_floating(const Where&, const SiteView& site, const Argument& a) {
   return true;
 }
 
+// What a call of an attribute gives, through casts; with `parts` also a part or a view of that, or
+// one side of a join.
+bool comes_of_call(const SiteView& site, const Argument& a, bool parts) {
+  std::vector<ValueId> work{a.value};
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || !seen.insert(id).second) continue;
+    const Value& v = (*site.graph)[id];
+    if (v.kind == Kind::call && (*site.graph)[v.operands[0]].kind == Kind::attribute) return true;
+    const bool part =
+        v.kind == Kind::index || v.kind == Kind::element || (v.kind == Kind::op && v.op->view);
+    const bool cast = v.kind == Kind::op && v.op->axes == AxisKind::cast;
+    if (parts && v.kind == Kind::phi) {
+      work.insert(work.end(), {v.operands[1], v.operands[2]});
+    } else if ((cast || (parts && part)) && !v.operands.empty()) {
+      work.push_back(v.operands[0]);
+    }
+  }
+  return false;
+}
+
+bool called(const Where&, const SiteView& site, const Argument& a) {
+  return comes_of_call(site, a, false);
+}
+
+bool part_of_call(const Where&, const SiteView& site, const Argument& a) {
+  return comes_of_call(site, a, true);
+}
+
+// Some name means it.
+bool named(const Where&, const SiteView& site, const Argument& a) {
+  if (a.value == kNone) return false;
+  return (*site.graph)[a.value].kind == Kind::parameter ||
+         !site.graph->definitions_of(a.value).empty();
+}
+
+// A name, an attribute, one of several results, or a view of such: nothing is computed for it.
+bool plain(const Where&, const SiteView& site, const Argument& a) {
+  std::vector<ValueId> work{a.value};
+  std::set<ValueId> seen;
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == kNone || !seen.insert(id).second) continue;
+    const Value& v = (*site.graph)[id];
+    if (v.kind == Kind::phi) work.insert(work.end(), {v.operands[1], v.operands[2]});
+    if (v.kind == Kind::index) work.push_back(v.operands[0]);
+    if (v.kind != Kind::op || v.op->axes == AxisKind::split) continue;
+    if (!v.op->view && v.op->axes != AxisKind::cast) return false;
+    work.push_back(v.operands[0]);
+  }
+  return a.value != kNone && (*site.graph)[a.value].kind != Kind::literal;
+}
+
+// A name or an attribute that fits one of the globs stands for it, or for what it is a part, a view
+// or a cast of.
+bool spelt(const Where& clause, const SiteView& site, const Argument& a) {
+  const Graph& graph = *site.graph;
+  const auto fits = [&](const std::string& name) {
+    return std::ranges::any_of(clause.values, [&](const Literal& glob) {
+      return fnmatch(glob.text.c_str(), name.c_str(), 0) == 0;
+    });
+  };
+  for (ValueId id = a.value; id != kNone;) {
+    const Value& v = graph[id];
+    if ((v.kind == Kind::parameter || v.kind == Kind::attribute) && fits(v.text)) return true;
+    for (const DefinitionId d : graph.definitions_of(id)) {
+      if (fits(graph.names[graph.definitions[d].name])) return true;
+    }
+    const bool view = v.kind == Kind::op && (v.op->view || v.op->axes == AxisKind::cast);
+    id = (v.kind == Kind::index || view) && !v.operands.empty() ? v.operands[0] : kNone;
+  }
+  return false;
+}
+
 bool instance(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
@@ -225,6 +304,11 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"computed_from", computed_from},
                                                           {"training_flag", training_flag},
                                                           {"may_be_floating", may_be_floating},
+                                                          {"called", called},
+                                                          {"part_of_call", part_of_call},
+                                                          {"named", named},
+                                                          {"plain", plain},
+                                                          {"spelt", spelt},
                                                           {"instance", instance},
                                                           {"over_last_axis", over_last_axis}};
   return kTests;

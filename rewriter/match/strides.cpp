@@ -107,9 +107,13 @@ class Leading {
     auto layer = g_.instances.find(id);
     if (layer == g_.instances.end() || v.operands.size() < 2) return {};
     const auto& made_of = layer->second;
-    if (std::ranges::all_of(made_of, [this](const auto* op) { return shown_dense(*op); })) {
-      return kDense;
-    }
+    // A call that is handed the layer calls one that gives back what it is given.
+    const bool handed = reads_ != nullptr && holds(*reads_, v.operands[0]);
+    auto dense = [&](const Operation* op) {
+      const bool gives_back = op->view && op->axes == AxisKind::elementwise;
+      return shown_dense(*op) || (handed && gives_back && made_of.size() > 1);
+    };
+    if (std::ranges::all_of(made_of, dense)) return kDense;
     const bool elementwise = std::ranges::all_of(
         made_of, [](const auto* op) { return op->axes == AxisKind::elementwise; });
     return elementwise ? of(v.operands[1], depth + 1) : Leader{};
@@ -171,6 +175,7 @@ class Readers {
   bool operation_tells(ValueId user, const Value& u, ValueId of) {
     if (u.op->reads_strides || u.op->in_place) return true;
     if (always_dense(*u.op) || u.op->axes == AxisKind::reduce) return false;
+    if (u.op->strides.find(' ') != std::string::npos) return true;  // it gives several values
     if (!u.op->strides.empty() && !u.op->strides_vary) {
       if (g_.argument(user, u.op->strides) == of) reach(user);
       return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <utility>
 
 #include "rewriter/rule/catalogue_keys.hpp"
@@ -99,7 +100,10 @@ void read_strides(YamlFile& file, const YamlFile::Mapping& keys, Operation& oper
   };
   if (const YamlNode* strides = keys.find("strides")) {
     operation.strides = file.text(*strides, "strides").value_or("");
-    if (operation.strides != "dense") expect_parameter(*strides, "strides", operation.strides);
+    std::istringstream words(operation.strides);
+    for (std::string word; words >> word;) {
+      if (word != "dense") expect_parameter(*strides, "strides", word);
+    }
   }
   if (const YamlNode* told = keys.find("told_strides")) {
     operation.told_strides = file.texts(*told, "told_strides");

@@ -73,6 +73,9 @@ struct Match {
   std::vector<Pattern> patterns;       // alternatives, tried in order
   // Alternatives for a hole of the patterns whose value may differ by branch.
   std::map<std::string, std::vector<Pattern>> choices;
+  // What the new call gives, in its order: holes, which are computed no more, and one other name
+  // for the pattern's own value. Empty: that value alone.
+  std::vector<std::string> results;
 };
 
 // A telltale that is weaker than the patterns: a value that meets it, and that no pattern of the

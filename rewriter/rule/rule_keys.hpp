@@ -14,8 +14,8 @@ inline constexpr std::array<std::string_view, 17> kRuleKeys{
     "anchors", "where",    "shared",   "joint",     "layout", "drops",
     "rewrite", "rewrites", "triggers", "in_file",   "tests"};
 
-inline constexpr std::array<std::string_view, 5> kMatchKeys{"call", "construct", "pattern",
-                                                            "patterns", "choices"};
+inline constexpr std::array<std::string_view, 6> kMatchKeys{"call",     "construct", "pattern",
+                                                            "patterns", "choices",   "results"};
 
 inline constexpr std::array<std::string_view, 3> kPatternKeys{"code", "set", "where"};
 
@@ -50,7 +50,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 28> kWhereKinds{{
+inline constexpr std::array<WhereKind, 33> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -70,6 +70,11 @@ inline constexpr std::array<WhereKind, 28> kWhereKinds{{
     {"tensor_or_none", WhereForm::names},
     {"no_object", WhereForm::names},
     {"not_cast", WhereForm::names},
+    {"called", WhereForm::names},
+    {"part_of_call", WhereForm::names},
+    {"named", WhereForm::names},
+    {"plain", WhereForm::names},
+    {"spelt", WhereForm::values},
     {"instance", WhereForm::values},
     {"computed_from", WhereForm::values},
     {"training_flag", WhereForm::names},

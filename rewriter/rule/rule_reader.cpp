@@ -128,6 +128,20 @@ void RuleReader::read_match(const YamlNode& node, Rule& rule) {
       rule.match.choices[hole] = read_patterns(patterns, "choices", false);
     }
   }
+  if (const YamlNode* results = keys->find("results")) read_results(*results, rule);
+}
+
+void RuleReader::read_results(const YamlNode& node, Rule& rule) {
+  rule.match.results = file_.texts(node, "results");
+  const auto own = std::ranges::count_if(rule.match.results, [&](const std::string& name) {
+    return !rule.match.choices.contains(name);
+  });
+  if (own != 1 || rule.match.results.size() < 2) {
+    file_.report(
+        node,
+        "expected holes with `choices` and one other name, for the pattern's own value, in "
+        "`results`");
+  }
 }
 
 void RuleReader::read_anchor(const YamlNode& node, Rule& rule) {

@@ -17,6 +17,17 @@ inline constexpr std::array<bool, 256> kWordBytes = [] {
 }();
 inline bool in_word(char c) { return kWordBytes[static_cast<unsigned char>(c)]; }
 
+// Whether a word stands in a text, no longer word around it.
+inline bool holds_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // FNV-1a over the bytes of a word.
 inline constexpr uint64_t kNoWord = 14695981039346656037U;
 constexpr uint64_t with_byte(uint64_t hash, char c) {

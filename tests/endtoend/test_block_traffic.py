@@ -16,19 +16,19 @@ import models_bench  # noqa: E402
 
 # Block -> passes of the original, of the migrated block at most; launches of the migrated block at most.
 PASSES = {
-    "Flux, two streams": (130.2, 38.0, 25),
-    "Flux, one stream": (125.2, 37.0, 11),
-    "SD3.5": (72.2, 32.0, 23),
-    "Wan": (187.7, 86.3, 29),
-    "HunyuanVideo, two streams": (118.2, 37.3, 25),
-    "HunyuanVideo, one stream": (121.2, 44.3, 15),
-    "CogVideoX": (93.4, 40.7, 23),
-    "LTX-Video": (181.7, 51.3, 21),
+    "Flux, two streams": (130.2, 25.0, 17),
+    "Flux, one stream": (125.2, 27.0, 9),
+    "SD3.5": (72.2, 19.9, 16),
+    "Wan": (187.7, 24.3, 11),
+    "HunyuanVideo, two streams": (118.2, 24.3, 17),
+    "HunyuanVideo, one stream": (121.2, 36.3, 14),
+    "CogVideoX": (93.4, 28.7, 18),
+    "LTX-Video": (181.7, 39.3, 18),
     "Lumina 2": (193.3, 87.0, 25),
-    "Qwen-Image": (91.2, 45.0, 39),
-    "PixArt": (37.0, 37.0, 17),
-    "Sana": (75.6, 67.6, 22),
-    "SDXL's transformer": (39.0, 39.0, 10),
+    "Qwen-Image": (91.2, 32.1, 32),
+    "PixArt": (37.0, 29.0, 16),
+    "Sana": (75.6, 63.6, 20),
+    "SDXL's transformer": (39.0, 31.0, 9),
     "SDXL's ResNet": (15.0, 13.0, 7),
 }
 

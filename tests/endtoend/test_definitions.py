@@ -87,7 +87,8 @@ def rewritten_here(migrated, chosen) -> list[dict]:
 def test_layer_norms_run_in_the_models(original, original_results, migrated):
     """A call of a layer norm keeps its module; enough of them run, whatever class they stand in."""
     lines_run = lines_that_run(original_results)
-    found = rewritten_here(migrated, lambda rule: rule.startswith("layernorm-"))
+    kinds = ("layernorm-", "residual-norm", "norm-in-float32")
+    found = rewritten_here(migrated, lambda rule: rule.startswith(kinds))
     assert sum(runs(original, lines_run, site) for site in found) >= LAYER_NORMS_RUN
 
 

@@ -36,7 +36,7 @@ class MLP(nn.Module):
         self.fc2 = nn.Linear(width, width)
 
     def forward(self, x):
-        return self.fc2(self.tanh(self.act(self.fc1(x))))
+        return self.fc2(self.tanh(mindiesd.ext.linear_activation(self.fc1, x, self.act)))
 
 
 def functions(x, how="tanh"):

@@ -1,6 +1,8 @@
 """Products gated by half of a tensor, the halves being slices."""
 
 import mindiesd.ext
+import torch
+from torch import nn
 
 
 def second_half(h):
@@ -28,3 +30,20 @@ def a_third(h):
 def of_two(h, g):
     d = h.shape[-1] // 2
     return mindiesd.ext.silu(h[..., :d]) * g[..., d:]
+
+
+class ByAMethod(nn.Module):
+    """A method computes the gate, in float32 on a device that has it in no other type."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.proj = nn.Linear(width, 2 * width)
+
+    def gelu(self, gate):
+        if gate.device.type == "mps":
+            return mindiesd.ext.gelu(gate.to(dtype=torch.float32)).to(dtype=gate.dtype)
+        return mindiesd.ext.gelu(gate)
+
+    def forward(self, hidden_states):
+        hidden_states = self.proj(hidden_states)
+        return mindiesd.ext.glu(hidden_states, "gelu", dim=-1)

@@ -18,8 +18,15 @@ class Block(nn.Module):
 
     def forward(self, x, c):
         shift_msa, scale_msa, gate_msa, shift_mlp, scale_mlp, gate_mlp = self.adaLN_modulation(c).chunk(6, dim=1)
-        x = x + gate_msa.unsqueeze(1) * self.attn(mindiesd.ext.layernorm_scale_shift(self.norm1, x, scale_msa.unsqueeze(1), shift_msa.unsqueeze(1)))
-        x = x + gate_mlp.unsqueeze(1) * self.mlp(mindiesd.ext.layernorm_scale_shift(self.norm2, x, scale_mlp.unsqueeze(1), shift_mlp.unsqueeze(1)))
+        x, normed = mindiesd.ext.residual_norm(
+            self.norm2,
+            x,
+            self.attn(mindiesd.ext.layernorm_scale_shift(self.norm1, x, scale_msa.unsqueeze(1), shift_msa.unsqueeze(1))),
+            gate_msa.unsqueeze(1),
+            scale_mlp.unsqueeze(1),
+            shift_mlp.unsqueeze(1),
+        )
+        x = mindiesd.ext.residual(x, self.mlp(normed), gate_mlp.unsqueeze(1))
         return x
 
 

@@ -92,7 +92,11 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
         return by != owner.end() && by->second.rule == site.finding.rule &&
                (v == site.root || site.interior.contains(by->second.root));
       });
-      if (site.rewritten || own) continue;
+      const bool said = std::ranges::any_of(out, [&](const PlannedSite& other) {
+        return !other.rewritten && other.finding.rule == site.finding.rule &&
+               other.root != site.root && other.interior.contains(site.root);
+      });
+      if (site.rewritten || own || said) continue;
     }
     for (ValueId v : site.interior) {
       owner.emplace(v, Owner{site.finding.rule, site.root, site.change.together});

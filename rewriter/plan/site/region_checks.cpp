@@ -70,11 +70,14 @@ const Reads& SitePlanner::reads() const {
 }
 
 bool SitePlanner::still_read(const PlannedSite& site, const Replaced& replaced,
-                             const std::set<StatementId>& dead) const {
+                             const Change& change, const std::set<StatementId>& dead) const {
   const Reads::Rest rest = reads().without(replaced, dead);
   const std::vector<ValueId>& kept = replaced.kept;
   return std::ranges::any_of(site.interior, [&](ValueId id) {
     if (id == replaced.root || !rest.needs(id)) return false;
+    if (std::ranges::find(change.results, id, &Change::Result::value) != change.results.end()) {
+      return false;
+    }
     if (g_[id].kind == Kind::call) return true;
     if (g_[id].kind != Kind::op) return false;
     if (std::ranges::find(kept, id) != kept.end()) return false;

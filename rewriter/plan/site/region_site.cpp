@@ -42,7 +42,9 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     change.root = id;
     PlannedSite site = new_site(rule, id);
     site.interior = bindings.interior;
+    name_results(rule, bindings, change);
     if (!choices(rule, bindings, set, change, site)) continue;
+    if (!read_beyond(site, change)) continue;
     if (g_[id].inlined && std::ranges::none_of(site.interior, [&](ValueId v) {
           return !g_[v].inlined && g_[v].range.size() != 0;
         })) {
@@ -199,6 +201,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   const std::vector<ValueId> kept = kept_by(*rewrite, bindings, set);
   if (loses_meaning(rule, bindings, change.root, kept, site)) return;
   std::set<StatementId> dead;
+  if (!can_give_results(rule, kept, change, dead, site)) return;
   if (!remove_parts(rule, kept, change, dead, site)) return;
   if (!region_arguments(*rewrite, bindings, set, dead, change)) {
     refuse(site, "not-spellable",
@@ -211,6 +214,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   }
   if (rule.rule->layout) {
     add_arguments(change, rule.rule->layout->otherwise);
+  }
+  if (!change.results.empty() && !frontend_.editable(unit_, change)) {
+    refuse(site, "not-spellable",
+           "the statement that it stands in has no room for one that gives its results before it; "
+           "give its operand a name");
+    return;
   }
   site.definition = is_result(g_, change.root);
   site.change = change;
@@ -272,15 +281,24 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
     }
   }
   site.kept = kept;
-  const Replaced replaced{change.root, kept, std::move(gone), accounted(site), along_};
+  std::map<ValueId, std::vector<ValueId>> along = along_;
+  for (const Change::Result& result : change.results) {
+    if (result.value == change.root) continue;
+    if (change.root == site.root) {
+      along[result.value] = kept;
+    } else {
+      gone.insert(result.value);  // what was the root becomes a name
+    }
+  }
+  const Replaced replaced{change.root, kept, std::move(gone), accounted(site), along};
   change.dead = reads().dead_statements(replaced);
-  dead = {change.dead.begin(), change.dead.end()};
+  dead.insert(change.dead.begin(), change.dead.end());
   // A restated statement stays, and so does every `if` around it.
   for (const auto& [statement, text] : change.restated) {
     for (StatementId s = statement; s != kNone; s = g_.statements[s].parent) dead.erase(s);
   }
   change.dead.assign(dead.begin(), dead.end());
-  if (still_read(site, replaced, dead)) {
+  if (still_read(site, replaced, change, dead)) {
     site.shares = true;
     refuse(site, rule.rule->shared,
            "a part of it is read elsewhere too, so it would be computed twice; let the other "

@@ -191,6 +191,10 @@ class SitePlanner {
   bool tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
                     const std::map<std::string, std::string>& set, Change& change,
                     PlannedSite& site);
+  // The same for a call that gives several values, which cannot be told.
+  bool keeps_strides(const Operation& target, const std::multimap<std::string, ValueId>& read,
+                     const Change& change, PlannedSite& site) const;
+  static bool refuse_strides(PlannedSite& site);
   // The same for attention that is written out, once its layout is settled.
   void tell_attention_strides(PlannedSite& site);
   void add_strides(Change& change, std::string_view strides) const;
@@ -206,9 +210,28 @@ class SitePlanner {
   // Whether what arguments of the new call do would happen in another order than today.
   bool reorders_effects(ValueId root, const std::vector<ValueId>& kept) const;
 
-  // Whether a part that costs something is needed beside the rewritten value.
-  bool still_read(const PlannedSite& site, const Replaced& replaced,
+  // Whether a part that costs something is needed beside the values that the new call gives.
+  bool still_read(const PlannedSite& site, const Replaced& replaced, const Change& change,
                   const std::set<StatementId>& dead) const;
+  // Notes which values a rule's new call gives beside the root.
+  static void name_results(const CompiledRule& rule, const Bindings& bindings, Change& change);
+  // Whether each of them has a reader beside the site: else there is nothing to give.
+  bool read_beyond(const PlannedSite& site, const Change& change) const;
+  // Refuses a site whose results cannot all be given by one statement at the root's place.
+  // Sets their names and the statements that go, and, where the call stands in the place of another
+  // one than the root, the root.
+  bool can_give_results(const CompiledRule& rule, const std::vector<ValueId>& kept, Change& change,
+                        std::set<StatementId>& dead, PlannedSite& site) const;
+  bool give_at_first(const std::vector<ValueId>& kept, Change& change,
+                     std::set<StatementId>& dead) const;
+  bool only_pure_between(const Statement& from, const Statement& to) const;
+  // Why one of them cannot be; "" where it can.
+  std::string why_not_given(ValueId result, const std::vector<ValueId>& kept,
+                            const PlannedSite& site) const;
+  // The statements that give a value a name; empty where one of them does more.
+  std::set<StatementId> naming(ValueId id) const;
+  // The name by which what follows the root's statement reads a value.
+  std::optional<std::string> name_at_root(ValueId result, ValueId root) const;
   const Reads& reads() const;
 
   // The text of an argument of the new call, holes filled; `missing` is set where this alternative

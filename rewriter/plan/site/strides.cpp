@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "rewriter/match/facts.hpp"
 #include "rewriter/match/strides.hpp"
@@ -66,6 +67,7 @@ bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& b
   const Operation* target = catalogue_.find(change.callee);
   if (target == nullptr || target->strides.empty()) return true;  // as its operand, as torch's
   const auto read = read_by_parameter(rewrite, bindings, set);
+  if (!change.results.empty()) return keeps_strides(*target, read, change, site);
   std::vector<ValueId> vectors, all;
   for (const auto& [parameter, value] : read) {
     all.push_back(value);
@@ -78,10 +80,12 @@ bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& b
   if (led.kind == Leader::Kind::dense) strides = "dense";
   if (led.kind == Leader::Kind::root) strides = "root";
   const auto named = [&](const Leader& by) -> std::string {
+    std::string out;
     for (const auto& [parameter, value] : read) {
-      if (by.kind == Leader::Kind::value && value == by.value) return parameter;
+      if (by.kind != Leader::Kind::value || value != by.value) continue;
+      if (out.empty() || parameter == target->strides) out = parameter;
     }
-    return {};
+    return out;
   };
   if (led.kind == Leader::Kind::value) strides = named(led);
   const std::string both = strides + "_" + named(next_leader(g_, change.root, all, vectors));
@@ -98,10 +102,33 @@ bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& b
     add_strides(change, strides);
     return true;
   }
+  return refuse_strides(site);
+}
+
+bool SitePlanner::refuse_strides(PlannedSite& site) {
   refuse(site, "no-counterpart",
          "the new call cannot give its result the strides that this one has, and a reader by "
          "`.view` would see others");
   return false;
+}
+
+bool SitePlanner::keeps_strides(const Operation& target,
+                                const std::multimap<std::string, ValueId>& read,
+                                const Change& change, PlannedSite& site) const {
+  std::vector<ValueId> all;
+  for (const auto& [parameter, value] : read) all.push_back(value);
+  std::istringstream words(target.strides);
+  for (const Change::Result& result : change.results) {
+    std::string given;
+    words >> given;
+    const Leader led = leader(g_, result.value, all, {});
+    const auto own = read.find(given);
+    const bool as_given = given == "dense" ? led.kind == Leader::Kind::dense
+                                           : led.kind == Leader::Kind::value && own != read.end() &&
+                                                 own->second == led.value;
+    if (!as_given && strides_matter(g_, result.value)) return refuse_strides(site);
+  }
+  return true;
 }
 
 // Of the transposes around the call, those that go were between the result and its readers.

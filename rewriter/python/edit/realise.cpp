@@ -39,6 +39,8 @@ Expected<ChangeEdits> Realiser::run() {
   if (!done) return tl::unexpected(done.error());
   done = take_parts();
   if (!done) return tl::unexpected(done.error());
+  done = read_by_name();
+  if (!done) return tl::unexpected(done.error());
   if (!above_.empty()) {
     const Value& root = g_[change_.root];
     uint32_t at = root.range.begin;
@@ -73,7 +75,14 @@ Expected<void> Realiser::replace_root() {
     }
     if (prefix.empty()) return failure("the joined value has no name");
   }
-  if (root.syntax != kNone && !g_.made_by_statement(change_.root)) {
+  const bool apart = !change_.results.empty() && !only_names_root();
+  if (!change_.results.empty() && !apart) {
+    const Statement& s = g_.statements[root.statement];
+    range = s.range;
+    out_.rewritten.insert(root.statement);
+    prefix = names_of_results(g_.names[g_.definitions[s.definitions[0]].name]) + " = ";
+  }
+  if (root.syntax != kNone && !g_.made_by_statement(change_.root) && prefix.empty()) {
     TSNode outer = ts_node_parent(unit_.nodes[root.syntax]);
     if (is(outer, "parenthesized_expression")) range = range_of(outer);  // a call needs none
   }
@@ -88,7 +97,7 @@ Expected<void> Realiser::replace_root() {
     arguments.push_back(named(a.keyword, composed(a, range)));
     for (const NewArgument::Copy& copy : a.copies) out_.copied.push_back(copy.from);
   }
-  return write(range, prefix, arguments);
+  return apart ? write_before(arguments) : write(range, prefix, arguments);
 }
 
 std::string Realiser::named(const std::string& keyword, const std::string& text) {
@@ -111,13 +120,13 @@ std::string Realiser::composed(const NewArgument& a, ByteRange site) const {
   return text;
 }
 
-Expected<void> Realiser::write(ByteRange range, const std::string& prefix,
-                               const std::vector<std::string>& arguments) {
+std::string Realiser::call_text(ByteRange range, const std::string& prefix,
+                                const std::vector<std::string>& arguments, bool breakable) const {
   std::string one = prefix + callee_ + "(";
   for (size_t i = 0; i < arguments.size(); ++i) one += (i == 0 ? "" : ", ") + arguments[i];
   one += ")";
   bool brief = one.size() <= kBrief;  // to break it would not make the line easier to read
-  if (one.find('\n') == std::string::npos && !brief && too_long(range, one) && may_break()) {
+  if (one.find('\n') == std::string::npos && !brief && breakable && too_long(range, one)) {
     std::string indent(indentation(text_, range.begin));
     std::string step = indent.find('\t') != std::string::npos ? "\t" : "    ";
     one = prefix + callee_ + "(" + newline();
@@ -127,6 +136,12 @@ Expected<void> Realiser::write(ByteRange range, const std::string& prefix,
     }
     one += indent + ")";
   }
+  return one;
+}
+
+Expected<void> Realiser::write(ByteRange range, const std::string& prefix,
+                               const std::vector<std::string>& arguments) {
+  const std::string one = call_text(range, prefix, arguments, may_break());
   out_.after = one;
   out_.replaced = range;
   out_.edits.erase_inside(range);

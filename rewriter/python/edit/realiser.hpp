@@ -45,13 +45,26 @@ class Realiser {
   TSNode inner_operand(ValueId id) const;
   // Writes the root anew: the new call, behind the name where a statement makes the value.
   Expected<void> replace_root();
+  // Whether all that the root's statement does is to give the root a name.
+  bool only_names_root() const;
+  // The names of what the new call gives, in its order, the root being called `own`.
+  std::string names_of_results(const std::string& own) const;
+  // A name for a result by which nothing in the function is called.
+  std::string new_name(const Change::Result& result) const;
+  // Expressions that the new call gives, too, become their new names.
+  Expected<void> read_by_name();
+  // The new call in a statement of its own, before the root's, and a name in the root's place.
+  Expected<void> write_before(const std::vector<std::string>& arguments);
   // An argument with its keyword, if it has one.
   static std::string named(const std::string& keyword, const std::string& text);
   // A range with the edits of this change and of those inside it.
   std::string edited(ByteRange range) const;
   // An argument's text, what it copies being as edited.
   std::string composed(const NewArgument& a, ByteRange site) const;
-  // The new call in a range's place, one argument a line where the line would be too long.
+  // The new call for a range's place, one argument a line where the line would be too long.
+  std::string call_text(ByteRange range, const std::string& prefix,
+                        const std::vector<std::string>& arguments, bool breakable) const;
+  // The new call in a range's place.
   Expected<void> write(ByteRange range, const std::string& prefix,
                        const std::vector<std::string>& arguments);
   // Whether the line that a text stands in would pass the limit that the file keeps to.

@@ -283,16 +283,6 @@ bool bound_elsewhere(const PythonUnit& unit, std::string_view name) {
   return false;
 }
 
-bool holds_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Nothing that an operator beside it could tear apart: `x`, `f(a + b)`, `x[0].y`.
 bool is_atom(std::string_view text) {
   int depth = 0;

@@ -14,27 +14,51 @@ namespace {
 constexpr size_t kHelperCalls = 5;  // of helpers inside the one that is seen through
 constexpr int kHelperNesting = 60;  // of the expression that the call stands in
 
-// Whether a helper has the form that see_statements follows: few statements that are expressions,
-// and a `return` at the end.
+// The `return` of an `if` that holds nothing else; null for other statements.
+TSNode guarded_return(TSNode statement) {
+  if (!is(statement, "if_statement") || present(field(statement, "alternative"))) return {};
+  const NodeList inside = statements_of(field(statement, "consequence"));
+  return inside.size() == 1 && is(inside[0], "return_statement") ? inside[0] : TSNode{};
+}
+
+// Whether a helper has the form that see_statements follows: few statements that are expressions or
+// return under a condition, and a `return` at the end.
 bool is_straight(TSNode definition) {
   const NodeList statements = statements_of(field(definition, "body"));
   if (statements.empty() || statements.size() > kSeenStatements) return false;
   return is(statements.back(), "return_statement") &&
-         std::all_of(statements.begin(), statements.end() - 1,
-                     [](TSNode s) { return is(s, "expression_statement"); });
+         std::all_of(statements.begin(), statements.end() - 1, [](TSNode s) {
+           return is(s, "expression_statement") || present(guarded_return(s));
+         });
+}
+
+bool is_guarded(TSNode definition) {
+  return std::ranges::any_of(statements_of(field(definition, "body")),
+                             [](TSNode s) { return present(guarded_return(s)); });
 }
 
 }  // namespace
 
-// The statements of a helper: names bound to pure values, then `return`.
+// The statements of a helper: names bound to pure values and what is returned under conditions,
+// then `return`.
 bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
   auto statements = statements_of(body);
+  std::vector<std::pair<ValueId, ValueId>> guards;  // a condition and what is returned under it
   for (size_t i = 0; i < statements.size(); ++i) {
     TSNode s = statements[i];
-    if (is(s, "return_statement")) {
-      auto value = children_of(s);
+    const TSNode guarded = guarded_return(s);
+    if (is(s, "return_statement") || present(guarded)) {
+      auto value = children_of(present(guarded) ? guarded : s);
       if (value.size() != 1 || is(value[0], "expression_list")) return false;
+      if (present(guarded)) {
+        const ValueId condition = expression(field(s, "condition"));
+        guards.emplace_back(condition, expression(value[0]));
+        continue;
+      }
       *result = expression(value[0]);
+      for (; !guards.empty(); guards.pop_back()) {
+        *result = phi(guards.back().first, guards.back().second, *result, s);
+      }
       return i + 1 == statements.size();
     }
     auto inside = children_of(s);
@@ -181,6 +205,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   TSNode definition = definition_of(callee, &object);
   if (!present(definition)) return see_through_other(callee, arguments, node);
   if (!in_any_order(arguments) || !is_straight(definition)) return std::nullopt;
+  if (object == kNone && is_guarded(definition)) return std::nullopt;
   if (object != kNone && overridden_elsewhere(callee)) return std::nullopt;
   if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
     reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
@@ -228,7 +253,8 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   impure_ = outer_impure;
   size_t uses_now = current_ == kNone ? 0 : g().statements[current_].uses.size();
   ok = ok && uses_now == uses && g().sinks.size() == sinks && result != kNone && result >= values &&
-       g()[result].kind == Kind::op && reads_all(result, values, arguments);
+       (g()[result].kind == Kind::op || g()[result].kind == Kind::phi) &&
+       reads_all(result, values, arguments);
   unit_.project_calls.resize(calls);
   unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                         unit_.arguments.lower_bound({index_ + 1, 0}));

@@ -350,6 +350,34 @@ def test_few_and_no_tokens(shape):
     torch.testing.assert_close(ext.norm_scale_shift(norm, x, x), norm(x) * (1 + x))
 
 
+def test_a_product_may_stand_in_either_order():
+    norm, calls = torch.nn.LayerNorm(8), []
+    for branch, gate in ((Y, GATE), (GATE, Y)):
+        calls.append(ran(lambda branch=branch, gate=gate: ext.residual(X, branch, gate)))
+        torch.testing.assert_close(ext.residual(X, branch, gate), X + Y * GATE)
+        torch.testing.assert_close(ext.residual_norm(norm, X, branch, gate)[1], norm(X + Y * GATE))
+    assert calls == [["mindiesd::residual"]] * 2
+
+
+def test_what_is_no_tensor_is_computed_as_written():
+    norm = torch.nn.LayerNorm(8)
+    torch.testing.assert_close(ext.residual(0, X, GATE), X * GATE)
+    torch.testing.assert_close(ext.residual_norm(norm, X, 1.5)[1], norm(X + 1.5))
+    with pytest.raises(TypeError):
+        ext.residual(None, X)
+
+
+def test_types_by_name():
+    norm, x, y = torch.nn.LayerNorm(8), X.bfloat16(), Y.bfloat16()
+    total, normal = ext.residual_norm(
+        norm, x, y, GATE, input_dtype="float32", sum_dtype=torch.bfloat16, dtype="sum"
+    )
+    assert (total.dtype, normal.dtype) == (BF16, BF16)
+    wanted = norm((x.float() + y * GATE).bfloat16().float()).bfloat16()
+    torch.testing.assert_close(normal, wanted, atol=2e-2, rtol=2e-2)
+    assert ext.residual_norm(norm, 0, y.float(), dtype="sum")[1].dtype == F32
+
+
 def test_branches_that_broadcast_and_integers():
     norm = torch.nn.LayerNorm(8)
     for x, branch in ((X, Y[:1, :1]), (X[:1], Y), (X, torch.ones(8)), (X, torch.arange(8)), (X.double(), Y)):
@@ -377,8 +405,6 @@ def test_squares_beyond_float32():
 @pytest.mark.parametrize(
     "call, text",
     [
-        (lambda: ext.residual(None, X), "x must be a torch.Tensor"),
-        (lambda: ext.residual(X, 1.0), "branch must be a torch.Tensor"),
         (lambda: ext.residual(X, X, dtype="input"), "dtype must be None or a floating torch.dtype"),
         (lambda: ext.residual(X, X, gate_function="relu"), "gate_function must be one of"),
         (lambda: ext.residual(X, X, branch_rms_type="torch"), "branch_rms_type must be one of"),

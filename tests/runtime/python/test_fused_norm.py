@@ -222,7 +222,6 @@ NORM = torch.nn.LayerNorm(8)
         (lambda: ext.layer_norm(X, 8, eps="1e-5"), "eps must be a number"),
         (lambda: ext.layer_norm(X.int(), 8), "x must be a floating tensor"),
         (lambda: ext.layer_norm(None, 8), "x must be a torch.Tensor"),
-        (lambda: ext.residual_norm(NORM, X, None), "branch must be a torch.Tensor"),
         (lambda: ext.add_rms_norm(X, X[:1]), "residual must have the shape of x"),
         (lambda: ext.add_rms_norm(X, X, torch.ones(7)), "weight must be a floating tensor"),
         (lambda: ext.add_rms_norm(X, X, result_type="half"), "result_type must be one of"),

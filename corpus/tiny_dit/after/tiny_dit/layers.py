@@ -22,4 +22,4 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(factor * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.down(mindiesd.ext.gelu(self.up(x), approximate="tanh"))
+        return self.down(mindiesd.ext.linear_activation(self.up, x, "gelu-tanh"))

@@ -21,9 +21,18 @@ class Block(nn.Module):
 
     def forward(self, x, text, time, rotary, mask=None):
         scale1, gate1, scale2, gate2 = self.modulation(time).unsqueeze(1).chunk(4, dim=-1)
-        x = x + gate1 * self.attention(self.norm1(x) * (1 + scale1), rotary, mask)
-        x = x + self.cross_attention(x, text)
-        return x + gate2 * self.feed_forward(self.norm2(x) * (1 + scale2))
+        x = mindiesd.ext.residual(
+            x,
+            self.attention(self.norm1(x) * (1 + scale1), rotary, mask),
+            gate1,
+        )
+        x, normed = mindiesd.ext.residual_norm(
+            self.norm2,
+            x,
+            self.cross_attention(x, text),
+            scale=scale2,
+        )
+        return mindiesd.ext.residual(x, self.feed_forward(normed), gate2)
 
 
 class TinyDiT(nn.Module):

@@ -53,8 +53,12 @@ def _norm_parts(norm, dtype, rms_type, x):
     return weight, bias, eps, _ops.RMS_NORM, _norm_types(rms_type, dtype, *types)[0]
 
 
+def _named(dtype):
+    return torch.float32 if isinstance(dtype, str) and dtype == "float32" else dtype
+
+
 def _is_row(x):
-    return x.is_floating_point() and x.dim() > 0 and not x.is_nested
+    return isinstance(x, torch.Tensor) and x.is_floating_point() and x.dim() > 0 and not x.is_nested
 
 
 def _fits(vector, x):
@@ -88,6 +92,14 @@ def _cast(tensor, dtype):
     return tensor if dtype is None else tensor.to(dtype)
 
 
+def _in_order(branch, gate, x):
+    """(branch, gate), the one of x's shape first: written as a product they may stand in either order."""
+    tensors = isinstance(gate, torch.Tensor) and isinstance(x, torch.Tensor)
+    if tensors and gate.shape == x.shape and not _same_rows(branch, x):
+        return gate, branch
+    return branch, gate
+
+
 def _modulated(normal, scale, shift, dtype):
     if scale is not None:
         normal = normal * (1 + scale)
@@ -115,7 +127,7 @@ def norm_scale_shift(
             token [B, S, D], a number.
         rms_type: how an RMSNorm of another class, with attributes ``weight``, ``bias`` and ``eps`` or
             ``variance_epsilon``, rounds: as ``result_type`` of ``rms_norm``. None: such a norm is called.
-        input_dtype: the type to which x is cast for the norm; None: it is not cast.
+        input_dtype: the type to which x is cast for the norm, or the text ``"float32"``; None: it is not cast.
         dtype: the result's type; None: the type that the expression has.
 
     Returns:
@@ -125,6 +137,7 @@ def norm_scale_shift(
         ParametersInvalid: x is no tensor, or an option has another value.
     """
     expect_tensor("x", x)
+    input_dtype = _named(input_dtype)
     _expect_options(None, {"rms_type": rms_type}, {"input_dtype": input_dtype, "dtype": dtype})
     if _is_row(x) and _repeats_over(scale, x) and _repeats_over(shift, x):
         parts = _norm_parts(norm, input_dtype or x.dtype, rms_type, x)
@@ -189,7 +202,8 @@ def residual(
 
     Args:
         x, branch: [..., D].
-        gate: None, or what broadcasts against x as torch broadcasts it.
+        gate: None, or what broadcasts against x as torch broadcasts it. Without options for either, branch and
+            gate may change places.
         gate_function: ``"tanh"``: tanh(gate) stands for the gate.
         branch_norm: a norm of the branch, branch_norm(branch) being what is added. In the same pass goes
             an RMSNorm over the last dimension without a bias.
@@ -200,11 +214,11 @@ def residual(
         A tensor of the expression's shape, in the stride order of x.
 
     Raises:
-        ParametersInvalid: x or branch is no tensor, or an option has another value.
+        ParametersInvalid: an option has another value.
     """
-    expect_tensor("x", x)
-    expect_tensor("branch", branch)
     _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
+    if gate_function is None and branch_norm is None:
+        branch, gate = _in_order(branch, gate, x)
     columns = branch_norm is None and _is_row(x) and _lies_by_columns(x)
     if not columns and _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
         parts = _branch_parts(branch_norm, branch_rms_type, branch)
@@ -247,7 +261,8 @@ def residual_norm(
     normalised = (norm(sum.to(input_dtype)) * (1 + scale) + shift).to(dtype).
 
     Args:
-        norm, rms_type, input_dtype, scale, shift, dtype: as in ``norm_scale_shift``.
+        norm, rms_type, scale, shift: as in ``norm_scale_shift``.
+        input_dtype, dtype: the same, or the text ``"float32"``; dtype may be ``"sum"``, the type of the sum.
         x, branch, gate, gate_function, branch_norm, branch_rms_type: as in ``residual``.
         sum_dtype: the sum's type; None: the type that its expression has.
 
@@ -256,15 +271,17 @@ def residual_norm(
         the other contiguous. The sum is not rounded before it is normalised.
 
     Raises:
-        ParametersInvalid: x or branch is no tensor, or an option has another value.
+        ParametersInvalid: an option has another value.
     """
-    expect_tensor("x", x)
-    expect_tensor("branch", branch)
+    as_sum = isinstance(dtype, str) and dtype == "sum"
+    input_dtype, dtype = _named(input_dtype), None if as_sum else _named(dtype)
     _expect_options(
         gate_function,
         {"rms_type": rms_type, "branch_rms_type": branch_rms_type},
         {"input_dtype": input_dtype, "sum_dtype": sum_dtype, "dtype": dtype},
     )
+    if gate_function is None and branch_norm is None:
+        branch, gate = _in_order(branch, gate, x)
     rows = _is_row(x) and _same_rows(branch, x)
     if rows and all(_repeats_over(t, x) for t in (gate, scale, shift)):
         added = _branch_parts(branch_norm, branch_rms_type, branch)
@@ -276,7 +293,11 @@ def residual_norm(
                 weight, bias, eps, kind, own = parts
                 return _residual_norm(
                     x, branch, gate, weight, bias, scale, shift, eps, kind, summed,
-                    dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
+                    summed if as_sum else dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
                 )  # fmt: skip
     total = _sum_of(x, branch, gate, gate_function, branch_norm, sum_dtype)
-    return total, _modulated(norm(_cast(total, input_dtype)), scale, shift, dtype)
+    if not isinstance(total, torch.Tensor):
+        return total, _modulated(norm(total), scale, shift, dtype)
+    own = total.dtype if as_sum else dtype
+    options = {"rms_type": rms_type, "input_dtype": input_dtype, "dtype": own}
+    return total, norm_scale_shift(norm, total, scale, shift, **options)

@@ -1,0 +1,88 @@
+"""A linear layer and the gelu behind it: in one module or several, as a function or a layer."""
+
+import mindiesd.ext
+import torch
+from torch import nn
+
+
+class Functional(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.down(mindiesd.ext.linear_activation(self.up, x, "gelu-tanh"))
+
+
+class Layers(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc1 = nn.Linear(width, 4 * width, bias=False)
+        self.act = mindiesd.ext.GELU(approximate="tanh")
+        self.fc2 = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        hidden_states = mindiesd.ext.linear_activation(self.fc1, x, self.act)
+        return self.fc2(hidden_states)
+
+
+class Configured(nn.Module):
+    """The form is an argument of the constructor."""
+
+    def __init__(self, width, approximate="none"):
+        super().__init__()
+        self.proj = nn.Linear(width, 2 * width)
+        self.approximate = approximate
+
+    def forward(self, hidden_states):
+        return mindiesd.ext.linear_activation(
+            self.proj,
+            hidden_states,
+            "gelu",
+            approximate=self.approximate,
+        )
+
+
+class OnAnyDevice(nn.Module):
+    """A method computes it, in float32 on a device that has it in no other type."""
+
+    def __init__(self, width, approximate="tanh"):
+        super().__init__()
+        self.proj = nn.Linear(width, 2 * width)
+        self.approximate = approximate
+
+    def gelu(self, gate):
+        if gate.device.type == "mps":
+            # half precision is not supported there
+            return mindiesd.ext.gelu(
+                gate.to(dtype=torch.float32),
+                approximate=self.approximate,
+            ).to(dtype=gate.dtype)
+        return mindiesd.ext.gelu(gate, approximate=self.approximate)
+
+    def forward(self, hidden_states):
+        hidden_states = mindiesd.ext.linear_activation(
+            self.proj,
+            hidden_states,
+            "gelu",
+            approximate=self.approximate,
+        )
+        return hidden_states
+
+
+class SingleStream(nn.Module):
+    """Attention and the layer beside it, one behind the other."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.attn = Functional(width)
+        self.proj_mlp = nn.Linear(width, 2 * width)
+        self.act_mlp = mindiesd.ext.GELU(approximate="tanh")
+        self.proj_out = nn.Linear(3 * width, width)
+
+    def forward(self, x):
+        normed = mindiesd.fast_layernorm(self.norm, x)
+        mlp = mindiesd.ext.linear_activation(self.proj_mlp, normed, self.act_mlp)
+        return x + self.proj_out(torch.cat([self.attn(normed), mlp], dim=-1))
