@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace refit {
 namespace {
 
-Journal journal_of(std::vector<FileChange> files) { return {false, "0123456789abcdef", files}; }
+Journal journal_of(std::vector<FileChange> files) {
+  return {false, "0123456789abcdef", std::move(files)};
+}
 
 TEST(Journal, IsReadAsItWasWritten) {
   const std::string binary("new\0\n\xff", 6);

@@ -45,7 +45,7 @@ class PythonUnit : public Unit {
   std::string relative;
   Tree tree;
   bool stands_in = false;  // the tree is that of a text that stands for the file's (ReadPast)
-  Module names;                               // of the module's top level
+  Module names;            // of the module's top level
   mutable std::map<std::string, bool> taken;  // spell_symbol's answers, by package
   // What spell_symbol asks of the imports, and how long a line may be: read off once.
   struct Spellings {
