@@ -25,14 +25,11 @@
 #include "rewriter/report/json.hpp"
 #include "rewriter/report/sarif.hpp"
 #include "rewriter/report/text.hpp"
+#include "rewriter/text/count.hpp"
 #include "rewriter/text/diff.hpp"
 
 namespace refit {
 namespace {
-
-std::string count_of(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 bool wants_colour(Colour colour, bool terminal) {
   if (colour != Colour::automatic) return colour == Colour::always;

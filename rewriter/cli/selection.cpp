@@ -11,6 +11,7 @@
 #include "rewriter/plan/engine.hpp"
 #include "rewriter/plan/fingerprint.hpp"
 #include "rewriter/project/git_tree.hpp"
+#include "rewriter/text/count.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit {
@@ -49,10 +50,6 @@ Expected<std::set<std::string>> read_sites(const std::string& path) {
     found.insert(print.get<std::string>());
   }
   return found;
-}
-
-std::string count_of(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "rewriter/report/summary.hpp"
+#include "rewriter/text/count.hpp"
 
 namespace refit {
 namespace {
@@ -42,10 +43,6 @@ std::string rewritten_line(const Finding& finding, bool colour) {
     line += fmt::format(" (layout kept: {})", printable(finding.layout_kept));
   }
   return line + "\n";
-}
-
-std::string count_of(uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // Rows of cells: the first and the last column to the left, those between to the right.

@@ -10,6 +10,8 @@
 #include <set>
 #include <thread>
 
+#include "rewriter/text/count.hpp"
+
 namespace refit {
 namespace {
 
@@ -29,10 +31,6 @@ tl::unexpected<FileError> step_failed(std::string file, std::string_view step,
 
 tl::unexpected<FileError> and_so(FileError error, std::string_view consequence) {
   return error_of(std::move(error.file), fmt::format("{}; {}", error.message, consequence));
-}
-
-std::string count_of(std::size_t count) {
-  return fmt::format("{} file{}", count, count == 1 ? "" : "s");
 }
 
 std::string new_id() {
@@ -277,7 +275,7 @@ ChangeSets::Result<std::string> ChangeSets::complete(const Journal& journal) {
   return fmt::format(
       "An earlier {} was killed while it replaced {}; {} it had not come to {} "
       "replaced now.{}",
-      journal.undo ? "`refit undo`" : "run", count_of(journal.files.size()), replaced,
+      journal.undo ? "`refit undo`" : "run", count_of(journal.files.size(), "file"), replaced,
       replaced == 1 ? "is" : "are", changed);
 }
 
