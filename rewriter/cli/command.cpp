@@ -23,6 +23,7 @@
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
+#include "rewriter/report/review.hpp"
 #include "rewriter/report/sarif.hpp"
 #include "rewriter/report/text.hpp"
 #include "rewriter/text/count.hpp"
@@ -30,6 +31,8 @@
 
 namespace refit {
 namespace {
+
+constexpr uint64_t kLongestShown = uint64_t{16} << 20;  // bytes of a file in a review
 
 bool wants_colour(Colour colour, bool terminal) {
   if (colour != Colour::automatic) return colour == Colour::always;
@@ -138,6 +141,7 @@ class Session {
     if (options.write) applied = apply(result, input, *services_.disk);
     if (options.diff) show_diff(result);
     write_reports(*rules, result, input, applied);
+    if (options.review) write_review(result, input);
     if (options.quiet) {
       for (const std::string& sentence : *recovered) say_error(sentence);
     }
@@ -241,7 +245,7 @@ class Session {
     engine.assume = options_.assume;
     engine.jobs = options_.jobs;
     engine.rules_folder = rules_folder_;
-    engine.site_edits = !options_.reports.empty();
+    engine.site_edits = !options_.reports.empty() || options_.review;
     std::unique_ptr<ProgressBar> bar;
     if (console_.error_is_terminal() && !options_.quiet) {
       bar = std::make_unique<ProgressBar>(console_);
@@ -276,17 +280,41 @@ class Session {
 
   void write_reports(const RuleSet& rules, const RunResult& result, const Input& input,
                      const Applied& applied) {
-    if (options_.reports.empty()) return;
+    const ReportContext context = report_context(input, applied.written);
+    for (const ReportOption& report : options_.reports) {
+      write_output(report.path, "the report", report_text(report.format, rules, result, context));
+    }
+  }
+
+  ReportContext report_context(const Input& input, const std::vector<std::string>& written) const {
     ReportContext context;
     context.version = REFIT_VERSION;
     context.target = options_.target;
     context.strict = options_.strict;
     context.assume = options_.assume;
     context.root = input.root;
-    context.written = applied.written;
-    for (const ReportOption& report : options_.reports) {
-      write_report(report, report_text(report.format, rules, result, context));
+    context.written = written;
+    return context;
+  }
+
+  void write_review(const RunResult& result, const Input& input) {
+    std::set<std::string> with_sites;
+    for (const Finding& finding : result.findings) with_sites.insert(finding.file);
+    for (const FileResult& file : result.changed) with_sites.erase(file.file);
+    std::map<std::string, std::string> texts;
+    for (const InputFile& file : input.files) {
+      if (!with_sites.contains(file.relative)) continue;
+      if (auto bytes = services_.disk->read(file.path, kLongestShown)) {
+        texts.emplace(file.relative, std::move(*bytes));
+      }
     }
+    const auto page = to_review(result, report_context(input, {}), texts);
+    if (!page) {
+      say_error(page.error().message);
+      verdict_.raise(ExitCode::not_written);
+      return;
+    }
+    write_output(*options_.review, "the review", *page);
   }
 
   static std::string report_text(ReportFormat format, const RuleSet& rules, const RunResult& result,
@@ -305,12 +333,12 @@ class Session {
     return to_json(result, context);
   }
 
-  void write_report(const ReportOption& report, const std::string& text) {
-    if (report.path == "-") {
+  void write_output(const std::string& path, std::string_view what, const std::string& text) {
+    if (path == "-") {
       show(text);
-      return;
+    } else {
+      write_file(path, what, text);
     }
-    write_file(report.path, "the report", text);
   }
 
   void write_file(const std::string& path, std::string_view what, const std::string& text) {
@@ -329,7 +357,7 @@ class Session {
   void tell(const RunResult& result, const Input& input, const Applied& applied) {
     const bool colour = wants_colour(options_.colour, console_.error_is_terminal());
     if (!options_.quiet) {
-      console_.error(findings_text(result, {colour, !options_.diff}));
+      if (!options_.review) console_.error(findings_text(result, {colour, !options_.diff}));
       console_.error(notes_text(result));
       console_.error(summary_text(result, colour));
     }
@@ -354,6 +382,10 @@ class Session {
                          result.findings.empty() ? "that a rule looks for" : "to change");
     }
     const std::string files = count_of(result.changed.size(), "file");
+    if (options_.review) {
+      return fmt::format("{} would change; {} is the review: open it in a browser\n", files,
+                         printable(*options_.review, Breaks::escaped));
+    }
     if (options_.write) {
       return fmt::format("{} of {} rewritten in {}{}\n", applied.written.size(), files,
                          printable(input.root, Breaks::escaped),

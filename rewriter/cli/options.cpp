@@ -119,6 +119,7 @@ class Parser {
     app_.footer(
         "refit COMMAND --help shows a command's options. Exit codes: refit migrate --help.\n");
     add_migrate();
+    add_review();
     add_explain();
     add_rules();
     add_undo();
@@ -145,8 +146,11 @@ class Parser {
     }
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
-    if (const auto wrong = configure(*migrate_, options.paths.front(), options)) {
-      return usage(*wrong);
+    const CLI::App& app = review_->parsed() ? *review_ : *migrate_;
+    if (const auto wrong = configure(app, options.paths.front(), options)) return usage(*wrong);
+    if (review_->parsed()) {
+      options.review = page_;
+      return options;
     }
     for (const std::string& report : reports_) options.reports.push_back(*report_of(report));
     const auto on_out = std::ranges::count(options.reports, "-", &ReportOption::path);
@@ -209,16 +213,49 @@ class Parser {
         "Rewrite attention, rotary, norm, activation and softmax code to calls of mindiesd");
     CLI::App& app = *migrate_;
     MigrateOptions& options = migrate_options_;
-    app.add_option("PATH", options.paths,
-                   "Source files, or folders of them; all in one tree (one repository)")
-        ->required()
-        ->type_name("");
+    add_paths(app);
     app.add_flag(
         "--diff", options.diff,
         "Show the unified diff (default without --write, --check, a report on standard output)");
     CLI::Option* write = app.add_flag("--write", options.write, "Replace the files, all or none");
     app.add_flag("--check", options.check, "Write nothing; exit with 1 if any file would change")
         ->excludes(write);
+    add_run_options(app);
+    repeatable(app, "--report", reports_,
+               "Write a report as JSON, SARIF or GitHub annotations; - is standard output "
+               "(repeatable)",
+               "json:FILE|sarif:FILE|github:FILE")
+        ->transform(CLI::Validator(check_report, ""));
+    repeatable(app, "--site", options.sites,
+               "Only the site that has this fingerprint in a report (repeatable)", "ID");
+    app.add_option("--choose", options.choose, "Only the sites that this file names, all of them")
+        ->type_name("FILE");
+    app.add_option("--write-baseline", options.write_baseline,
+                   "Write the sites that are found as such a file")
+        ->type_name("FILE");
+    app.footer(exit_code_table());
+  }
+
+  void add_review() {
+    review_ = app_.add_subcommand(
+        "review", "Write a page to judge a migration by: accept and reject sites, take the patch");
+    add_paths(*review_);
+    review_
+        ->add_option("--output", page_, "The page; - is standard output (default: " + page_ + ")")
+        ->type_name("FILE");
+    add_run_options(*review_);
+  }
+
+  void add_paths(CLI::App& app) {
+    app.add_option("PATH", migrate_options_.paths,
+                   "Source files, or folders of them; all in one tree (one repository)")
+        ->required()
+        ->type_name("");
+  }
+
+  // What decides which sites there are and what is said of them, whatever is done with them.
+  void add_run_options(CLI::App& app) {
+    MigrateOptions& options = migrate_options_;
     add_choice<Target>(
         app, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
         "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
@@ -234,23 +271,11 @@ class Parser {
     app.add_option("--jobs", options.jobs, "Threads (default: one a core)")
         ->transform(CLI::Validator(check_jobs, ""))
         ->type_name("N");
-    repeatable(app, "--report", reports_,
-               "Write a report as JSON, SARIF or GitHub annotations; - is standard output "
-               "(repeatable)",
-               "json:FILE|sarif:FILE|github:FILE")
-        ->transform(CLI::Validator(check_report, ""));
-    repeatable(app, "--site", options.sites,
-               "Only the site that has this fingerprint in a report (repeatable)", "ID");
-    app.add_option("--choose", options.choose, "Only the sites that this file names, all of them")
-        ->type_name("FILE");
     app.add_option("--since", options.since,
                    "Only sites in lines that are not in this git revision")
         ->type_name("REV");
     app.add_option("--baseline", options.baseline,
                    "Not the sites that this file names, neither rewritten nor shown")
-        ->type_name("FILE");
-    app.add_option("--write-baseline", options.write_baseline,
-                   "Write the sites that are found as such a file")
         ->type_name("FILE");
     add_no_config(app);
     app.add_flag("--quiet", options.quiet,
@@ -259,7 +284,6 @@ class Parser {
         app, "--color", options.colour,
         {{"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}},
         "Colours; auto (default): on a terminal, unless NO_COLOR is set");
-    app.footer(exit_code_table());
   }
 
   void add_explain() {
@@ -296,9 +320,10 @@ class Parser {
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* list_rules_ = nullptr;
   CLI::App* migrate_ = nullptr;
+  CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;
   CLI::App* undo_ = nullptr;
-  std::string place_;
+  std::string place_, page_ = "refit-review.html";
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
   ListRulesOptions list_rules_options_;

@@ -42,7 +42,8 @@ struct MigrateOptions {
   std::optional<std::string> choose;    // a file of the only sites that may be rewritten
   std::optional<std::string> baseline;  // a file of sites that are left and not shown
   std::optional<std::string> write_baseline;
-  std::optional<std::string> since;  // a git revision
+  std::optional<std::string> since;   // a git revision
+  std::optional<std::string> review;  // where `refit review` writes its page; "-": standard output
   bool quiet = false;
   Colour colour = Colour::automatic;
   std::string configured;  // a sentence about the project's configuration, or ""

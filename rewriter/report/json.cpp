@@ -22,14 +22,9 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// A file's name; one that is not UTF-8 as it is shown to a person.
-std::string name(const std::string& file) {
-  return llvm::json::isUTF8(file) ? file : printable(file, Breaks::escaped);
-}
-
 Json names(const std::vector<std::string>& files) {
   Json list = Json::array();
-  for (const std::string& file : files) list.push_back(name(file));
+  for (const std::string& file : files) list.push_back(printable_name(file));
   return list;
 }
 
@@ -47,7 +42,7 @@ Json edits_of(const Finding& finding) {
 
 Json site(const Finding& finding) {
   return {
-      {"file", name(finding.file)},
+      {"file", printable_name(finding.file)},
       {"line", finding.line},
       {"column", finding.column},
       {"end_line", finding.end_line},
@@ -87,6 +82,10 @@ Json counts(const RuleSummary& rule) {
 
 }  // namespace
 
+std::string printable_name(const std::string& file) {
+  return llvm::json::isUTF8(file) ? file : printable(file, Breaks::escaped);
+}
+
 std::string to_string(Target target) { return target == Target::cuda ? "cuda" : "ascend"; }
 
 std::string to_string(Outcome outcome) {
@@ -116,11 +115,11 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
   Json by_rule = Json::array();
   for (const RuleSummary& rule : rules) by_rule.push_back(counts(rule));
   Json changed = Json::array();
-  for (const FileResult& file : result.changed) changed.push_back(name(file.file));
+  for (const FileResult& file : result.changed) changed.push_back(printable_name(file.file));
   Json problems = Json::array();
   for (const Problem& problem : result.problems) {
     problems.push_back({{"kind", to_string(problem.kind)},
-                        {"file", name(problem.file)},
+                        {"file", printable_name(problem.file)},
                         {"message", problem.message}});
   }
   Json sites = Json::array();
@@ -132,7 +131,7 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
       {"target", to_string(context.target)},
       {"strict", context.strict},
       {"assume", context.assume},
-      {"root", name(context.root)},
+      {"root", printable_name(context.root)},
       {"files",
        {{"seen", result.files_seen},
         {"scanned", result.files_scanned},

@@ -21,6 +21,8 @@ struct ReportContext {
   std::vector<std::string> written;  // the changed files that were written
 };
 
+// A file's name as reports have it: one that is not UTF-8 as it is shown to a person.
+std::string printable_name(const std::string& file);
 std::string to_string(Target target);
 std::string to_string(Outcome outcome);
 std::string to_string(FileProblem problem);
