@@ -18,12 +18,14 @@
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
+#include "rewriter/cli/rule_tests.hpp"
 #include "rewriter/cli/rules_folder.hpp"
 #include "rewriter/cli/selection.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
 #include "rewriter/report/review.hpp"
+#include "rewriter/report/rule_page.hpp"
 #include "rewriter/report/sarif.hpp"
 #include "rewriter/report/text.hpp"
 #include "rewriter/text/count.hpp"
@@ -60,16 +62,26 @@ class Session {
     return std::max(answered.code, verdict_.code());
   }
 
-  ExitCode list_rules(const ListRulesOptions& options) {
+  ExitCode rules(const RulesOptions& options) {
     const auto rules = load(options.rules);
     if (!rules) return verdict_.code();
-    std::size_t width = 0;
-    for (const Rule& rule : rules->rules()) width = std::max(width, rule.id.size());
-    std::string text;
-    for (const Rule& rule : rules->rules()) {
-      text += fmt::format("{:<{}}  {}\n", rule.id, width, printable(rule.summary));
+    switch (options.action) {
+      case RulesOptions::Action::list:
+        show(options.json ? rules_json(rules->rules()) : rules_text(rules->rules()));
+        break;
+      case RulesOptions::Action::show: {
+        const auto rule = std::ranges::find(rules->rules(), options.id, &Rule::id);
+        if (rule == rules->rules().end()) {
+          say_error(fmt::format("there is no rule {}; `refit rules` lists them", options.id));
+          return ExitCode::usage;
+        }
+        show(printable(rule_page(*rule), Breaks::kept));
+        break;
+      }
+      case RulesOptions::Action::test:
+        test(options, *rules);
+        break;
     }
-    show(text);
     return verdict_.code();
   }
 
@@ -197,6 +209,28 @@ class Session {
       return std::nullopt;
     }
     return std::move(*rules);
+  }
+
+  void test(const RulesOptions& options, const RuleSet& rules) {
+    const auto all = load({options.rules.rules, {}, {}});
+    if (!all) return;
+    const auto results =
+        test_rules(*all, rules_of(rules, options.tested), rules_folder_, services_);
+    if (!results) {
+      say_error(results.error().message, Breaks::kept);
+      verdict_.raise(ExitCode::bad_rules);
+      return;
+    }
+    show(printable(results_text(*results), Breaks::kept));
+    if (!results->failures.empty()) verdict_.raise(ExitCode::would_change);
+    if (!options.update) return;
+    const auto updated = update_tests(results->failures);
+    if (!updated) {
+      say_error(updated.error().message);
+      verdict_.raise(ExitCode::not_written);
+      return;
+    }
+    show(fmt::format("{} updated; read what changed\n", count_of(*updated, "test")));
   }
 
   // The work tree's top, or the outermost package.
@@ -445,8 +479,8 @@ int run_command(int argc, const char* const* argv, const Services& services) {
   const Command command = parse_command_line(argc, argv);
   ExitCode code = ExitCode::done;
   if (const auto* answered = std::get_if<Answered>(&command)) code = session.answer(*answered);
-  if (const auto* options = std::get_if<ListRulesOptions>(&command)) {
-    code = session.list_rules(*options);
+  if (const auto* options = std::get_if<RulesOptions>(&command)) {
+    code = session.rules(*options);
   }
   if (const auto* options = std::get_if<ExplainOptions>(&command)) {
     code = session.explain(*options);

@@ -133,7 +133,13 @@ class Parser {
       const int status = app_.exit(error, out, err);
       return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
     }
-    if (list_rules_->parsed()) return list_rules_options_;
+    if (rules_->parsed()) {
+      if (show_->parsed()) rules_options_.action = RulesOptions::Action::show;
+      if (test_->parsed()) rules_options_.action = RulesOptions::Action::test;
+      std::vector<std::string>& rules = rules_options_.rules.rules;
+      rules.insert(rules.end(), rules_options_.tested.begin(), rules_options_.tested.end());
+      return rules_options_;
+    }
     if (undo_->parsed()) return undo_options_;
     if (explain_->parsed()) {
       const std::size_t colon = place_.rfind(':');
@@ -306,8 +312,23 @@ class Parser {
   }
 
   void add_rules() {
-    list_rules_ = app_.add_subcommand("rules", "List the rules");
-    add_rule_options(*list_rules_, list_rules_options_.rules);
+    RulesOptions& options = rules_options_;
+    rules_ = app_.add_subcommand("rules", "List the rules, show one, or run their tests");
+    add_rule_options(*rules_, options.rules);
+    rules_->add_flag("--json", options.json,
+                     "The list as JSON, with what each assumes and refuses");
+    rules_->require_subcommand(0, 1);
+    rules_->fallthrough();
+    show_ = rules_->add_subcommand("show", "A rule as a page of Markdown");
+    show_->add_option("ID", options.id, "The rule's id")->required()->type_name("");
+    test_ = rules_->add_subcommand("test", "Run the tests that rules carry");
+    test_
+        ->add_option("PATH", options.tested,
+                     "Files and folders of rules, used beside the ones that ship (default: those)")
+        ->type_name("");
+    test_->add_flag(
+        "--update", options.update,
+        "Put what `before` becomes into the rule files, as the `after` of failed tests");
   }
 
   void add_undo() {
@@ -318,7 +339,9 @@ class Parser {
   }
 
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
-  CLI::App* list_rules_ = nullptr;
+  CLI::App* rules_ = nullptr;
+  CLI::App* show_ = nullptr;
+  CLI::App* test_ = nullptr;
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;
@@ -326,7 +349,7 @@ class Parser {
   std::string place_, page_ = "refit-review.html";
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
-  ListRulesOptions list_rules_options_;
+  RulesOptions rules_options_;
   UndoOptions undo_options_;
   std::vector<std::string> assume_, reports_;
   bool no_config_ = false;

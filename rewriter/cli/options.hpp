@@ -49,8 +49,13 @@ struct MigrateOptions {
   std::string configured;  // a sentence about the project's configuration, or ""
 };
 
-struct ListRulesOptions {
+struct RulesOptions {
+  enum class Action { list, show, test } action = Action::list;
   RuleOptions rules;
+  bool json = false;                // the list as data
+  std::string id;                   // of the rule to show
+  std::vector<std::string> tested;  // files and folders of rules; none: the rules that ship
+  bool update = false;              // the tests' texts
 };
 
 struct ExplainOptions {
@@ -73,8 +78,7 @@ struct Answered {
   std::string error;  // for standard error
 };
 
-using Command =
-    std::variant<Answered, MigrateOptions, ExplainOptions, ListRulesOptions, UndoOptions>;
+using Command = std::variant<Answered, MigrateOptions, ExplainOptions, RulesOptions, UndoOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 
