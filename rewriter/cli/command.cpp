@@ -2,7 +2,6 @@
 #include "rewriter/cli/command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,8 @@
 #include <variant>
 
 #include "rewriter/cli/apply.hpp"
+#include "rewriter/cli/assumptions.hpp"
+#include "rewriter/cli/closing.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rule_tests.hpp"
@@ -78,6 +79,9 @@ class Session {
         show(printable(rule_page(*rule), Breaks::kept));
         break;
       }
+      case RulesOptions::Action::assumptions:
+        show(assumptions_text(*rules));
+        break;
       case RulesOptions::Action::test:
         test(options, *rules);
         break;
@@ -86,6 +90,9 @@ class Session {
   }
 
   ExitCode explain(const ExplainOptions& options) {
+    options_.target = options.target;
+    options_.strict = options.strict;
+    options_.assume = options.assume;
     const auto rules = load(options.rules);
     if (!rules) return verdict_.code();
     // Names resolve in the tree that the file belongs to.
@@ -108,9 +115,6 @@ class Session {
         break;
       }
     }
-    options_.target = options.target;
-    options_.strict = options.strict;
-    options_.assume = options.assume;
     auto planned = run(*rules, *input, name, options.line);
     if (!planned) {
       say_error(planned.error().message, Breaks::kept);
@@ -202,6 +206,13 @@ class Session {
       verdict_.raise(ExitCode::bad_rules);
       return std::nullopt;
     }
+    auto assumed = resolve_assumptions(*rules, options_.assume);
+    if (!assumed) {
+      say_error(assumed.error().message);
+      verdict_.raise(ExitCode::usage);
+      return std::nullopt;
+    }
+    options_.assume = std::move(*assumed);
     if (const auto selected = services_.select_rules(*rules, options.select, options.ignore);
         !selected) {
       say_error(selected.error().message, Breaks::kept);
@@ -400,35 +411,7 @@ class Session {
       console_.error(fmt::format("interrupted: 0 of {} were written, the others are as they were\n",
                                  count_of(result.changed.size(), "changed file")));
     }
-    if (!options_.quiet) console_.error(closing(result, input, applied));
-  }
-
-  std::string closing(const RunResult& result, const Input& input, const Applied& applied) const {
-    if (input.files.empty()) {
-      const bool narrowed = !options_.include.empty() || !options_.exclude.empty();
-      return fmt::format(
-          "no source files {}in {}: nothing to do\n",
-          narrowed ? "that --include and --exclude leave " : "",
-          printable(fmt::format("{}", fmt::join(options_.paths, ", ")), Breaks::escaped));
-    }
-    if (result.changed.empty()) {
-      return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "source file"),
-                         result.findings.empty() ? "that a rule looks for" : "to change");
-    }
-    const std::string files = count_of(result.changed.size(), "file");
-    if (options_.review) {
-      return fmt::format("{} would change; {} is the review: open it in a browser\n", files,
-                         printable(*options_.review, Breaks::escaped));
-    }
-    if (options_.write) {
-      return fmt::format("{} of {} rewritten in {}{}\n", applied.written.size(), files,
-                         printable(input.root, Breaks::escaped),
-                         applied.undoable ? "; `refit undo` there takes it back" : "");
-    }
-    if (!options_.diff) return fmt::format("{} would change\n", files);
-    return fmt::format(
-        "{} would change; --write writes them, as does `git apply` of the diff in {}\n", files,
-        printable(input.root, Breaks::escaped));
+    if (!options_.quiet) console_.error(closing(options_, result, input, applied));
   }
 
   void judge(const RunResult& result, const Applied& applied) {

@@ -25,7 +25,8 @@ struct ExitCodeText {
 inline const std::vector<ExitCodeText>& exit_codes() {
   static const std::vector<ExitCodeText> table = {
       {ExitCode::done, "done"},
-      {ExitCode::would_change, "--check: at least one file would change; rules test: a test failed"},
+      {ExitCode::would_change,
+       "--check: at least one file would change; rules test: a test failed"},
       {ExitCode::usage, "usage error: nothing was read"},
       {ExitCode::unreadable_input,
        "a PATH, or some of the files, could not be read, decoded or parsed"},

@@ -133,6 +133,10 @@ class Parser {
       const int status = app_.exit(error, out, err);
       return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
     }
+    if (assumptions_->parsed()) {
+      rules_options_.action = RulesOptions::Action::assumptions;
+      return rules_options_;
+    }
     if (rules_->parsed()) {
       if (show_->parsed()) rules_options_.action = RulesOptions::Action::show;
       if (test_->parsed()) rules_options_.action = RulesOptions::Action::test;
@@ -266,8 +270,10 @@ class Parser {
         app, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
         "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
     app.add_flag("--strict", options.strict, "Refuse whatever needs an assumption");
-    repeatable(app, "--assume", assume_,
-               "Take this for granted; a rule defines the name (repeatable)", "NAME");
+    repeatable(
+        app, "--assume", assume_,
+        "Take this for granted, by an id of `refit assumptions`, under --strict, too (repeatable)",
+        "NAME");
     add_rule_options(app, options.rules);
     repeatable(app, "--include", options.include,
                "Only files that match this glob, as in a .gitignore at the root (repeatable)",
@@ -305,8 +311,10 @@ class Parser {
         app, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
         "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
     app.add_flag("--strict", options.strict, "Refuse whatever needs an assumption");
-    repeatable(app, "--assume", assume_,
-               "Take this for granted; a rule defines the name (repeatable)", "NAME");
+    repeatable(
+        app, "--assume", assume_,
+        "Take this for granted, by an id of `refit assumptions`, under --strict, too (repeatable)",
+        "NAME");
     add_rule_options(app, options.rules);
     add_no_config(app);
   }
@@ -319,6 +327,8 @@ class Parser {
                      "The list as JSON, with what each assumes and refuses");
     rules_->require_subcommand(0, 1);
     rules_->fallthrough();
+    assumptions_ = app_.add_subcommand("assumptions", "List what rules may assume");
+    add_rule_options(*assumptions_, options.rules);
     show_ = rules_->add_subcommand("show", "A rule as a page of Markdown");
     show_->add_option("ID", options.id, "The rule's id")->required()->type_name("");
     test_ = rules_->add_subcommand("test", "Run the tests that rules carry");
@@ -340,6 +350,7 @@ class Parser {
 
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* rules_ = nullptr;
+  CLI::App* assumptions_ = nullptr;
   CLI::App* show_ = nullptr;
   CLI::App* test_ = nullptr;
   CLI::App* migrate_ = nullptr;

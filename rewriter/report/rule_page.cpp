@@ -50,17 +50,6 @@ std::vector<Refusal> refusals_of(const Rule& rule) {
   return all;
 }
 
-std::vector<std::string> assumptions_of(const Rule& rule) {
-  std::vector<std::string> all;
-  for (const Where* clause : clauses_of(rule)) {
-    if (clause->or_assume) add_once(all, *clause->or_assume);
-  }
-  for (const Rewrite& rewrite : rule.rewrites) {
-    for (const std::string& assumption : rewrite.assumes) add_once(all, assumption);
-  }
-  return all;
-}
-
 std::vector<std::string> names_of(const std::vector<Target>& targets) {
   const std::vector<Target> every{Target::cuda, Target::ascend};
   std::vector<std::string> names;
@@ -129,6 +118,17 @@ std::string examples(const Rule& rule) {
 }
 
 }  // namespace
+
+std::vector<std::string> assumptions_of(const Rule& rule) {
+  std::vector<std::string> all;
+  for (const Where* clause : clauses_of(rule)) {
+    if (clause->or_assume) add_once(all, *clause->or_assume);
+  }
+  for (const Rewrite& rewrite : rule.rewrites) {
+    for (const std::string& assumption : rewrite.assumes) add_once(all, assumption);
+  }
+  return all;
+}
 
 std::string rule_page(const Rule& rule) {
   std::string text = fmt::format("# {}\n\n{}.\n\n", rule.id, rule.summary);

@@ -13,6 +13,9 @@ namespace refit {
 // examples: a page of Markdown.
 std::string rule_page(const Rule& rule);
 
+// What a rule may state as an assumption, each once.
+std::vector<std::string> assumptions_of(const Rule& rule);
+
 // One line a rule: its id and its summary.
 std::string rules_text(const std::vector<Rule>& rules);
 

@@ -176,16 +176,14 @@ TEST_F(Command, RuleErrors) {
 
 TEST_F(Command, OptionsReachTheEngineAndTheRules) {
   tree_.put("a.py", "old\n");
-  // --assume and its kin take one value each: the last word is the PATH.
+  // --ignore and its kin take one value each: the last word is the PATH.
   EXPECT_EQ(refit({"migrate", "--target", "ascend", "--strict", "--jobs", "3", "--rules", "r.yaml",
-                   "--rules", "more", "--select", "sdpa*", "--ignore", "x", "--assume",
-                   "no-overflow", "--assume", "b", "@"}),
+                   "--rules", "more", "--select", "sdpa*", "--ignore", "x", "@"}),
             0)
       << console_.error_text;
   EXPECT_EQ(engine_options_.target, Target::ascend);
   EXPECT_TRUE(engine_options_.strict);
   EXPECT_EQ(engine_options_.jobs, 3u);
-  EXPECT_EQ(engine_options_.assume, (std::set<std::string>{"b", "no-overflow"}));
   EXPECT_EQ(rule_paths_, (std::vector<std::string>{tree_.root().string(), "r.yaml", "more"}));
   EXPECT_EQ(catalogue_, tree_ / "catalogue");
   EXPECT_EQ(engine_options_.rules_folder, tree_.root().string());

@@ -127,3 +127,24 @@ def test_a_rule_that_does_not_load(refit, rule):
     done = refit("rules", "test", rule)
     assert done.code == 5
     assert "did you mean `summary`" in done.err
+
+
+def test_assumptions_by_id_and_text(refit, tree):
+    listed = refit("assumptions").out.decode()
+    assert "dropout-p-0-at-inference\n  dropout_p == 0 at inference\n  of " in listed
+    (tree / "m.py").write_text(
+        "import torch.nn.functional as F\n\n\ndef f(q, k, v, p):\n"
+        "    return F.scaled_dot_product_attention(q, k, v, dropout_p=p)\n"
+    )
+    assert refit("migrate", tree, "--check", "--strict").code == 0
+    for name in ("dropout-p-0-at-inference", "dropout_p == 0 at inference"):
+        assert refit("migrate", tree, "--check", "--strict", "--assume", name).code == 1
+        assert refit("explain", f"{tree / 'm.py'}:5", "--strict", "--assume", name).out.count(b"rewritten") == 1
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["review"]])
+def test_an_assumption_that_no_rule_makes(refit, tree, source, command):
+    (tree / "m.py").write_bytes(source())
+    done = refit(*command, tree, "--assume", "dropout-p-0-at-inferense")
+    assert done.code == 2
+    assert "no rule assumes `dropout-p-0-at-inferense`; did you mean `dropout-p-0-at-inference`?" in done.err
