@@ -17,6 +17,7 @@
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/assumptions.hpp"
 #include "rewriter/cli/closing.hpp"
+#include "rewriter/cli/interactive.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rule_tests.hpp"
@@ -269,9 +270,13 @@ class Session {
     if (options_.write_baseline) {
       write_file(*options_.write_baseline, "the baseline", sites_text(result->findings));
     }
-    if (selection->all()) return std::move(*result);
+    if (selection->all() && !options_.interactive) return std::move(*result);
     auto chosen = selection->among(result->findings, input);
     if (!chosen) return fail(chosen.error().message, ExitCode::usage);
+    if (options_.interactive) {
+      const bool colour = wants_colour(options_.colour, console_.error_is_terminal());
+      *chosen = ask_sites(*result, std::move(*chosen), console_, colour);
+    }
     chosen_ = std::move(*chosen);
     result = run(rules, input);
     if (!result) return fail(result.error().message, ExitCode::bad_rules);

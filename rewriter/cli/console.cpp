@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iostream>
 
 namespace refit {
 namespace {
@@ -22,6 +23,11 @@ class RealConsole final : public Console {
  public:
   Written out(std::string_view text) override { return write_all(STDOUT_FILENO, text); }
   void error(std::string_view text) override { (void)write_all(STDERR_FILENO, text); }
+  std::optional<std::string> read_line() override {
+    std::string line;
+    if (!std::getline(std::cin, line)) return std::nullopt;
+    return line;
+  }
   bool out_is_terminal() const override { return isatty(STDOUT_FILENO) == 1; }
   bool error_is_terminal() const override { return isatty(STDERR_FILENO) == 1; }
 };

@@ -2,6 +2,8 @@
 // everything else. Entry points: Console, real_console.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace refit {
@@ -17,6 +19,8 @@ class Console {
   virtual ~Console() = default;
   virtual Written out(std::string_view text) = 0;
   virtual void error(std::string_view text) = 0;
+  // The next line of standard input, without its end; nothing where there is none.
+  virtual std::optional<std::string> read_line() = 0;
   virtual bool out_is_terminal() const = 0;
   virtual bool error_is_terminal() const = 0;
 };

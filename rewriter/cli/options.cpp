@@ -236,6 +236,8 @@ class Parser {
                "(repeatable)",
                "json:FILE|sarif:FILE|github:FILE")
         ->transform(CLI::Validator(check_report, ""));
+    app.add_flag("--interactive", options.interactive,
+                 "Ask of each site whether it is to be rewritten");
     repeatable(app, "--site", options.sites,
                "Only the site that has this fingerprint in a report (repeatable)", "ID");
     app.add_option("--choose", options.choose, "Only the sites that this file names, all of them")

@@ -22,6 +22,7 @@ class FakeConsole final : public Console {
     return Written::yes;
   }
   void error(std::string_view text) override { error_text += text; }
+  std::optional<std::string> read_line() override { return std::nullopt; }
   bool out_is_terminal() const override { return terminal; }
   bool error_is_terminal() const override { return terminal; }
 
