@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "rewriter/cli/project_config.hpp"
+#include "rewriter/cli/shell_texts.hpp"
 
 #include "rewriter/text/printable.hpp"
 
@@ -88,8 +89,9 @@ std::string check_jobs(std::string& value) {
 
 // An option that takes one of a few words.
 template <typename T>
-void add_choice(CLI::App& app, const std::string& name, T& value,
-                const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
+CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
+                        const std::vector<std::pair<std::string, T>>& choices,
+                        const std::string& help) {
   std::string words;
   for (const auto& [word, meaning] : choices) words += (words.empty() ? "" : "|") + word;
   const auto check = [choices, words](const std::string& given) -> std::string {
@@ -103,7 +105,7 @@ void add_choice(CLI::App& app, const std::string& name, T& value,
       if (word == given) value = meaning;
     }
   };
-  app.add_option_function<std::string>(name, set, help)->type_name(words)->check(check);
+  return app.add_option_function<std::string>(name, set, help)->type_name(words)->check(check);
 }
 
 class Parser {
@@ -123,6 +125,7 @@ class Parser {
     add_explain();
     add_rules();
     add_undo();
+    add_shell_texts();
   }
 
   Command parse(int argc, const char* const* argv) {
@@ -145,6 +148,8 @@ class Parser {
       return rules_options_;
     }
     if (undo_->parsed()) return undo_options_;
+    if (man_->parsed()) return Answered{ExitCode::done, man_page(app_), {}};
+    if (completion_->parsed()) return Answered{ExitCode::done, completion(app_, shell_), {}};
     if (explain_->parsed()) {
       const std::size_t colon = place_.rfind(':');
       explain_options_.file = place_.substr(0, colon);
@@ -350,6 +355,15 @@ class Parser {
         ->type_name("");
   }
 
+  void add_shell_texts() {
+    completion_ = app_.add_subcommand("completion", "Print a script that completes commands");
+    add_choice<Shell>(*completion_, "SHELL", shell_,
+                      {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}},
+                      "The shell that is to read it")
+        ->required();
+    man_ = app_.add_subcommand("man", "Print the manual page: refit man | man -l -");
+  }
+
   CLI::App app_{"refit puts faster parts into PyTorch model repositories.", "refit"};
   CLI::App* rules_ = nullptr;
   CLI::App* assumptions_ = nullptr;
@@ -359,6 +373,9 @@ class Parser {
   CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;
   CLI::App* undo_ = nullptr;
+  CLI::App* completion_ = nullptr;
+  CLI::App* man_ = nullptr;
+  Shell shell_ = Shell::bash;
   std::string place_, page_ = "refit-review.html";
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
