@@ -17,7 +17,7 @@ EVERYTHING = {
     "REFIT_BUILD_TESTS": "ON",
     "REFIT_BUILD_BENCH": "ON",
 }
-GROUPS = ["build", "test", "bench", "lint"]
+GROUPS = ["build", "test", "bench", "lint", "browser"]
 
 
 def _build_tool() -> None:

@@ -9,12 +9,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from devtool import tree
 from devtool.steps import Stop, run_logged, say
 
 # The oldest releases that the lists and the compiler's version are known to fit.
 OLDEST = {"debian": (12,), "ubuntu": (24, 4)}
+
+
+# Lists of what Debian alone has; elsewhere the tests that need it are skipped.
+DEBIAN_ALONE = {"browser"}
 
 
 def listed(group: str) -> list[str]:
@@ -52,9 +57,20 @@ def as_root() -> list[str] | None:
     return ["sudo"] if silent.returncode == 0 or sys.stdin.isatty() else None
 
 
+def release(os_release: str) -> dict[str, str]:
+    """What a text of /etc/os-release says, by its names."""
+    return dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
+
+
+def wanted(groups: Iterable[str], os_release: str) -> list[str]:
+    """The packages of the named lists that a system with this /etc/os-release has."""
+    debian = release(os_release).get("ID", "").strip('"') == "debian"
+    return [name for group in groups if debian or group not in DEBIAN_ALONE for name in listed(group)]
+
+
 def release_warning(os_release: str) -> str | None:
     """A warning when this text of /etc/os-release is of a system nobody tried."""
-    fields = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
+    fields = release(os_release)
     system = fields.get("ID", "").strip('"')
     version = fields.get("VERSION_ID", "").strip('"')
     oldest = OLDEST.get(system)
@@ -67,21 +83,21 @@ def release_warning(os_release: str) -> str | None:
 
 def ensure(groups: Iterable[str]) -> None:
     """Installs what the named lists hold and dpkg does not have."""
-    wanted = [name for group in groups for name in listed(group)]
+    try:
+        os_release = Path("/etc/os-release").read_text(encoding="utf-8")
+    except OSError:
+        os_release = ""
+    names = wanted(groups, os_release)
     if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
         say(
             "warning: this system has no apt-get, so nothing was installed; "
-            f"the build needs what Debian calls {' '.join(wanted)}"
+            f"the build needs what Debian calls {' '.join(names)}"
         )
         return
-    absent = missing(wanted)
+    absent = missing(names)
     if not absent:
         return
-    try:
-        with open("/etc/os-release", encoding="utf-8") as file:
-            warning = release_warning(file.read())
-    except OSError:
-        warning = None
+    warning = release_warning(os_release) if os_release else None
     if warning:
         say(warning)
     prefix = as_root()

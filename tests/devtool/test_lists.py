@@ -34,6 +34,12 @@ def test_package_lists_name_each_package_once_in_order(group):
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", name) for name in names)
 
 
+def test_a_browser_is_installed_where_it_is_a_package():
+    assert set(debian.wanted(["test", "browser"], 'ID=debian\nVERSION_ID="12"\n')) == {*debian.listed("test"), *debian.listed("browser")}
+    for other in ("ID=ubuntu\n", 'ID="ubuntu"\n', ""):
+        assert debian.wanted(["test", "browser"], other) == debian.listed("test")
+
+
 def test_folders_are_those_the_archives_hold():
     assert sorted(sources.folders()) == [
         "tree_sitter-0.26.1", "tree_sitter_python-0.23.6", "tree_sitter_python-0.25.0",
