@@ -320,7 +320,7 @@ class Realiser {
     auto list = fitted(change_.arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
-    after_ = callee_text_ + *list;
+    after_ = callee_text_ + *list + change_.behind;
     auto done = edits_.add({root.range, after_});
     if (!done) return done;
     return keep_above(comments);
@@ -333,7 +333,7 @@ class Realiser {
         root.range.begin - line_of(text_, root.range.begin).begin + moved_ + callee_text_.size();
     std::string_view behind =
         text_.substr(root.range.end, line_of(text_, root.range.end).end - root.range.end);
-    size_t rest = trimmed(behind).size();
+    size_t rest = change_.behind.size() + trimmed(behind).size();
     Leads leads(arguments.size());
     auto one = compose(arguments, leads);
     if (!one || column + one->size() + rest <= kWidth || one->find('\n') != std::string::npos) {

@@ -105,18 +105,24 @@ std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths)
 }
 
 bool same_equation(std::string_view a, std::string_view b) {
-  std::map<char, char> forth, back;
-  auto next = [](std::string_view text, size_t& at) {
-    while (at < text.size() && text[at] == ' ') ++at;
-    return at < text.size() ? text[at++] : '\0';
-  };
+  std::map<std::string_view, std::string_view> forth, back;
+  // Each letter of an equation is an axis; where one tensor is regrouped, each word.
+  const bool letters = a.find(',') != std::string_view::npos;
   auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
-  if (a.find("->") == std::string_view::npos || a.find(',') == std::string_view::npos) return false;
+  auto in_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  auto next = [&](std::string_view text, size_t& at) {
+    while (at < text.size() && text[at] == ' ') ++at;
+    const size_t begin = at;
+    while (!letters && at < text.size() && in_word(text[at])) ++at;
+    if (at == begin && at < text.size()) ++at;
+    return text.substr(begin, at - begin);
+  };
+  if (a.find("->") == std::string_view::npos) return false;
   for (size_t i = 0, j = 0;;) {
-    char x = next(a, i), y = next(b, j);
-    if (letter(x) != letter(y) || (!letter(x) && x != y)) return false;
-    if (x == '\0') return true;
-    if (!letter(x)) continue;
+    const std::string_view x = next(a, i), y = next(b, j);
+    if (x.empty() || y.empty()) return x.empty() && y.empty();
+    if (letter(x[0]) != letter(y[0]) || (!letter(x[0]) && x != y)) return false;
+    if (!letter(x[0])) continue;
     if (forth.emplace(x, y).first->second != y || back.emplace(y, x).first->second != x)
       return false;
   }

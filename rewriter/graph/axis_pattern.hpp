@@ -24,7 +24,8 @@ using AxisLengths = std::map<std::string, int64_t, std::less<>>;
 // where the axes are joined and the other ones are named, since their number shows a rank.
 std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths);
 
-// Whether two equations of axes ("bhid,bhjd->bhij") say the same: letters and blanks do not matter.
+// Whether two equations of axes ("bhid,bhjd->bhij"), or two patterns, say the same: letters, or
+// names of axes, and blanks do not matter.
 bool same_equation(std::string_view a, std::string_view b);
 
 // The pattern with axes `first` and `second` of one side swapped, blanks kept as they are;

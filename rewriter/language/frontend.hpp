@@ -112,6 +112,7 @@ struct Change {
   ValueId root = kNone;  // a call to edit or an expression (or join) to replace
   std::string callee;    // qualified name of the new callee
   std::vector<NewArgument> arguments;
+  std::string behind;             // methods called on what it gives: `.transpose(-2, -1)`
   bool edit_call = false;         // keep the call's shape, edit its arguments
   std::vector<StatementId> dead;  // statements that go
   std::vector<std::pair<StatementId, std::string>> restated;  // statements -> new text
@@ -151,10 +152,12 @@ struct Callers {
   std::vector<std::vector<std::string>> words;
 };
 
-// A rewrite template, `callee(argument, keyword=argument, …)`: its callee and argument texts.
+// A rewrite template, `callee(argument, keyword=argument, …)`, perhaps with calls of methods behind
+// it: its callee and argument texts.
 struct Template {
   std::string callee;
   std::vector<std::pair<std::string, std::string>> arguments;  // keyword or "", text with $holes
+  std::string behind;                                          // without holes
 };
 
 // The language that rules are written in: Python with $holes, whatever language the sources have.

@@ -74,7 +74,8 @@ class Ranks {
         if (!r) return r;
         return drops_axis(*whole.op) ? *r - 1 : *r;
       }
-      return std::nullopt;
+      return v.kind == Kind::element && is_shape(g_, v.operands[0]) ? std::optional(0)
+                                                                    : std::nullopt;
     }
     if (v.kind == Kind::index) {
       auto whole = operand(v.operands[0]);
@@ -84,6 +85,11 @@ class Ranks {
     }
     if (v.kind == Kind::op && v.op->result_rank) return v.op->result_rank;
     if ((v.kind == Kind::op || v.kind == Kind::call) && v.axes > 0) return v.axes;
+    if (v.kind == Kind::op && v.op->broadcasts) {
+      const bool vectors =  // whose axis goes
+          std::ranges::any_of(v.operands, [&](ValueId part) { return operand(part) < 2; });
+      return vectors ? std::nullopt : larger_rank(v);
+    }
     if (v.kind == Kind::op && v.op->one_rank && !v.op->is_class && !v.operands.empty()) {
       return operand(v.operands[0]);
     }
@@ -97,6 +103,18 @@ class Ranks {
     }
     if (v.kind != Kind::op || v.operands.empty()) return std::nullopt;
     return of_operation(id);
+  }
+
+  // Broadcasting gives the larger rank; known only where all tensor operands are known.
+  std::optional<int> larger_rank(const Value& v) const {
+    std::optional<int> best;
+    for (ValueId part : v.operands) {
+      if (part == kNone || g_[part].kind == Kind::literal) continue;
+      auto r = operand(part);
+      if (!r) return std::nullopt;
+      best = best ? std::max(*best, *r) : *r;
+    }
+    return best;
   }
 
   // The rank that an operation gives, by how it treats the axes of its first operand.
@@ -115,17 +133,8 @@ class Ranks {
       case AxisKind::contiguous:
       case AxisKind::last_dim:
         return operand(first);
-      case AxisKind::elementwise: {
-        // Broadcasting gives the larger rank; known only where all tensor operands are known.
-        std::optional<int> best;
-        for (ValueId part : v.operands) {
-          if (part == kNone || g_[part].kind == Kind::literal) continue;
-          auto r = operand(part);
-          if (!r) return std::nullopt;
-          best = best ? std::max(*best, *r) : *r;
-        }
-        return best;
-      }
+      case AxisKind::elementwise:
+        return larger_rank(v);
       case AxisKind::concat: {
         const Value& list = g_[first];
         if (list.kind != Kind::list && list.kind != Kind::tuple) return std::nullopt;

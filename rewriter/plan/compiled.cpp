@@ -229,6 +229,10 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
     for (const Rewrite& rewrite : rule.rewrites) {
       auto t = language.rewrite_template(rewrite.with);
       if (!t) return failure(place(rewrite.at) + ": " + t.error().message);
+      if (!t->behind.empty() && !compiled.callees.empty()) {
+        return failure(place(rewrite.at) +
+                       ": methods behind the call are for rules with a pattern alone");
+      }
       for (const auto& [keyword, text] : t->arguments) {
         for (const std::string& hole : holes_in(text)) {
           if (!bound.contains(hole)) {

@@ -282,7 +282,18 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
     }
     return s;
   };
-  out.callee = restore(text_of(text, field(inner[0], "function")));
+  // Methods of what the call gives.
+  TSNode call = inner[0];
+  for (TSNode of = field(call, "function"); is(of, "attribute") && is(field(of, "object"), "call");
+       of = field(call, "function")) {
+    call = field(of, "object");
+  }
+  out.behind =
+      text.substr(ts_node_end_byte(call), ts_node_end_byte(inner[0]) - ts_node_end_byte(call));
+  if (out.behind.find(kHolePrefix) != std::string::npos) {
+    return failure(fmt::format("behind the call of the rewrite `{}` no hole may stand", code));
+  }
+  out.callee = restore(text_of(text, field(call, "function")));
   // Of what the catalogue has it is known that it only computes, and which import it needs.
   std::string unknown;
   walk_tree(inner[0], [&](TSNode node) {
@@ -290,7 +301,8 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
     const std::string called(text_of(text, field(node, "function")));
     const bool number = called == "float" || called == "int";
     // A dotted name inside is one that the catalogue has, or a method.
-    const bool inside = node != inner[0] && (number || called.find('.') != std::string::npos);
+    const bool inside =
+        !ts_node_eq(node, call) && (number || called.find('.') != std::string::npos);
     if (!inside && catalogue_.find(called) == nullptr) unknown = called;
     return true;
   });
@@ -298,7 +310,7 @@ Expected<Template> PythonFrontend::rewrite_template(std::string_view code) {
     return failure(fmt::format("the rewrite calls `{}`, which is no function of the catalogue",
                                restore(unknown)));
   }
-  for (TSNode a : children_of(field(inner[0], "arguments"))) {
+  for (TSNode a : children_of(field(call, "arguments"))) {
     if (is(a, "keyword_argument")) {
       out.arguments.emplace_back(restore(text_of(text, field(a, "name"))),
                                  restore(text_of(text, field(a, "value"))));

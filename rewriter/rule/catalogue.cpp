@@ -218,6 +218,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
       {"in_place", &operation->in_place},
       {"is_class", &operation->is_class},
       {"one_rank", &operation->one_rank},
+      {"broadcasts", &operation->broadcasts},
       {"reads_strides", &operation->reads_strides},
       {"strides_vary", &operation->strides_vary},
   };

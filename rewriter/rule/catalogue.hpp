@@ -113,7 +113,8 @@ struct Operation {
     std::vector<std::string> arguments;
   };
   Casts casts;
-  bool one_rank = false;  // its result has as many dimensions as its first operand
+  bool one_rank = false;    // its result has as many dimensions as its first operand
+  bool broadcasts = false;  // its result has the larger rank of its operands
   // What its result's strides are: "dense", contiguous; or the parameter in whose order they lie.
   // Empty where the kind of operation says it (`axes`), or nothing is known.
   std::string strides;

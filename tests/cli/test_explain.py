@@ -117,8 +117,8 @@ def by_hand(tree):
         "import torch.nn.functional as F\n"
         "\n"
         "\n"
-        "def of_any_rank(q, k, v):\n"
-        "    scores = torch.matmul(q, k.transpose(2, 3)) * 0.125\n"
+        "def with_booleans_added(q, k, v):\n"
+        "    scores = torch.matmul(q, k.transpose(-2, -1)) + (k > 0)\n"
         "    return torch.matmul(F.softmax(scores, dim=-1), v)\n"
         "\n"
         "\n"
@@ -137,7 +137,7 @@ def by_hand(tree):
 @pytest.mark.parametrize(
     ("line", "clause"),
     [
-        (7, "fits but for this: `key` has 4 dimensions; found `k`"),
+        (7, "fits but for this: `mask` may be floating; found `k > 0`"),
         (12, "fits until `self.bias(torch.matmul(q, k.transpose(-2, -1)) * 0.125)` at line 11"),
         (17, "fits but for this: `scale` is shown to be a number; found `scale`"),
     ],

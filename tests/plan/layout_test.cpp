@@ -263,7 +263,7 @@ const Row kRanks[] = {
     {"reshape", "  return torch.reshape(q, (2, 3))\n", "2"},
     {"unpacked_shape", "  b, n, h, d = q.shape\n  m.use(b, n, h, d)\n  return q\n", "4"},
     {"unpacked_size", "  b, n, _ = q.size()\n  m.use(b)\n  return q\n", "3"},
-    {"unpacked_and_read", "  b, n, h, d = q.shape\n  return q * b\n", "-"},
+    {"unpacked_and_read", "  b, n, h, d = q.shape\n  return q * b\n", "4"},
     {"transposed", "  return q.view(1, 2, 3, 4).transpose(1, 2)\n", "4"},
     {"permuted", "  return q.permute(0, 2, 3, 1)\n", "4"},
     {"cast", "  return q.view(1, 2, 3).float()\n", "3"},

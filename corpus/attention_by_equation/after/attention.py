@@ -66,9 +66,13 @@ def heads_come_first(q, k, v):
 
 def channels_first(q, k, v, channels):
     scale = 1 / math.sqrt(math.sqrt(channels))
-    weights = torch.einsum("bct,bcs->bts", q * scale, k * scale)
-    weights = torch.softmax(weights.float(), dim=-1).type(weights.dtype)
-    return torch.einsum("bts,bcs->bct", weights, v)
+    return mindiesd.ext.attention_forward(
+        q.transpose(-2, -1),
+        k.transpose(-2, -1),
+        v.transpose(-2, -1),
+        scale=scale * scale,
+        head_first=True,
+    ).transpose(-2, -1)
 
 
 def weights_too(q, k, v):

@@ -53,10 +53,6 @@ def other_axis(q, k, v):
     return (q @ k.transpose(-2, -1)).softmax(dim=-2) @ v
 
 
-def not_transposed(q, k, v):
-    return (q @ k).softmax(dim=-1) @ v
-
-
 def gated(q, k, v, gate):
     return ((q @ k.transpose(-2, -1)).softmax(dim=-1) * gate) @ v
 

@@ -198,6 +198,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   const CompiledRewrite* rewrite = choose(rule, view, site.finding.assumes, site);
   if (rewrite == nullptr) return;
   change.callee = rewrite->with.callee;
+  change.behind = rewrite->with.behind;
   const std::vector<ValueId> kept = kept_by(*rewrite, bindings, set);
   if (loses_meaning(rule, bindings, change.root, kept, site)) return;
   std::set<StatementId> dead;

@@ -64,6 +64,7 @@ std::multimap<std::string, ValueId> SitePlanner::read_by_parameter(
 bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
                                const std::map<std::string, std::string>& set, Change& change,
                                PlannedSite& site) {
+  if (!change.behind.empty()) return true;  // the rule gives the result its strides there
   const Operation* target = catalogue_.find(change.callee);
   if (target == nullptr || target->strides.empty()) return true;  // as its operand, as torch's
   const auto read = read_by_parameter(rewrite, bindings, set);

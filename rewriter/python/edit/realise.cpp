@@ -124,7 +124,7 @@ std::string Realiser::call_text(ByteRange range, const std::string& prefix,
                                 const std::vector<std::string>& arguments, bool breakable) const {
   std::string one = prefix + callee_ + "(";
   for (size_t i = 0; i < arguments.size(); ++i) one += (i == 0 ? "" : ", ") + arguments[i];
-  one += ")";
+  one += ")" + change_.behind;
   bool brief = one.size() <= kBrief;  // to break it would not make the line easier to read
   if (one.find('\n') == std::string::npos && !brief && breakable && too_long(range, one)) {
     std::string indent(indentation(text_, range.begin));
@@ -134,7 +134,7 @@ std::string Realiser::call_text(ByteRange range, const std::string& prefix,
       one += indent;
       one += step + argument + "," + newline();
     }
-    one += indent + ")";
+    one += indent + ")" + change_.behind;
   }
   return one;
 }

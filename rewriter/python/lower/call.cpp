@@ -245,6 +245,17 @@ bool FunctionLowering::gives_number(ValueId callee, const std::vector<Argument>&
          arguments[0].keyword.empty() && names.stars.empty() && !names.bindings.contains(c.text);
 }
 
+// `int(c)` of one of a tensor's sizes, which is that size.
+bool FunctionLowering::keeps_size(ValueId callee, const std::vector<Argument>& arguments) const {
+  if (g()[callee].text != "int" || !gives_number(callee, arguments)) return false;
+  const Value& size = g()[arguments[0].value];
+  const bool part = size.kind == Kind::element ||
+                    (size.kind == Kind::index && g()[size.operands[1]].kind == Kind::literal);
+  if (!part) return false;
+  const Value& whole = g()[size.operands[0]];
+  return whole.kind == Kind::attribute && whole.text == "shape";
+}
+
 size_t FunctionLowering::reads_of(std::string_view name) {
   if (!reads_) {
     reads_.emplace();
@@ -430,6 +441,7 @@ ValueId FunctionLowering::call(TSNode node) {
   if (op != nullptr) {
     if (auto known = known_call(target, arguments, v, node)) return *known;
   }
+  if (keeps_size(callee, arguments)) return arguments[0].value;
   v.kind = Kind::call;
   v.operands.push_back(callee);
   for (const Argument& a : arguments) {

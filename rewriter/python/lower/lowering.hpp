@@ -228,6 +228,7 @@ class FunctionLowering {
   bool may_be_layer(ValueId callee);
   BodyWrites& body_writes();
   bool gives_number(ValueId callee, const std::vector<Argument>& arguments) const;
+  bool keeps_size(ValueId callee, const std::vector<Argument>& arguments) const;
   bool in_any_order(const std::vector<Argument>& arguments) const;
   bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;
   // The value that a call of a short pure function of this file gives, seen through.

@@ -30,8 +30,8 @@ class OtherFunctions {
       : project_(project), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
 
   // Of a function by its qualified name; null where it is not the only thing of that name at the
-  // top of its module, is decorated, has defaults, reads anything but its parameters or not all of
-  // them, or does more than compute one value; and where its file may bind the name again.
+  // top of its module, is decorated, reads anything but its parameters or not all of them, or does
+  // more than compute one value; and where its file may bind the name again.
   const Computing* computing(const std::string& qualified);
 
  private:

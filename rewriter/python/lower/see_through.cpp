@@ -153,6 +153,9 @@ bool FunctionLowering::overridden_elsewhere(ValueId callee) const {
 std::optional<std::vector<std::string>> plain_parameters(TSNode definition, std::string_view text) {
   std::vector<std::string> out;
   for (TSNode name : children_of(field(definition, "parameters"))) {
+    if (is(name, "default_parameter") || is(name, "typed_default_parameter")) {
+      name = field(name, "name");
+    }
     if (is(name, "typed_parameter") && !children_of(name).empty()) name = children_of(name).front();
     if (!is(name, "identifier")) return std::nullopt;
     out.emplace_back(text_of(text, name));
