@@ -27,6 +27,7 @@ std::string closing(const MigrateOptions& options, const RunResult& result, cons
     return fmt::format("{}: nothing {}\n", count_of(input.files.size(), "source file"),
                        result.findings.empty() ? "that a rule looks for" : "to change");
   }
+  if (options.from_input) return "";
   const std::string files = count_of(result.changed.size(), "file");
   if (options.write) {
     return fmt::format("{} of {} rewritten in {}{}\n", applied.written.size(), files,

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -17,12 +16,14 @@
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/assumptions.hpp"
 #include "rewriter/cli/closing.hpp"
+#include "rewriter/cli/explain_input.hpp"
 #include "rewriter/cli/interactive.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rule_tests.hpp"
 #include "rewriter/cli/rules_folder.hpp"
 #include "rewriter/cli/selection.hpp"
+#include "rewriter/cli/temporary_folder.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
@@ -96,27 +97,13 @@ class Session {
     options_.assume = options.assume;
     const auto rules = load(options.rules);
     if (!rules) return verdict_.code();
-    // Names resolve in the tree that the file belongs to.
-    auto alone = discover({options.file}, {});
-    if (!alone || alone->input.files.empty()) {
-      say_error(alone ? fmt::format("{} is no Python file that git would show", options.file)
-                      : alone.error().message);
-      return alone || alone.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
+    const auto found = explain_input(options.file);
+    if (!found) {
+      say_error(found.error().message);
+      return found.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
     }
-    const InputFile& file = alone->input.files.front();
-    auto whole = discover({tree_of(alone->input)}, {});
-    const Input* input = &alone->input;
-    std::string name = file.relative;
-    if (whole) {
-      for (const InputFile& other : whole->input.files) {
-        std::error_code none;
-        if (!std::filesystem::equivalent(other.path, file.path, none)) continue;
-        input = &whole->input;
-        name = other.relative;
-        break;
-      }
-    }
-    auto planned = run(*rules, *input, name, options.line);
+    const std::string& name = found->name;
+    auto planned = run(*rules, found->input, name, options.line);
     if (!planned) {
       say_error(planned.error().message, Breaks::kept);
       return ExitCode::bad_rules;
@@ -139,7 +126,13 @@ class Session {
       say_error(discovery.error().message);
       return discovery.error().usage ? ExitCode::usage : ExitCode::unreadable_input;
     }
-    const Input& input = discovery->input;
+    Input& input = discovery->input;
+    const TemporaryFolder folder;
+    std::string text;
+    if (options.from_input) {
+      text = console_.read_all();
+      if (!stand_in(input, text, folder.path())) return verdict_.code();
+    }
     const auto recovered = recover(input, *services_.disk);
     if (!recovered) {
       say_error(recovered.error().message);
@@ -159,6 +152,9 @@ class Session {
     if (options.diff) show_diff(result);
     write_reports(*rules, result, input, applied);
     if (options.review) write_review(result, input);
+    if (options.from_input) {
+      show(result.changed.empty() ? text : *result.changed.front().new_bytes);
+    }
     if (options.quiet) {
       for (const std::string& sentence : *recovered) say_error(sentence);
     }
@@ -245,14 +241,17 @@ class Session {
     show(fmt::format("{} updated; read what changed\n", count_of(*updated, "test")));
   }
 
-  // The work tree's top, or the outermost package.
-  static std::string tree_of(const Input& input) {
-    const std::filesystem::path root(input.root);
-    std::error_code none;
-    if (std::filesystem::exists(root / ".git", none)) return root.string();
-    const std::string& name = input.files.front().relative;
-    const std::size_t slash = name.find('/');
-    return slash == std::string::npos ? root.string() : (root / name.substr(0, slash)).string();
+  // Has the only file of the input read from the text instead, which is put into the folder.
+  bool stand_in(Input& input, const std::string& text, const std::string& folder) {
+    const bool one = input.files.size() == 1 && input.files.front().relative.ends_with(".py");
+    if (!one) {
+      say_error(fmt::format("{} is not one Python file", options_.paths.front()));
+      verdict_.raise(ExitCode::usage);
+      return false;
+    }
+    input.files.front().path = folder + "/input.py";
+    write_file(input.files.front().path, "the text", text);
+    return verdict_.code() == ExitCode::done;
   }
 
   // The run with the sites that the options choose; nothing where that has failed and is said.

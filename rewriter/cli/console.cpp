@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <iostream>
+#include <iterator>
 
 namespace refit {
 namespace {
@@ -28,6 +29,7 @@ class RealConsole final : public Console {
     if (!std::getline(std::cin, line)) return std::nullopt;
     return line;
   }
+  std::string read_all() override { return {std::istreambuf_iterator<char>(std::cin), {}}; }
   bool out_is_terminal() const override { return isatty(STDOUT_FILENO) == 1; }
   bool error_is_terminal() const override { return isatty(STDERR_FILENO) == 1; }
 };

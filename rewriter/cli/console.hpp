@@ -21,6 +21,8 @@ class Console {
   virtual void error(std::string_view text) = 0;
   // The next line of standard input, without its end; nothing where there is none.
   virtual std::optional<std::string> read_line() = 0;
+  // All of standard input.
+  virtual std::string read_all() = 0;
   virtual bool out_is_terminal() const = 0;
   virtual bool error_is_terminal() const = 0;
 };

@@ -162,6 +162,7 @@ class Parser {
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
     const CLI::App& app = review_->parsed() ? *review_ : *migrate_;
+    if (const auto wrong = take_stdin(options)) return usage(*wrong);
     if (const auto wrong = configure(app, options.paths.front(), options)) return usage(*wrong);
     if (review_->parsed()) {
       options.review = page_;
@@ -170,6 +171,10 @@ class Parser {
     for (const std::string& report : reports_) options.reports.push_back(*report_of(report));
     const auto on_out = std::ranges::count(options.reports, "-", &ReportOption::path);
     const bool report_on_out = on_out > 0;
+    if (options.from_input) {
+      if (!report_on_out) return options;
+      return usage("the new text goes to standard output; name a file for the report");
+    }
     if ((options.diff && report_on_out) || on_out > 1) {
       return Answered{ExitCode::usage,
                       {},
@@ -184,6 +189,18 @@ class Parser {
  private:
   static Answered usage(const std::string& message) {
     return Answered{ExitCode::usage, {}, message + "\n"};
+  }
+
+  // Puts the file that standard input stands for in the place of `-`; gives what is wrong with it.
+  std::optional<std::string> take_stdin(MigrateOptions& options) const {
+    const bool dash = std::ranges::find(options.paths, "-") != options.paths.end();
+    if (!dash && !stdin_filename_) return std::nullopt;
+    if (!dash || options.paths.size() != 1 || !stdin_filename_) {
+      return "standard input is read where the only PATH is - and --stdin-filename names its file";
+    }
+    options.paths = {*stdin_filename_};
+    options.from_input = true;
+    return std::nullopt;
   }
 
   // Adds what the project's configuration says: to lists, and where the command line says nothing.
@@ -241,8 +258,15 @@ class Parser {
                "(repeatable)",
                "json:FILE|sarif:FILE|github:FILE")
         ->transform(CLI::Validator(check_report, ""));
-    app.add_flag("--interactive", options.interactive,
-                 "Ask of each site whether it is to be rewritten");
+    CLI::Option* interactive = app.add_flag("--interactive", options.interactive,
+                                            "Ask of each site whether it is to be rewritten");
+    app.add_option("--stdin-filename", stdin_filename_,
+                   "The Python file whose text stands on standard input, with - as PATH; the new "
+                   "text goes to standard output")
+        ->type_name("FILE")
+        ->excludes(write)
+        ->excludes("--diff")
+        ->excludes(interactive);
     repeatable(app, "--site", options.sites,
                "Only the site that has this fingerprint in a report (repeatable)", "ID");
     app.add_option("--choose", options.choose, "Only the sites that this file names, all of them")
@@ -382,6 +406,7 @@ class Parser {
   RulesOptions rules_options_;
   UndoOptions undo_options_;
   std::vector<std::string> assume_, reports_;
+  std::optional<std::string> stdin_filename_;
   bool no_config_ = false;
 };
 

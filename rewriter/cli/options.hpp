@@ -43,6 +43,7 @@ struct MigrateOptions {
   std::optional<std::string> baseline;  // a file of sites that are left and not shown
   std::optional<std::string> write_baseline;
   std::optional<std::string> since;   // a git revision
+  bool from_input = false;            // the text of the only path stands on standard input
   bool interactive = false;           // ask site by site
   std::optional<std::string> review;  // where `refit review` writes its page; "-": standard output
   bool quiet = false;

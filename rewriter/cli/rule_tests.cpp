@@ -2,7 +2,6 @@
 #include "rewriter/cli/rule_tests.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,32 +11,13 @@
 #include <optional>
 #include <utility>
 
+#include "rewriter/cli/temporary_folder.hpp"
 #include "rewriter/text/count.hpp"
 #include "rewriter/text/diff.hpp"
 #include "rewriter/text/printable.hpp"
 
 namespace refit {
 namespace {
-
-// A new folder that goes when this does.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code none;
-    std::string name = (std::filesystem::temp_directory_path(none) / "refit-rules-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code none;
-    if (!path_.empty()) std::filesystem::remove_all(path_, none);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string found(const RunResult& result) {
   std::string text;

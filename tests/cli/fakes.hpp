@@ -23,6 +23,7 @@ class FakeConsole final : public Console {
   }
   void error(std::string_view text) override { error_text += text; }
   std::optional<std::string> read_line() override { return std::nullopt; }
+  std::string read_all() override { return ""; }
   bool out_is_terminal() const override { return terminal; }
   bool error_is_terminal() const override { return terminal; }
 

@@ -1,0 +1,18 @@
+// The tree in which the names of one file resolve. Entry point: explain_input.
+#pragma once
+
+#include <string>
+
+#include "rewriter/project/discover.hpp"
+#include "rewriter/project/input.hpp"
+
+namespace refit {
+
+struct ExplainInput {
+  Input input;       // of the work tree's top or the outermost package; else of the file alone
+  std::string name;  // the file's, in the input
+};
+
+tl::expected<ExplainInput, DiscoveryFailure> explain_input(const std::string& file);
+
+}  // namespace refit
