@@ -146,7 +146,7 @@ def test_keys_and_filters(review, browser, tree):
         assert len(heads(browser)) == count
         choose(browser, select, "")
     choose(browser, "assumption", browser.run("document.getElementById('assumption').options[1].value"))
-    assert "assumes dropout_p == 0" in browser.run("document.querySelector('.says').textContent")
+    assert "assumes: dropout_p == 0" in browser.run("document.querySelector('.says').textContent")
     choose(browser, "assumption", "")
     browser.press("?")
     assert browser.run("document.getElementById('keys').open")
@@ -165,7 +165,7 @@ def test_a_refused_site_says_why(review, browser, tree):
     review(tree)
     choose(browser, "outcome", "refused")
     assert "refused: splatted-arguments" in current(browser)
-    assert browser.run("document.querySelector('.says').textContent").startswith("why ")
+    assert browser.run("document.querySelector('.says').textContent").startswith("why: ")
     assert "**options" in browser.run("document.querySelector('.side.site').textContent")
     assert browser.run("document.querySelectorAll('.current button').length") == 0
 

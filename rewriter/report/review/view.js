@@ -134,7 +134,7 @@ class View {
     if (this.built.has(site)) return this.built.get(site);
     const rows = [];
     const says = (label, text) => {
-      if (text) for (const row of wrappedWords(`${label} ${text}`, this.columns - 6)) rows.push({ says: row });
+      if (text) for (const row of wrappedWords(`${label}: ${text}`, this.columns - 6)) rows.push({ says: row });
     };
     for (const assumption of site.assumes) says("assumes", assumption);
     says("why", site.message);
