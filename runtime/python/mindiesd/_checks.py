@@ -32,6 +32,11 @@ def expect_bool(name, value):
         raise ParametersInvalid(f"{name} must be a bool, but is {type(value).__name__}.")
 
 
+def expect_callable(name, value):
+    if not callable(value):
+        raise ParametersInvalid(f"{name} must be a module, but is {type(value).__name__}.")
+
+
 def expect_same_device(name, value, reference_name, reference):
     if value.device != reference.device:
         raise ParametersInvalid(

@@ -11,7 +11,7 @@ from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
 from .. import _forms, _ops
-from .._checks import expect_choice, expect_tensor, is_either, promoted
+from .._checks import expect_callable, expect_choice, expect_tensor, is_either, promoted
 from .._eager import eager
 from ..utils import ParametersInvalid
 from .norm import _eps, _norm_types, _torch_norm_type, casting_norm, has_hooks, module_norm
@@ -134,7 +134,7 @@ def norm_scale_shift(
         A contiguous tensor of the expression's shape. Nothing is rounded between the steps.
 
     Raises:
-        ParametersInvalid: x is no tensor, or an option has another value.
+        ParametersInvalid: x is no tensor, the norm cannot be called, or an option has another value.
     """
     expect_tensor("x", x)
     input_dtype = _named(input_dtype)
@@ -146,6 +146,7 @@ def norm_scale_shift(
             return _norm_scale_shift(
                 x, weight, bias, scale, shift, eps, kind, dtype or promoted(own, scale, shift)
             )
+    expect_callable("norm", norm)
     return _modulated(norm(_cast(x, input_dtype)), scale, shift, dtype)
 
 
@@ -166,6 +167,7 @@ def _sum_of(x, branch, gate, gate_function, branch_norm, dtype):
     """The sum by torch's operators, as the lines that are replaced compute it; wider where its type is
     chosen."""
     if branch_norm is not None:
+        expect_callable("branch_norm", branch_norm)
         branch = branch_norm(branch)
     if gate is not None and gate_function == "tanh":
         gate = gate.tanh()
@@ -214,7 +216,7 @@ def residual(
         A tensor of the expression's shape, in the stride order of x.
 
     Raises:
-        ParametersInvalid: an option has another value.
+        ParametersInvalid: a norm cannot be called, or an option has another value.
     """
     _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
     if gate_function is None and branch_norm is None:
@@ -271,7 +273,7 @@ def residual_norm(
         the other contiguous. The sum is not rounded before it is normalised.
 
     Raises:
-        ParametersInvalid: an option has another value.
+        ParametersInvalid: a norm cannot be called, or an option has another value.
     """
     as_sum = isinstance(dtype, str) and dtype == "sum"
     input_dtype, dtype = _named(input_dtype), None if as_sum else _named(dtype)
@@ -295,6 +297,7 @@ def residual_norm(
                     x, branch, gate, weight, bias, scale, shift, eps, kind, summed,
                     summed if as_sum else dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
                 )  # fmt: skip
+    expect_callable("norm", norm)
     total = _sum_of(x, branch, gate, gate_function, branch_norm, sum_dtype)
     if not isinstance(total, torch.Tensor):
         return total, _modulated(norm(total), scale, shift, dtype)

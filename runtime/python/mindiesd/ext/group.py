@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from .. import _block_ops, _forms
-from .._checks import expect_choice, expect_tensor
+from .._checks import expect_callable, expect_choice, expect_tensor
 from .._eager import eager
 from ..utils import ParametersInvalid
 from . import activation as _activations
@@ -102,6 +102,7 @@ def group_norm(norm, x, activation=None, *, strides="torch"):
     parts = _norm_parts(norm, x)
     last = parts is not None and _lies_last(x) and (strides == "x" or not x.is_cuda)
     if parts is None or _is_torchs(x, silu, last):
+        expect_callable("norm", norm)
         result = norm(x)
         if silu is None:
             return activation(result)

@@ -3,7 +3,7 @@
 import torch
 
 from .. import _forms, _ops
-from .._checks import expect_bool, expect_choice, expect_tensor
+from .._checks import expect_bool, expect_callable, expect_choice, expect_tensor
 from .._eager import eager
 from .blocks import _RMS_TYPES, _norm_parts
 from .norm import _eps
@@ -196,7 +196,8 @@ def joint_heads(
         to which torch.cat promotes those of the streams. Nothing is rounded between norm and rotation.
 
     Raises:
-        ParametersInvalid: an operand is no tensor, an option has another value, or tables do not fit.
+        ParametersInvalid: an operand is no tensor, a norm cannot be called, an option has another value, or tables
+            do not fit.
     """
     inputs = (query, key, value, other_query, other_key, other_value)
     names = ("query", "key", "value", "other_query", "other_key", "other_value")
@@ -222,6 +223,10 @@ def joint_heads(
     )
     if results is not None:
         return results
+    norm_names = ("query_norm", "key_norm", "other_query_norm", "other_key_norm")
+    for name, norm in zip(norm_names, norms):
+        if norm is not None:
+            expect_callable(name, norm)
     joined = []
     for k in range(3):
         pieces = []
