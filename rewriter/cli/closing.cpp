@@ -1,4 +1,4 @@
-// Wording of the last sentence. Entry point: closing.
+// The end of a run. Entry points: closing, code_of.
 #include "rewriter/cli/closing.hpp"
 
 #include <fmt/format.h>
@@ -38,6 +38,17 @@ std::string closing(const MigrateOptions& options, const RunResult& result, cons
   return fmt::format(
       "{} would change; --write writes them, as does `git apply` of the diff in {}\n", files,
       printable(input.root, Breaks::escaped));
+}
+
+ExitCode code_of(FileProblem problem) {
+  switch (problem) {
+    case FileProblem::withheld:
+      return ExitCode::withheld;
+    case FileProblem::unwritable:
+      return ExitCode::not_written;
+    default:
+      return ExitCode::unreadable_input;
+  }
 }
 
 }  // namespace refit

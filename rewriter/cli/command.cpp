@@ -20,6 +20,7 @@
 #include "rewriter/cli/interactive.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/progress.hpp"
+#include "rewriter/cli/rule_lint.hpp"
 #include "rewriter/cli/rule_tests.hpp"
 #include "rewriter/cli/rules_folder.hpp"
 #include "rewriter/cli/selection.hpp"
@@ -83,6 +84,9 @@ class Session {
       }
       case RulesOptions::Action::assumptions:
         show(assumptions_text(*rules));
+        break;
+      case RulesOptions::Action::check:
+        check(options, *rules);
         break;
       case RulesOptions::Action::test:
         test(options, *rules);
@@ -239,6 +243,23 @@ class Session {
       return;
     }
     show(fmt::format("{} updated; read what changed\n", count_of(*updated, "test")));
+  }
+
+  void check(const RulesOptions& options, const RuleSet& rules) {
+    // Patterns are compiled where a run begins.
+    for (const Target target : {Target::cuda, Target::ascend}) {
+      options_.target = target;
+      const auto compiled = run(rules, Input{});
+      if (compiled) continue;
+      say_error(compiled.error().message, Breaks::kept);
+      verdict_.raise(ExitCode::bad_rules);
+      return;
+    }
+    const auto chosen = rules_of(rules, options.tested);
+    const std::string doubts = lint_text(rules, chosen);
+    show(printable(doubts, Breaks::kept));
+    if (!doubts.empty()) verdict_.raise(ExitCode::would_change);
+    show(fmt::format("{} checked\n", count_of(chosen.size(), "rule")));
   }
 
   // Has the only file of the input read from the text instead, which is put into the folder.
@@ -420,18 +441,7 @@ class Session {
 
   void judge(const RunResult& result, const Applied& applied) {
     if (options_.check && !result.changed.empty()) verdict_.raise(ExitCode::would_change);
-    for (const Problem& problem : result.problems) {
-      switch (problem.kind) {
-        case FileProblem::withheld:
-          verdict_.raise(ExitCode::withheld);
-          break;
-        case FileProblem::unwritable:
-          verdict_.raise(ExitCode::not_written);
-          break;
-        default:
-          verdict_.raise(ExitCode::unreadable_input);
-      }
-    }
+    for (const Problem& problem : result.problems) verdict_.raise(code_of(problem.kind));
     if (applied.interrupted) verdict_.raise(ExitCode::interrupted);
   }
 

@@ -26,7 +26,8 @@ inline const std::vector<ExitCodeText>& exit_codes() {
   static const std::vector<ExitCodeText> table = {
       {ExitCode::done, "done"},
       {ExitCode::would_change,
-       "--check: at least one file would change; rules test: a test failed"},
+       "--check: at least one file would change; rules test: a test failed; "
+       "rules check: a doubt"},
       {ExitCode::usage, "usage error: nothing was read"},
       {ExitCode::unreadable_input,
        "a PATH, or some of the files, could not be read, decoded or parsed"},

@@ -142,6 +142,7 @@ class Parser {
     }
     if (rules_->parsed()) {
       if (show_->parsed()) rules_options_.action = RulesOptions::Action::show;
+      if (check_->parsed()) rules_options_.action = RulesOptions::Action::check;
       if (test_->parsed()) rules_options_.action = RulesOptions::Action::test;
       std::vector<std::string>& rules = rules_options_.rules.rules;
       rules.insert(rules.end(), rules_options_.tested.begin(), rules_options_.tested.end());
@@ -352,7 +353,8 @@ class Parser {
 
   void add_rules() {
     RulesOptions& options = rules_options_;
-    rules_ = app_.add_subcommand("rules", "List the rules, show one, or run their tests");
+    rules_ =
+        app_.add_subcommand("rules", "List the rules, show one, check them, or run their tests");
     add_rule_options(*rules_, options.rules);
     rules_->add_flag("--json", options.json,
                      "The list as JSON, with what each assumes and refuses");
@@ -362,6 +364,8 @@ class Parser {
     add_rule_options(*assumptions_, options.rules);
     show_ = rules_->add_subcommand("show", "A rule as a page of Markdown");
     show_->add_option("ID", options.id, "The rule's id")->required()->type_name("");
+    check_ = rules_->add_subcommand("check", "Load and compile rules, and say what is doubtful");
+    check_->add_option("PATH", options.tested, "As of `refit rules test`")->type_name("");
     test_ = rules_->add_subcommand("test", "Run the tests that rules carry");
     test_
         ->add_option("PATH", options.tested,
@@ -393,6 +397,7 @@ class Parser {
   CLI::App* assumptions_ = nullptr;
   CLI::App* show_ = nullptr;
   CLI::App* test_ = nullptr;
+  CLI::App* check_ = nullptr;
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;

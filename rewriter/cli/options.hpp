@@ -52,7 +52,7 @@ struct MigrateOptions {
 };
 
 struct RulesOptions {
-  enum class Action { list, show, test, assumptions } action = Action::list;
+  enum class Action { list, show, test, check, assumptions } action = Action::list;
   RuleOptions rules;
   bool json = false;                // the list as data
   std::string id;                   // of the rule to show

@@ -129,6 +129,37 @@ def test_a_rule_that_does_not_load(refit, rule):
     assert "did you mean `summary`" in done.err
 
 
+def test_check_has_no_doubt_about_a_tested_rule(refit, rule):
+    done = refit("rules", "check", rule)
+    assert (done.code, done.out) == (0, b"1 rule checked\n")
+
+
+def test_check_names_what_is_doubtful(refit, rule):
+    begin = RULE.index("tests:")
+    rule.write_text(RULE[:begin].replace("functional.relu", "functional.silu"))
+    done = refit("rules", "check", rule)
+    assert done.code == 1
+    text = done.out.decode()
+    assert f"{rule}:2:" in text
+    assert "[my-relu] no test shows what it rewrites" in text
+    assert "no test shows what line 8 refuses; add one with `refused: in-place`" in text
+    assert "the rule silu-function looks for torch.nn.functional.silu, too (" in text
+    assert text.count("\n") == 4
+
+
+@pytest.mark.parametrize("old", ["$input", "mindiesd.ext.silu"])
+def test_check_of_a_rule_that_does_not_load(refit, rule, old):
+    rule.write_text(RULE.replace(old, old + "x", 1))
+    assert refit("rules", "check", rule).code == 5
+
+
+def test_check_compiles_patterns(refit, rule):
+    rule.write_text(RULE[: RULE.index("tests:")].replace("call: torch.nn.functional.relu", "pattern: return torch.relu($input").replace("  - is: {of: inplace", "  - is: {of: input"))
+    done = refit("rules", "check", rule)
+    assert done.code == 5, done.out
+    assert str(rule) in done.err
+
+
 def test_assumptions_by_id_and_text(refit, tree):
     listed = refit("assumptions").out.decode()
     assert "dropout-p-0-at-inference\n  dropout_p == 0 at inference\n  of " in listed

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["migrate", "review", "explain", "rules", "rules show", "rules test", "assumptions", "undo"]
+COMMANDS = ["migrate", "review", "explain", "rules", "rules show", "rules check", "rules test", "assumptions", "undo"]
 
 
 def options_of(refit, command: str) -> set[str]:
@@ -35,7 +35,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("line", "offers"),
     [
         ("refit mig", ["migrate"]),
-        ("refit rules ", ["show", "test", "--help", "--rules", "--select", "--ignore", "--json", "model.py"]),
+        ("refit rules ", ["show", "check", "test", "--help", "--rules", "--select", "--ignore", "--json", "model.py"]),
         ("refit migrate --tar", ["--target"]),
         ("refit migrate --target ", ["cuda", "ascend"]),
         ("refit migrate --strict --color a", ["auto", "always"]),
