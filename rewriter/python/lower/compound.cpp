@@ -257,6 +257,7 @@ bool FunctionLowering::with_statement(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
   bool errors_end = false;
+  std::vector<ValueId> entered_contexts;
   for (TSNode child : children_of(node)) {
     if (!is(child, "with_clause")) continue;
     for (TSNode item : children_of(child)) {
@@ -266,6 +267,8 @@ bool FunctionLowering::with_statement(TSNode node) {
         ValueId context = expression(parts.front());
         errors_end = may_end_errors(parts.front(), context) || errors_end;
         use(context);
+        run_of_context(context, "__enter__", value);
+        entered_contexts.push_back(context);
         for (size_t i = 1; i < parts.size(); ++i) {
           TSNode target = parts[i];
           if (is(target, "as_pattern_target")) {
@@ -284,6 +287,8 @@ bool FunctionLowering::with_statement(TSNode node) {
         ValueId context = expression(value);
         errors_end = may_end_errors(value, context) || errors_end;
         use(context);
+        run_of_context(context, "__enter__", value);
+        entered_contexts.push_back(context);
       }
     }
   }
@@ -293,6 +298,7 @@ bool FunctionLowering::with_statement(TSNode node) {
   bool falls = block(field(node, "body"));
   catching_ -= errors_end ? 1 : 0;
   block_number_ = outer_block;
+  for (const ValueId context : entered_contexts) run_of_context(context, "__exit__", node);
   // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
   if (errors_end) {
     note_tried(first, static_cast<ValueId>(g().values.size()));

@@ -1,6 +1,7 @@
 // What a program runs or stores without its name being written as a call's or a target's:
-// properties and other methods that operators call, and attributes that are stored by their names
-// in quotes. Entry points: FunctionLowering::read_attribute, store_attribute, note_named_stores.
+// properties and other methods that operators and `with` call, and attributes that are stored by their names
+// in quotes. Entry points: FunctionLowering::read_attribute, run_of_context, store_attribute,
+// note_named_stores.
 #include <algorithm>
 #include <array>
 
@@ -58,6 +59,25 @@ bool FunctionLowering::entry_writes(ValueId object, ValueId index, std::string_v
   const Kind kind = index == kNone ? Kind::slice : g()[index].kind;
   if (g()[object].kind == Kind::attribute && holds_no_storage(g()[object].text)) return false;
   return kind != Kind::slice && kind != Kind::tuple && g()[object].kind != Kind::op;
+}
+
+// `with context:` runs two methods of the context, before its block and behind it. What stands for
+// them is added where the file has such a method that may write and the context may be of its class.
+void FunctionLowering::run_of_context(ValueId context, std::string_view method, TSNode node) {
+  if (context_.pattern || context == kNone || !body_writes().may_write(method)) return;
+  const Value& c = g()[context];
+  if (c.kind == Kind::op) return;
+  if (c.kind == Kind::call) {  // of a class of another file, as `torch.no_grad()`
+    const Value& made_by = g()[c.operands[0]];
+    const bool here = made_by.text.starts_with(unit_.module + ".");
+    if (made_by.kind == Kind::op || (made_by.kind == Kind::symbol && !here)) return;
+  }
+  Value callee;
+  callee.kind = Kind::attribute;
+  callee.text = method;
+  callee.operands = {context};
+  callee.statement = current_;
+  hidden_call(g().add(std::move(callee)), {}, node);
 }
 
 // `object.name = value`, however it is written; without a name it may be any attribute.
