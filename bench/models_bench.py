@@ -203,13 +203,13 @@ def main():
         return
     cases = [case for case in CASES if options.only in case]
     with tempfile.TemporaryDirectory() as scratch:
-        original = options.original or Path(importlib.util.find_spec("diffusers").origin).parents[1]
         migrated = options.migrated or migrated_copy(Path(scratch))
         if options.kernels:
             for case, found in counted(migrated, cases, "kernels").items():
                 for name, (calls, launched) in sorted(found.items()):
                     print(f"{case:<27}{name:<45}{calls:>4} calls {launched:>4} kernels")
             return
+        original = options.original or Path(importlib.util.find_spec("diffusers").origin).parents[1]
         modes = {"original": (original, "eager"), "migrated": (migrated, "eager")}
         if not options.no_compiled:
             modes["compiled"] = (original, "compiled")
