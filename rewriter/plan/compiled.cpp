@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "rewriter/plan/pattern_checks.hpp"
 #include "rewriter/rule/yaml_file.hpp"
 
 namespace refit {
@@ -193,6 +194,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
     for (const Pattern& pattern : rule.match.patterns) {
       auto p = compile_pattern(pattern, language);
       if (!p) return tl::unexpected(p.error());
+      check_pattern(*p, false, rules.catalogue(), mistakes);
       bound_by(*p, bound);
       for (const auto& [name, text] : pattern.set) bound.insert(name);
       for (CompiledPattern& order : orders(*p, rule)) {
@@ -203,6 +205,7 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
       for (const Pattern& pattern : alternatives) {
         auto p = compile_pattern(pattern, language);
         if (!p) return tl::unexpected(p.error());
+        check_pattern(*p, true, rules.catalogue(), mistakes);
         bound_by(*p, bound);
         for (const auto& [name, text] : pattern.set) bound.insert(name);
         for (CompiledPattern& order : orders(*p, rule)) {

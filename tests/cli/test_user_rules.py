@@ -82,3 +82,28 @@ def test_a_hole_that_the_rewrite_leaves_out(load):
     assert "mine.yaml:9:" in done.err
     assert "leaves out the hole `$y` of the pattern at line 6" in done.err
     assert load(product.replace("rewrites:", "drops: [y]\nrewrites:")).code < 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("torch.sigmiod($x)", "it calls `torch.sigmiod`, which the catalogue does not have; did you mean `torch.sigmoid`?"),
+        ("team.ops.fused($x)", "it calls `team.ops.fused`, which the catalogue does not have"),
+        ("tf.nn.softmax($x)", "`tf.nn` is no module that the catalogue has a function of, and no hole"),
+        ("torch.softmax($x, dmi=-1)", "its arguments of `torch.softmax` fit no signature of `torch.softmax`"),
+        ("torch.sigmoid($x, 1, 2, 3)", "its arguments of `torch.sigmoid` fit no signature of `torch.sigmoid`"),
+        ("$x.softmax(dmi=-1)", "its arguments of `.softmax()` fit no signature of `torch.softmax`"),
+        ("torch.cat([*$x], dim=-1)", "a starred hole stands for any number of operands"),
+        ("$x", "it is a hole alone, which any code would fit"),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_fits_no_code_or_any(load, pattern, says):
+    done = load(rule().replace("$x * torch.sigmoid($x)", pattern))
+    assert done.code == 5
+    assert "mine.yaml:6:" in done.err
+    assert says in done.err
+
+
+def test_a_function_by_its_last_name(load, tmp_path):
+    done = load(rule().replace("$x * torch.sigmoid($x)", "swish($x)"))
+    assert done.code < 2, done.err

@@ -1,7 +1,7 @@
 // What a program runs or stores without its name being written as a call's or a target's:
-// properties and other methods that operators and `with` call, and attributes that are stored by their names
-// in quotes. Entry points: FunctionLowering::read_attribute, run_of_context, store_attribute,
-// note_named_stores.
+// properties and other methods that operators and `with` call, and attributes that are stored by
+// their names in quotes. Entry points: FunctionLowering::read_attribute, run_of_context,
+// store_attribute, note_named_stores.
 #include <algorithm>
 #include <array>
 
@@ -62,7 +62,8 @@ bool FunctionLowering::entry_writes(ValueId object, ValueId index, std::string_v
 }
 
 // `with context:` runs two methods of the context, before its block and behind it. What stands for
-// them is added where the file has such a method that may write and the context may be of its class.
+// them is added where the file has such a method that may write and the context may be of its
+// class.
 void FunctionLowering::run_of_context(ValueId context, std::string_view method, TSNode node) {
   if (context_.pattern || context == kNone || !body_writes().may_write(method)) return;
   const Value& c = g()[context];
