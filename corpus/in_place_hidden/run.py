@@ -1,3 +1,4 @@
+import contexts
 import later
 import lists
 import named
@@ -49,6 +50,8 @@ def outputs():
                          later.Stack().attribute_of_the_class):  # fmt: skip
             a, b, c, d = copies()
             results += [function(a, b, c), b]
+        a, b, c, d = copies()
+        results += [contexts.end_of_a_block(a, b, b), b, contexts.end_that_writes_nothing(a, b, b)]
         for name in ("view_handed_to_a_context", "end_of_a_context", "context_of_a_library"):
             module = later.Windowed()
             results += [getattr(module, name)(q, k, v), module.cache]

@@ -257,7 +257,7 @@ bool FunctionLowering::with_statement(TSNode node) {
   auto id = open(node, StatementKind::other);
   uint32_t outer_block = block_number_;
   bool errors_end = false;
-  std::vector<ValueId> entered_contexts;
+  std::vector<std::pair<ValueId, TSNode>> contexts;
   for (TSNode child : children_of(node)) {
     if (!is(child, "with_clause")) continue;
     for (TSNode item : children_of(child)) {
@@ -268,7 +268,7 @@ bool FunctionLowering::with_statement(TSNode node) {
         errors_end = may_end_errors(parts.front(), context) || errors_end;
         use(context);
         run_of_context(context, "__enter__", value);
-        entered_contexts.push_back(context);
+        contexts.emplace_back(context, value);
         for (size_t i = 1; i < parts.size(); ++i) {
           TSNode target = parts[i];
           if (is(target, "as_pattern_target")) {
@@ -288,7 +288,7 @@ bool FunctionLowering::with_statement(TSNode node) {
         errors_end = may_end_errors(value, context) || errors_end;
         use(context);
         run_of_context(context, "__enter__", value);
-        entered_contexts.push_back(context);
+        contexts.emplace_back(context, value);
       }
     }
   }
@@ -298,7 +298,7 @@ bool FunctionLowering::with_statement(TSNode node) {
   bool falls = block(field(node, "body"));
   catching_ -= errors_end ? 1 : 0;
   block_number_ = outer_block;
-  for (const ValueId context : entered_contexts) run_of_context(context, "__exit__", node);
+  for (const auto& [context, written] : contexts) end_of_context(context, written);
   // As contextlib's `suppress` does: an error ends the block early, and what follows is run.
   if (errors_end) {
     note_tried(first, static_cast<ValueId>(g().values.size()));

@@ -1,7 +1,7 @@
 // What a program runs or stores without its name being written as a call's or a target's:
 // properties and other methods that operators and `with` call, and attributes that are stored by
 // their names in quotes. Entry points: FunctionLowering::read_attribute, run_of_context,
-// store_attribute, note_named_stores.
+// end_of_context, store_attribute, note_named_stores.
 #include <algorithm>
 #include <array>
 
@@ -79,6 +79,24 @@ void FunctionLowering::run_of_context(ValueId context, std::string_view method, 
   callee.operands = {context};
   callee.statement = current_;
   hidden_call(g().add(std::move(callee)), {}, node);
+}
+
+// Behind its block a context that a call gave may write what that call was handed; one that code in
+// sight made, behind its `yield`, what that code may write.
+void FunctionLowering::end_of_context(ValueId context, TSNode node) {
+  run_of_context(context, "__exit__", node);
+  if (context_.pattern || context == kNone || g()[context].kind != Kind::call) return;
+  Value left;
+  left.kind = Kind::call;
+  left.keywords.resize(1);
+  Value callee;
+  callee.kind = Kind::attribute;
+  callee.text = "__exit__";
+  callee.operands = {context};
+  callee.statement = current_;
+  left.operands = {g().add(std::move(callee)), context};
+  const ValueId id = add(std::move(left), node);
+  if (g().writers.contains(context)) g().writers.emplace(id, kNone);
 }
 
 // `object.name = value`, however it is written; without a name it may be any attribute.

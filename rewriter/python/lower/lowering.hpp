@@ -104,6 +104,7 @@ class FunctionLowering {
   void write_anything();
   ValueId read_attribute(ValueId attribute, TSNode node);
   void run_of_context(ValueId context, std::string_view method, TSNode node);
+  void end_of_context(ValueId context, TSNode node);
   bool entry_writes(ValueId object, ValueId index, std::string_view method);
   void store_attribute(ValueId object, std::string name, ValueId value, TSNode node);
   void store_in_table(ValueId table, ValueId index, ValueId value, TSNode node);
