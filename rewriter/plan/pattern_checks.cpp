@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "rewriter/rule/yaml_file.hpp"
 
 namespace refit {
@@ -21,14 +19,6 @@ std::string dotted(const Graph& g, ValueId id) {
   return object.empty() ? "" : object + "." + v.text;
 }
 
-// Whether the catalogue has a function of the package that a dotted name begins with.
-bool describes(const Catalogue& catalogue, std::string_view name) {
-  const std::string_view package = name.substr(0, name.find('.') + 1);
-  return !package.empty() && std::ranges::any_of(catalogue.operations(), [&](const auto& op) {
-    return op->id.starts_with(package);
-  });
-}
-
 std::string mistake_of_call(const Graph& g, ValueId callee, const Catalogue& catalogue) {
   const std::string name = dotted(g, callee);
   if (name.empty()) {
@@ -41,7 +31,7 @@ std::string mistake_of_call(const Graph& g, ValueId callee, const Catalogue& cat
     return fmt::format("its arguments of `{}` fit no signature of `{}`, so no code fits it", name,
                        known->id);
   }
-  const bool here = describes(catalogue, name);
+  const bool here = catalogue.describes(name.substr(0, name.find('.')));
   if (!here && (name.find('.') == std::string::npos || g[callee].kind == Kind::symbol)) return "";
   return fmt::format(
       "it calls `{}`, which the catalogue does not have{}; name a function or method of "
