@@ -10,6 +10,7 @@ def outputs():
         blocks.Spatial(8).eval()(x),
         blocks.Heads(2)(torch.randn(2, 24, 7)),
         blocks.viewed(q, k, v).view(2, 20),
+        blocks.viewed_equation(q, k, v).view(2, 20),
         blocks.over_the_queries(q, k, v),
         blocks.four_axes(q, k, v),
         *blocks.probabilities(q, k, v),

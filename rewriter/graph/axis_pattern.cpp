@@ -2,6 +2,7 @@
 #include "rewriter/graph/axis_pattern.hpp"
 
 #include <cctype>
+#include <set>
 
 namespace refit {
 
@@ -104,12 +105,34 @@ std::string last_axis_pattern(std::string_view text, const AxisLengths& lengths)
   return "... (" + a + " " + b + ") -> ... " + a + " " + b;
 }
 
+namespace {
+
+bool in_word(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::set<std::string_view> words_of(std::string_view text) {
+  std::set<std::string_view> out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t begin = at;
+    while (at < text.size() && in_word(text[at])) ++at;
+    if (at > begin) out.insert(text.substr(begin, at - begin));
+  }
+  return out;
+}
+
+// Whether a text regroups the axes of one tensor, by words that stand on both of its sides. In an
+// equation of several, and in `ii->i`, each letter is an axis.
+bool regroups(std::string_view text) {
+  const size_t arrow = text.find("->");
+  return text.find(',') == std::string_view::npos && arrow != std::string_view::npos &&
+         words_of(text.substr(0, arrow)) == words_of(text.substr(arrow + 2));
+}
+
+}  // namespace
+
 bool same_equation(std::string_view a, std::string_view b) {
   std::map<std::string_view, std::string_view> forth, back;
-  // Each letter of an equation is an axis; where one tensor is regrouped, each word.
-  const bool letters = a.find(',') != std::string_view::npos;
+  const bool letters = !regroups(a) || !regroups(b);
   auto letter = [](char c) { return isalpha(static_cast<unsigned char>(c)) != 0; };
-  auto in_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   auto next = [&](std::string_view text, size_t& at) {
     while (at < text.size() && text[at] == ' ') ++at;
     const size_t begin = at;

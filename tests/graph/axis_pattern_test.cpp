@@ -34,5 +34,16 @@ TEST(AxisPattern, EquationsAreComparedUpToTheirLetters) {
   EXPECT_FALSE(same_equation("abc,abd->acd", "aac,aad->acd"));
 }
 
+TEST(AxisPattern, PatternsOfOneTensorAreComparedUpToTheirWords) {
+  EXPECT_TRUE(same_equation("a b c -> a c b", "batch chan len -> batch len chan"));
+  EXPECT_TRUE(same_equation("a (b c) -> a c b", "n (h d) -> n d h"));
+  EXPECT_FALSE(same_equation("a b c -> a c b", "n c l -> n c l"));
+  EXPECT_FALSE(same_equation("a b c -> a c b", "n 1 l -> n l 1"));
+  // Equations of one operand: the letters are axes, and one that stands twice is a diagonal.
+  EXPECT_TRUE(same_equation("ab->a", "ij->i"));
+  EXPECT_FALSE(same_equation("ab->a", "ii->i"));
+  EXPECT_FALSE(same_equation("ab->c", "ii->i"));
+}
+
 }  // namespace
 }  // namespace refit

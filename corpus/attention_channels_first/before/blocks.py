@@ -76,6 +76,11 @@ def viewed(q, k, v):
     return torch.bmm(v, torch.bmm(q, k).softmax(dim=-1).permute(0, 2, 1))
 
 
+def viewed_equation(q, k, v):
+    """So is what the equation gives."""
+    return torch.einsum("bts,bcs->bct", torch.bmm(q, k).softmax(dim=-1), v)
+
+
 def over_the_queries(q, k, v):
     return torch.bmm(v, torch.bmm(q, k).softmax(dim=1).permute(0, 2, 1))
 
