@@ -16,8 +16,8 @@ from unittest import mock
 import torch
 from writes_frame import CLASS, HEAD
 from writes_tables import (
-    DICTIONARIES, FILLS, FORMS, GETTERS, HOOKED_ENTRIES, HOOKED_READS, HOOKS, LISTS, LOCALS, MADE,
-    OPERANDS, PUTS, READERS, RESULTS, SETTERS, WRITES,
+    BLOCKS, DICTIONARIES, FILLS, FORMS, GETTERS, HOOKED_ENTRIES, HOOKED_READS, HOOKS, LISTS, LOCALS, MADE,
+    OPERANDS, PUTS, READERS, RESULTS, SETTERS, TRIED, WRITES,
 )  # fmt: skip
 
 SHAPE = (2, 3, 5, 8)
@@ -109,6 +109,21 @@ def _containers(draw: random.Random, focus: list[str]) -> tuple[list[str], list[
     return lines, more * draw.choice([1, 4])
 
 
+def _in_a_block(draw: random.Random, focus: list[str], statements: list[str]) -> None:
+    """Puts some of the statements behind the first into a block, whose end may write."""
+    first = draw.randrange(1, len(statements))
+    last = draw.randrange(first, len(statements)) + 1
+    head, tail = draw.choice(BLOCKS), ""
+    if draw.random() < 0.2:
+        head, tail = "try:", "\n        " + draw.choice(TRIED)
+    body = [s.replace("\\n", "\n").replace("\n", "\n    ") for s in statements[first:last]]
+    if head.startswith("while"):
+        body.append("break")
+    names = {"o": draw.choice(focus), "p": draw.choice(focus)}
+    text = head.format(**names) + "\n            " + "\n            ".join(body) + tail.format(**names)
+    statements[first:last] = [text]
+
+
 def _text(draw: random.Random, number: int) -> str:
     # Most of a program speaks of few operands, so that what is written is often what is read.
     focus = [draw.choice(OPERANDS) for _ in range(3)] * draw.choice([1, 20]) + OPERANDS
@@ -120,6 +135,8 @@ def _text(draw: random.Random, number: int) -> str:
         at = draw.randrange(1, len(statements))
         body = [s.replace("\n", "\n    ") for s in statements[at:]]
         statements[at:] = ["for _ in range(2):\n            " + "\n            ".join(body)]
+    for _ in range(draw.choice([0, 0, 1, 1, 2])):
+        _in_a_block(draw, focus, statements)
     return CLASS.format(
         number=number, put=draw.choice(PUTS), local=draw.choice(LOCALS), flag=draw.choice([True, False]),
         getter=draw.choice(GETTERS), setter=draw.choice(SETTERS), made=draw.choice(MADE), hook=draw.choice(HOOKS),

@@ -1,6 +1,7 @@
 """The text around what is drawn for a program of writes.py: the head of a file, and a class with its helpers."""
 
-HEAD = """import copy
+HEAD = """import contextlib
+import copy
 import functools
 import itertools
 import math
@@ -47,10 +48,38 @@ def store_global(t):
     SINGLE = t
 
 
+@contextlib.contextmanager
+def doubled_behind(t):
+    yield
+    t.mul_(2)
+
+
+@contextlib.contextmanager
+def doubled_around(t):
+    t.mul_(2)
+    try:
+        yield t
+    finally:
+        t.mul_(2)
+
+
+@contextlib.contextmanager
+def kept(t):
+    yield t
+
+
 class Keys(nn.Module):
     def __init__(self):
         super().__init__()
         self.k = torch.randn(2, 3, 5, 8)
+
+    @contextlib.contextmanager
+    def window(self, t=None):
+        before = self.k.clone()
+        try:
+            yield self
+        finally:
+            self.k.copy_(before if t is None else t)
 
     def forward(self, k):
         self.k[:, :, -1:] = k[:, :, :1]
@@ -70,6 +99,14 @@ class Writer:
 
     def __exit__(self, *error):
         self.t.mul_(0.5)
+
+
+class Behind(contextlib.AbstractContextManager):
+    def __init__(self, of):
+        self.of = of
+
+    def __exit__(self, *error):
+        bump_first(self.of)
 
 
 class RMS(nn.Module):
@@ -141,6 +178,11 @@ class Program{number}(nn.Module):
 
     def look(self, t):
         return self.a + t
+
+    @contextlib.contextmanager
+    def window(self, t):
+        yield
+        self.put(t)
 
     def forward(self, x, y, cache, items):
         k = {local}

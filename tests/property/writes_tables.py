@@ -346,6 +346,14 @@ self.kept.__dict__.update(k=y)
 x, k = k, x
 cache, table = table, cache
 with Writer({o}) as many:\n            pass
+with doubled_behind({o}):\n            pass
+with kept({o}) as t:\n            t.mul_(2)
+stack.enter_context(Writer({o}))
+stack.enter_context(doubled_behind({o}))
+stack.callback(bump, {o})
+stack.push(Writer({o}))
+held = Writer({o})\n        with held:\n            pass
+doubled_behind({o}).__enter__()
 """.strip().split("\n")
 PUTS = [
     "self.a.mul_(2)", "self.b.copy_(t)", "t.mul_(2)", "self.norm.eps = 0.5", "self.norm.weight.mul_(2)", "pass",
@@ -428,6 +436,22 @@ FORMS = [
 RESULTS = ["o", "o", "o * 1", "o, k", "o, x", "o + o2", "(o, o2)"]
 
 
+# What some statements of a program, a whole form's or a part of them, stand in.
+BLOCKS = [
+    "with Writer({o}):", "with Writer({o}) as many:", "with Writer({o}), Writer({p}):", "with doubled_behind({o}):",
+    "with doubled_behind(t={o}):", "with doubled_around({o}) as t:", "with doubled_behind({o}), kept({p}):",
+    "with kept({o}) as alias:", "with kept({o}):", "with kept([{o}, {p}]) as many:", "with torch.no_grad():",
+    "with torch.enable_grad(), torch.no_grad():", "with contextlib.nullcontext({o}) as alias:", "with Behind([{o}]):",
+    "with contextlib.suppress(IndexError):", "with contextlib.ExitStack() as stack:", "with self.keys.window({o}):",
+    "with self.keys.window():", "with self.window({o}):", "with (Writer({o}) if self.flag else kept({p})):",
+    "if self.flag:", "if x.shape[0] == 2:", "for _ in range(1):", "for _ in range(2):", "for alias in [{o}]:",
+    "for alias in doubled([{o}]):", "while self.flag:",
+]  # fmt: skip
+# What ends such a block, if it is no `with`.
+TRIED = [
+    "finally:\n            {o}.mul_(2)", "except IndexError:\n            {o}.mul_(2)", "finally:\n            pass",
+    "except IndexError:\n            pass\n        else:\n            {o}.mul_(2)",
+]  # fmt: skip
 # What another file does with a result.
 READERS = [
     "o", "o", "o.view(2, -1)", "o.view(-1, 8)", "o.view(2, 3, 40)", "o.transpose(1, 2).view(2, 5, 24)",
