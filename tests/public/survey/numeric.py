@@ -18,7 +18,7 @@ import types
 
 import torch
 
-from survey import draws, emulated, extract, pairs, regions
+from survey import draws, emulated, extract, instances, pairs, regions
 
 FACTOR = 1.25
 UNITS = 2
@@ -30,7 +30,7 @@ _KINDS = (("rms", "norm"), ("rotary", "rotary"), ("attention", "attention"), ("f
 WRITTEN = {
     "attention": ("attention_forward",),
     "rotary": ("mindiesd.rotary", "mindiesd.ext.rotary"),
-    "norm": ("rms_norm", "RMSNorm"),
+    "norm": ("rms_norm", "RMSNorm", "norm_scale_shift"),
 }
 _MASKS = {False: (None, "bool", "float"), True: (None, "float")}
 MOCKS = ("self", "cls", "attn", "module", "config", "args", "cfg")
@@ -136,6 +136,8 @@ class Runner:
         classes = [cls for _, cls in found]
         if isinstance(functions[0], type) or case.owner.endswith("__init__"):
             return 0
+        if classes[0] is not None and (size := instances.size(classes[0])) > instances.MOST:
+            raise ValueError(f"its object has {size} parameters; at most {instances.MOST} are drawn")
         parameters = list(inspect.signature(functions[0]).parameters.values())
         is_method = classes[0] is not None and not _is_static(classes[0], case.owner)
         if is_method:
@@ -146,7 +148,7 @@ class Runner:
         def prepare(draw):
             if not is_method:
                 return functions
-            selves = _instances(classes, draw)
+            selves = instances.drawn(classes, draw)
             return [types.MethodType(f, self) for f, self in zip(functions, selves, strict=True)]
 
         def call(function, values):
@@ -244,35 +246,6 @@ def _give_methods(drawn, cls: type, names: set[str]) -> None:
 
 def _is_static(cls: type, owner: str) -> bool:
     return isinstance(inspect.getattr_static(cls, owner.rpartition(".")[2], None), staticmethod)
-
-
-def _instances(classes, draw) -> list:
-    """One instance of each class, with the same drawn parameters."""
-    made = []
-    for cls in classes:
-        arguments = {}
-        for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                continue
-            known = draws.Mock.KNOWN.get(parameter.name, draws.number(parameter.name))
-            if parameter.default is parameter.empty:
-                is_config = "config" in parameter.name
-                arguments[parameter.name] = (
-                    draws.Mock() if is_config else draws.CHANNELS if known is None else known
-                )
-            elif parameter.default is None and draws.number(parameter.name) is not None:
-                arguments[parameter.name] = known
-        made.append(cls(**arguments))
-    if not all(isinstance(one, torch.nn.Module) for one in made):
-        return made
-    state = {
-        name: 1 + 0.3 * draw.table(tuple(value.shape)) if value.is_floating_point() else value
-        for name, value in made[0].state_dict().items()
-    }
-    for one, wide in zip(made, (False, False, True), strict=True):
-        one.eval().to(torch.float64 if wide else draw.table_type)
-        one.load_state_dict({n: _widened(v) if wide else v for n, v in state.items()}, strict=True)
-    return made
 
 
 @dataclasses.dataclass(frozen=True)
