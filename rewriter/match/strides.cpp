@@ -23,6 +23,11 @@ bool asks_for_format(const Graph& g, ValueId id) {
   return g.argument(id, "memory_format") != kNone;
 }
 
+// A layer whose result lies as what it is called with.
+bool as_operand(const Operation* layer) {
+  return layer->axes == AxisKind::elementwise || layer->strides == kAsOperand;
+}
+
 // In every version of its library.
 bool always_dense(const Operation& op) { return op.strides == "dense" && !op.strides_vary; }
 
@@ -114,9 +119,7 @@ class Leading {
       return shown_dense(*op) || (handed && gives_back && made_of.size() > 1);
     };
     if (std::ranges::all_of(made_of, dense)) return kDense;
-    const bool elementwise = std::ranges::all_of(
-        made_of, [](const auto* op) { return op->axes == AxisKind::elementwise; });
-    return elementwise ? of(v.operands[1], depth + 1) : Leader{};
+    return std::ranges::all_of(made_of, as_operand) ? of(v.operands[1], depth + 1) : Leader{};
   }
 
   const Graph& g_;
@@ -208,7 +211,7 @@ class Readers {
       return false;
     }
     if (!std::ranges::all_of(made_of, [](const auto* op) {
-          return op->axes == AxisKind::elementwise || op->strides_vary || always_dense(*op);
+          return as_operand(op) || op->strides_vary || always_dense(*op);
         })) {
       return true;
     }

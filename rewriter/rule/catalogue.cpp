@@ -102,7 +102,8 @@ void read_strides(YamlFile& file, const YamlFile::Mapping& keys, Operation& oper
     operation.strides = file.text(*strides, "strides").value_or("");
     std::istringstream words(operation.strides);
     for (std::string word; words >> word;) {
-      if (word != "dense") expect_parameter(*strides, "strides", word);
+      const bool of_layer = word == kAsOperand && operation.is_class;
+      if (word != "dense" && !of_layer) expect_parameter(*strides, "strides", word);
     }
   }
   if (const YamlNode* told = keys.find("told_strides")) {

@@ -80,6 +80,9 @@ enum class Autocast : uint8_t {
   follows  // its result's type depends on the region that it stands in
 };
 
+// The strides of a layer whose result lies as what it is called with.
+inline constexpr std::string_view kAsOperand = "operand";
+
 struct Operation {
   std::string id;  // the canonical qualified name, e.g. "torch.transpose"
   // Other qualified names for the same function ("torch.swapaxes", "torch.Tensor.transpose").
@@ -116,6 +119,7 @@ struct Operation {
   bool one_rank = false;    // its result has as many dimensions as its first operand
   bool broadcasts = false;  // its result has the larger rank of its operands
   // What its result's strides are: "dense", contiguous; or the parameter in whose order they lie.
+  // Of a layer also "operand": they lie as those of what it is called with.
   // Empty where the kind of operation says it (`axes`), or nothing is known.
   std::string strides;
   // In some versions of the library its result lies as its first operand instead.

@@ -191,9 +191,10 @@ class SitePlanner {
   bool tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
                     const std::map<std::string, std::string>& set, Change& change,
                     PlannedSite& site);
-  // The same for a call that gives several values, which cannot be told.
+  // The same for a call that gives several values: those that it gives dense can be told to lie as
+  // what orders another one.
   bool keeps_strides(const Operation& target, const std::multimap<std::string, ValueId>& read,
-                     const Change& change, PlannedSite& site) const;
+                     Change& change, PlannedSite& site) const;
   static bool refuse_strides(PlannedSite& site);
   // The same for attention that is written out, once its layout is settled.
   void tell_attention_strides(PlannedSite& site);

@@ -114,21 +114,28 @@ bool SitePlanner::refuse_strides(PlannedSite& site) {
 }
 
 bool SitePlanner::keeps_strides(const Operation& target,
-                                const std::multimap<std::string, ValueId>& read,
-                                const Change& change, PlannedSite& site) const {
+                                const std::multimap<std::string, ValueId>& read, Change& change,
+                                PlannedSite& site) const {
   std::vector<ValueId> all;
   for (const auto& [parameter, value] : read) all.push_back(value);
+  const auto led_by = [&](const Leader& led, const std::string& parameter) {
+    const auto own = read.find(parameter);
+    return led.kind == Leader::Kind::value && own != read.end() && own->second == led.value;
+  };
   std::istringstream words(target.strides);
+  std::string told;
   for (const Change::Result& result : change.results) {
     std::string given;
     words >> given;
     const Leader led = leader(g_, result.value, all, {});
-    const auto own = read.find(given);
-    const bool as_given = given == "dense" ? led.kind == Leader::Kind::dense
-                                           : led.kind == Leader::Kind::value && own != read.end() &&
-                                                 own->second == led.value;
-    if (!as_given && strides_matter(g_, result.value)) return refuse_strides(site);
+    const bool as_given = given == "dense" ? led.kind == Leader::Kind::dense : led_by(led, given);
+    if (as_given || !strides_matter(g_, result.value)) continue;
+    const auto asked = std::ranges::find_if(
+        target.told_strides, [&](const std::string& name) { return led_by(led, name); });
+    if (given != "dense" || asked == target.told_strides.end()) return refuse_strides(site);
+    told = *asked;
   }
+  if (!told.empty()) add_strides(change, told);
   return true;
 }
 

@@ -280,6 +280,35 @@ def test_norms_that_are_something_else(name):
         torch.testing.assert_close(found, X + GATE * norm(Y))
 
 
+def test_a_typed_norm_says_its_type():
+    norm = ext.TypedRMSNorm(8, result_type="float32").to(BF16)
+    x = X.to(BF16)
+    assert ext.norm_scale_shift(norm, x).dtype == F32
+    assert ran(lambda: ext.norm_scale_shift(norm, x)) == ["mindiesd::norm_scale_shift"]
+    found = ext.norm_scale_shift(type("Doubled", (ext.TypedRMSNorm,), {"forward": lambda self, x: 2 * x})(8), X)
+    torch.testing.assert_close(found, 2 * X)
+
+
+@pytest.mark.parametrize("x", [X, Y.transpose(0, 1), torch.randn(2, 8, 5).mT, torch.randn(1, 1, 8).expand(2, 5, 8)])
+@pytest.mark.parametrize("name", ["own", "RMSNorm"])
+def test_results_lie_as_x(x, name):
+    """As behind diffusers' norm, which is computed element by element: x first."""
+    norm = NORMS[name](8)
+    scale, branch = torch.randn(1, 8), torch.randn(8, *x.shape[:-1]).movedim(0, -1)
+    options = {"rms_type": "weight", "strides": "x"}
+    norm_by_hand = OwnRMSNorm(8, eps=norm.eps)
+    wanted = norm_by_hand(x) * (1 + scale)
+    found = ext.norm_scale_shift(norm, x, scale, **options)
+    torch.testing.assert_close(found, wanted)
+    assert found.stride() == wanted.stride()
+    x = x.clone()  # in the order of x, but not expanded
+    total, normal = ext.residual_norm(norm, x, branch, scale=scale, **options)
+    torch.testing.assert_close(normal, norm_by_hand(x + branch) * (1 + scale))
+    assert (total.stride(), normal.stride()) == ((x + branch).stride(),) * 2
+    with pytest.raises(ParametersInvalid, match="strides must be one of 'dense', 'x'"):
+        ext.norm_scale_shift(norm, x, strides="y")
+
+
 def test_a_norm_that_changes_while_it_is_used():
     norm, other = torch.nn.LayerNorm(8), torch.nn.LayerNorm(8, eps=0.5)
     torch.nn.init.normal_(other.weight)

@@ -23,7 +23,7 @@ class Block(nn.Module):
         scale1, gate1, scale2, gate2 = self.modulation(time).unsqueeze(1).chunk(4, dim=-1)
         x = mindiesd.ext.residual(
             x,
-            self.attention(self.norm1(x) * (1 + scale1), rotary, mask),
+            self.attention(mindiesd.ext.norm_scale_shift(self.norm1, x, scale1), rotary, mask),
             gate1,
         )
         x, normed = mindiesd.ext.residual_norm(

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
-from .. import _forms, _ops
+from .. import _forms, _ops, _strides
 from .._checks import expect_callable, expect_choice, expect_tensor, is_either, promoted
 from .._eager import eager
 from ..utils import ParametersInvalid
@@ -18,6 +18,7 @@ from .norm import _eps, _norm_types, _torch_norm_type, casting_norm, has_hooks, 
 
 _RMS_TYPES = (None, "promoted", "input", "weight", "float32")
 _GATE_FUNCTIONS = (None, "tanh")
+_STRIDES = ("dense", "x")
 
 
 def _expect_options(gate_function, rms_types, dtypes):
@@ -33,6 +34,7 @@ def _norm_parts(norm, dtype, rms_type, x):
     """(weight, bias, eps, kind, type of the norm's result for an operand of ``dtype``) where calling the
     module is nothing but the norm over the last dimension; None where it is something else."""
     from ..layers import RMSNorm as PublishedRMSNorm
+    from .modules import TypedRMSNorm
 
     if isinstance(norm, (LayerNorm, TorchRMSNorm)):
         if parts := module_norm(norm):
@@ -43,6 +45,10 @@ def _norm_parts(norm, dtype, rms_type, x):
         if type(norm).forward is not PublishedRMSNorm.forward:
             return None
         rms_type = "promoted"
+    elif isinstance(norm, TypedRMSNorm):
+        if type(norm).forward is not TypedRMSNorm.forward:
+            return None
+        rms_type = norm.result_type
     if rms_type is None or not isinstance(norm, nn.Module) or has_hooks(norm):
         return None
     weight, bias = getattr(norm, "weight", None), getattr(norm, "bias", None)
@@ -92,6 +98,13 @@ def _cast(tensor, dtype):
     return tensor if dtype is None else tensor.to(dtype)
 
 
+def _lying_as(x, result, strides):
+    """The result, a contiguous tensor of x's shape, in the order that ``strides`` asks for."""
+    if strides != "x" or x.is_contiguous():
+        return result
+    return _strides.moved(result, _strides.elementwise(x.shape, x, _strides.rows(x.shape)))
+
+
 def _in_order(branch, gate, x):
     """(branch, gate), the one of x's shape first: written as a product they may stand in either order."""
     tensors = isinstance(gate, torch.Tensor) and isinstance(x, torch.Tensor)
@@ -114,7 +127,7 @@ def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
 
 
 def norm_scale_shift(
-    norm, x, scale=None, shift=None, *, rms_type=None, input_dtype=None, dtype=None
+    norm, x, scale=None, shift=None, *, rms_type=None, input_dtype=None, dtype=None, strides="dense"
 ):
     """``(norm(x.to(input_dtype)) * (1 + scale) + shift).to(dtype)`` in one pass: x is read as it is.
 
@@ -129,23 +142,27 @@ def norm_scale_shift(
             ``variance_epsilon``, rounds: as ``result_type`` of ``rms_norm``. None: such a norm is called.
         input_dtype: the type to which x is cast for the norm, or the text ``"float32"``; None: it is not cast.
         dtype: the result's type; None: the type that the expression has.
+        strides: ``"dense"``: the result is contiguous; ``"x"``: its dimensions lie in the order of x's, as behind a
+            norm that is computed element by element.
 
     Returns:
-        A contiguous tensor of the expression's shape. Nothing is rounded between the steps.
+        A tensor of the expression's shape. Nothing is rounded between the steps.
 
     Raises:
         ParametersInvalid: x is no tensor, the norm cannot be called, or an option has another value.
     """
     expect_tensor("x", x)
+    expect_choice("strides", strides, _STRIDES)
     input_dtype = _named(input_dtype)
     _expect_options(None, {"rms_type": rms_type}, {"input_dtype": input_dtype, "dtype": dtype})
     if _is_row(x) and _repeats_over(scale, x) and _repeats_over(shift, x):
         parts = _norm_parts(norm, input_dtype or x.dtype, rms_type, x)
         if parts and _fits(parts[0], x) and _fits(parts[1], x):
             weight, bias, eps, kind, own = parts
-            return _norm_scale_shift(
+            result = _norm_scale_shift(
                 x, weight, bias, scale, shift, eps, kind, dtype or promoted(own, scale, shift)
             )
+            return _lying_as(x, result, strides)
     expect_callable("norm", norm)
     return _modulated(norm(_cast(x, input_dtype)), scale, shift, dtype)
 
@@ -257,6 +274,7 @@ def residual_norm(
     input_dtype=None,
     sum_dtype=None,
     dtype=None,
+    strides="dense",
 ):
     """What a transformer block does between two of its parts, in one pass:
     sum = (x + gate * branch).to(sum_dtype);
@@ -267,14 +285,16 @@ def residual_norm(
         input_dtype, dtype: the same, or the text ``"float32"``; dtype may be ``"sum"``, the type of the sum.
         x, branch, gate, gate_function, branch_norm, branch_rms_type: as in ``residual``.
         sum_dtype: the sum's type; None: the type that its expression has.
+        strides: how the second result lies, as in ``norm_scale_shift``.
 
     Returns:
         (sum, normalised), each of the shape and type of its expression; the sum in the stride order of x,
-        the other contiguous. The sum is not rounded before it is normalised.
+        the other contiguous or as the sum. The sum is not rounded before it is normalised.
 
     Raises:
         ParametersInvalid: a norm cannot be called, or an option has another value.
     """
+    expect_choice("strides", strides, _STRIDES)
     as_sum = isinstance(dtype, str) and dtype == "sum"
     input_dtype, dtype = _named(input_dtype), None if as_sum else _named(dtype)
     _expect_options(
@@ -293,14 +313,15 @@ def residual_norm(
             parts = _norm_parts(norm, input_dtype or summed, rms_type, x)
             if parts and _fits(parts[0], x) and _fits(parts[1], x):
                 weight, bias, eps, kind, own = parts
-                return _residual_norm(
+                total, normal = _residual_norm(
                     x, branch, gate, weight, bias, scale, shift, eps, kind, summed,
                     summed if as_sum else dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
                 )  # fmt: skip
+                return total, _lying_as(total, normal, strides)
     expect_callable("norm", norm)
     total = _sum_of(x, branch, gate, gate_function, branch_norm, sum_dtype)
     if not isinstance(total, torch.Tensor):
         return total, _modulated(norm(total), scale, shift, dtype)
     own = total.dtype if as_sum else dtype
-    options = {"rms_type": rms_type, "input_dtype": input_dtype, "dtype": own}
+    options = {"rms_type": rms_type, "input_dtype": input_dtype, "dtype": own, "strides": strides}
     return total, norm_scale_shift(norm, total, scale, shift, **options)
