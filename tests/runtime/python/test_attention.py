@@ -222,6 +222,20 @@ def test_head_first_result_has_the_stride_order_of_the_query(backend, layout, dv
         assert result.stride() == F.scaled_dot_product_attention(q, k, v).stride()
 
 
+@pytest.mark.skipif(torch.__version__ < (2, 5), reason="the strides of torch's own result: torch 2.5")
+@pytest.mark.parametrize("query, key, value", [
+    ((4, 6, 16), (3, 4, 9, 16), (3, 4, 9, 16)), ((1, 4, 6, 16), (3, 4, 9, 16), (3, 4, 9, 16)),
+    ((3, 4, 6, 16), (4, 9, 16), (4, 9, 16)), ((3, 4, 6, 16), (1, 4, 9, 16), (1, 4, 9, 16)),
+    ((3, 4, 6, 16), (3, 4, 9, 16), (1, 4, 9, 16)), ((4, 6, 16), (4, 9, 16), (2, 4, 9, 16)),
+])  # fmt: skip
+def test_a_result_that_was_broadcast_is_dense(backend, query, key, value):
+    q, k, v = (torch.randn(size).transpose(-3, -2).contiguous().transpose(-3, -2) for size in (query, key, value))
+    expected = F.scaled_dot_product_attention(q, k, v)
+    result = ext.attention_forward(q, k, v, head_first=True)
+    assert result.stride() == expected.stride() and result.is_contiguous()
+    torch.testing.assert_close(result, expected)
+
+
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 def test_block_masks_go_to_flex_attention():
     """diffusers' flex back end takes them in the place of a mask."""

@@ -216,8 +216,9 @@ def attention_forward(
             result is written and which is returned.
 
     Returns:
-        A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first`` and four dimensions in
-        the stride order of the query, as torch's result is; unless ``strides`` says otherwise. A query that sees no key gives zeros.
+        A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first``, four dimensions and
+        nothing but heads to share in the stride order of the query, else dense, as torch's result is; unless
+        ``strides`` says otherwise. A query that sees no key gives zeros.
         Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
 
@@ -303,6 +304,8 @@ def attention_forward(
         slopes = _slopes(alibi_slopes, query, heads, query.shape[0])
 
     direct = rank == 4 and same_rank and _plain_4d(query, key, value, attn_mask, head_first)
+    if head_first and not (direct and key.shape[0] == value.shape[0] == query.shape[0]):
+        by_heads = True  # torch's attention broadcasts nothing but goes by formulas, whose result is dense
     if direct and out is not None:
         expect_out(out, (*query.shape[:-1], value.shape[-1]), query)
         if out.dtype == query.dtype and out.stride(-1) == 1:
