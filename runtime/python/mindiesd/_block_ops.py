@@ -93,26 +93,16 @@ def _rotary_grid(x, table, grid_sizes, frame_pairs, row_pairs):
     return output.copy_(_math.rotary_grid(x, table, sizes, frame_pairs, row_pairs))
 
 
-DENSE, LAST, AS_X = range(3)
-"""How a GroupNorm's result lies: [N, C, ...] without gaps, channels last, or one of these as the operand lies where
-the call runs, which in a compiled graph inductor decides."""
 _LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
-def lies_last(x):
-    """Whether torch takes x's channels to lie behind each other, as it does for the layout of results."""
-    suggested = torch._prims_common.suggest_memory_format(x) if x.dim() in _LAST else None
-    return suggested is not None and suggested == _LAST[x.dim()]
-
-
-def group_format(x, order):
+def group_format(x, channels_last):
     """The memory format of a GroupNorm's result."""
-    last = lies_last(x) if order == AS_X else order == LAST
-    return _LAST[x.dim()] if last else torch.contiguous_format
+    return _LAST[x.dim()] if channels_last else torch.contiguous_format
 
 
-def _group_output(x, weight, bias, groups, eps, silu, dtype, order):
-    return torch.empty_like(x, dtype=dtype, memory_format=group_format(x, order))
+def _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    return torch.empty_like(x, dtype=dtype, memory_format=group_format(x, channels_last))
 
 
 def group_operand(x, channels_last):
@@ -136,11 +126,10 @@ def group_operand(x, channels_last):
 _NO_ACTIVATION, _SILU = -1, 3
 
 
-def _group_norm(x, weight, bias, groups, eps, silu, dtype, order):
-    output = _group_output(x, weight, bias, groups, eps, silu, dtype, order)
-    last = group_format(x, order) != torch.contiguous_format
+def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    output = _group_output(x, weight, bias, groups, eps, silu, dtype, channels_last)
     if backend(x, weight, bias, output) == "kernels" and _library.group_norm(
-        dict(input=group_operand(x, last), weight=weight, bias=bias, output=output),
+        dict(input=group_operand(x, channels_last), weight=weight, bias=bias, output=output),
         groups=groups, eps=eps, activation=_SILU if silu else _NO_ACTIVATION,
     ):  # fmt: skip
         return output
@@ -199,7 +188,7 @@ OPERATORS = (
     ),
     (
         "group_norm(Tensor x, Tensor? weight, Tensor? bias, int groups, float eps, bool silu, ScalarType dtype, "
-        "int order) -> Tensor",
+        "bool channels_last) -> Tensor",
         _group_norm,
         _group_output,
     ),

@@ -245,16 +245,16 @@ def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
     return _strides.moved(normal, _ops.modulated_strides(x, scale, shift, strides))
 
 
-def group_norm(x, weight, bias, groups, eps, silu, dtype, order):
+def group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
     """``_ops.group_norm``."""
     arguments = (x, weight, bias, groups, eps, silu)
     plain = _as_torch_code("norm", x, weight, bias) or (
         _chosen_in_graphs(x) and _small(x, GROUP_NORM_OPERATORS_FROM)
     )
     if not plain:
-        return _ops.group_norm(*arguments, dtype, order)
+        return _ops.group_norm(*arguments, dtype, channels_last)
     result = _math.group_norm(*arguments).to(dtype)
-    return result.contiguous(memory_format=_block_ops.group_format(x, order))
+    return result.contiguous(memory_format=_block_ops.group_format(x, channels_last))
 
 
 def residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps):

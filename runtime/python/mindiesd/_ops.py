@@ -355,11 +355,8 @@ _OPERATORS = (
 _KEY = "CompositeExplicitAutograd"
 _registry = torch.library.Library("mindiesd", "DEF")
 _names = tuple(schema.split("(")[0] for schema, _, _ in _OPERATORS)
-_TAGS = (torch.Tag.pt2_compliant_tag,)
-# Inductor brings the operands of an operator into the strides that the graph was traced with, but for these.
-_ANY_STRIDES = {"group_norm": (*_TAGS, torch.Tag.flexible_layout)}
 for _name, (_schema, _, _fake) in zip(_names, _OPERATORS):
-    _registry.define(_schema, tags=_ANY_STRIDES.get(_name, _TAGS))
+    _registry.define(_schema, tags=(torch.Tag.pt2_compliant_tag,))
     torch.library.register_fake(f"mindiesd::{_name}", _fake, lib=_registry)
 _asked = torch.library.Library("mindiesd_python", "DEF")
 REPEATED = _eager.implement(_names, "mindiesd_python")

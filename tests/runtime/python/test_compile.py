@@ -7,7 +7,7 @@ import threading
 import mindiesd
 import pytest
 import torch
-from mindiesd import _eager, _forms, _library, _ops, ext
+from mindiesd import _eager, _library, _ops, ext
 from mindiesd.utils import ParametersInvalid
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.utils._pytree import tree_map
@@ -214,26 +214,6 @@ def test_inductor_compiles_whole(compiling, device, options):
         torch.compiler.cudagraph_mark_step_begin()
         found = tree_map(torch.clone, compiled(operands, x, 0.5))
         torch.testing.assert_close(found, everything(operands, x, 0.5), atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("lies", [torch.contiguous_format, torch.channels_last])
-@pytest.mark.parametrize("strides", ["torch", "x"])
-@pytest.mark.parametrize("device", DEVICES)
-def test_group_norms_lie_as_inductor_lays_convolutions(compiling, monkeypatch, device, strides, lies):
-    """Inductor may have the convolutions give channels last; what the graph gives lies as it did."""
-    monkeypatch.setattr(_forms, "GROUP_NORM_OPERATORS_FROM", 0)
-    first, last = (torch.nn.Conv2d(32, 32, 3, padding=1, device=device) for _ in range(2))
-    norm = torch.nn.GroupNorm(4, 32, device=device)
-
-    def block(x):
-        hidden = ext.group_norm(norm, first(x), "silu", strides=strides)
-        return ext.group_norm(norm, last(hidden), "silu", strides=strides), hidden.flatten(1)
-
-    x = torch.randn(2, 32, 16, 16, device=device).to(memory_format=lies)
-    with torch.no_grad():
-        for found, wanted in zip(compiling(block, fullgraph=True)(x), block(x)):
-            assert found.stride() == wanted.stride()
-            torch.testing.assert_close(found, wanted, atol=1e-3, rtol=1e-3)
 
 
 def repeats(call, arguments):

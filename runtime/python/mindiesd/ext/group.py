@@ -13,6 +13,7 @@ from . import activation as _activations
 from .norm import has_hooks
 
 _GROUP_NORM_FORWARD = nn.GroupNorm.forward
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 def _norm_parts(norm, x):
@@ -59,6 +60,12 @@ def _silu_follows(activation):
     return True if forward in _activations.SILU_FORWARDS else None
 
 
+def _lies_last(x):
+    """Whether torch takes x's channels to lie behind each other, as it does for the layout of results."""
+    suggested = torch._prims_common.suggest_memory_format(x) if x.dim() in _FORMATS else None
+    return suggested is not None and suggested == _FORMATS[x.dim()]
+
+
 def _is_torchs(x, silu, channels_last):
     """Whether torch's norm is the faster one: on the CPU it takes all channels of a position together, and has one
     call less to make where no activation follows."""
@@ -66,8 +73,8 @@ def _is_torchs(x, silu, channels_last):
 
 
 @eager
-def _group_norm(x, weight, bias, groups, eps, silu, dtype, order):
-    return _forms.group_norm(x, weight, bias, groups, eps, silu, dtype, order)
+def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
+    return _forms.group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last)
 
 
 def group_norm(norm, x, activation=None, *, strides="torch"):
@@ -93,8 +100,7 @@ def group_norm(norm, x, activation=None, *, strides="torch"):
     expect_choice("strides", strides, ("torch", "x"))
     silu = _silu_follows(activation)
     parts = _norm_parts(norm, x)
-    lies_last = parts is not None and _block_ops.lies_last(x)
-    last = lies_last and (strides == "x" or not x.is_cuda)
+    last = parts is not None and _lies_last(x) and (strides == "x" or not x.is_cuda)
     if parts is None or _is_torchs(x, silu, last):
         expect_callable("norm", norm)
         result = norm(x)
@@ -102,13 +108,7 @@ def group_norm(norm, x, activation=None, *, strides="torch"):
             return activation(result)
         return _activations.silu(result) if silu else result
     weight, bias, groups, eps = parts
-    rest = (weight, bias, groups, float(eps), bool(silu), x.dtype)
-    if torch.compiler.is_compiling():
-        # Inductor has convolutions give channels last where their operands are dense, and the result follows.
-        order = _block_ops.AS_X if last == lies_last else _block_ops.DENSE
-        result = _group_norm(x, *rest, order)
-    else:
-        # A call that copies cannot be repeated as it is: the copy is made before it.
-        order = _block_ops.LAST if last else _block_ops.DENSE
-        result = _group_norm(_block_ops.group_operand(x, last), *rest, order)
+    # A call that copies cannot be repeated as it is: the copy is made before it.
+    lying = x if torch.compiler.is_compiling() else _block_ops.group_operand(x, last)
+    result = _group_norm(lying, weight, bias, groups, float(eps), bool(silu), x.dtype, last)
     return activation(result) if silu is None else result
