@@ -14,20 +14,20 @@ becomes part of the kernels that inductor makes of the element-wise code around 
 (torch 2.11, bfloat16), as the operator's time on the device by that of the plain form, alone and between
 element-wise operations:
 
-=====================  ============  ============  ====================================================
+=====================  ============  ============  =============================================================
 operator               alone         between       decision
-=====================  ============  ============  ====================================================
+=====================  ============  ============  =============================================================
 SiLU                   0.77 to 0.99  2.6 to 3.5    plain: it stands behind norms and sums
 residual sums          -             -             plain, as SiLU: element-wise code between norms
 other activations      0.67 to 0.90  2.1 to 2.9    operator from 2^25 elements on, behind matrix products
 RMSNorm and its kin    0.75 to 1.94  1.8 to 3.9    operator from 2^23 elements on
 LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements on
-GroupNorm              0.17 to 1.89  -             operator from 2^24 elements on (H100)
+GroupNorm              0.17 to 1.89  -             plain: between convolutions, whose layout inductor chooses (H100)
 rotations              0.60 to 1.43  1.2 to 2.5    operator: they stand before attention
 softmax                0.34 to 1.02  1.1 to 2.4    operator: it stands between matrix products
 attention              -             -             operator
 linear, gelu's tanh    0.86 to 0.94  -             operator (H100)
-=====================  ============  ============  ====================================================
+=====================  ============  ============  =============================================================
 
 ``bench/graph_ops.py`` gives the figures, ``bench/models_gpu.py`` what they come to in models (docs/models.md).
 MINDIESD_COMPILED=operators makes every call an operator, and =plain every call but attention and softmax torch
@@ -52,7 +52,6 @@ DEVICES = ("cuda",)
 """The types of device that were measured; in a graph for others every call stays an operator."""
 
 NORM_OPERATORS_FROM = 1 << 23
-GROUP_NORM_OPERATORS_FROM = 1 << 24
 ACTIVATION_OPERATORS_FROM = 1 << 25
 """Elements from which a norm, or an activation other than SiLU, stays an operator in a graph."""
 
@@ -248,10 +247,7 @@ def norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype, strides):
 def group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
     """``_ops.group_norm``."""
     arguments = (x, weight, bias, groups, eps, silu)
-    plain = _as_torch_code("norm", x, weight, bias) or (
-        _chosen_in_graphs(x) and _small(x, GROUP_NORM_OPERATORS_FROM)
-    )
-    if not plain:
+    if not (_as_torch_code("norm", x, weight, bias) or _chosen_in_graphs(x)):
         return _ops.group_norm(*arguments, dtype, channels_last)
     result = _math.group_norm(*arguments).to(dtype)
     return result.contiguous(memory_format=_block_ops.group_format(x, channels_last))

@@ -105,7 +105,6 @@ def test_devices_that_were_not_measured_keep_operators(name):
         ("gated", "ACTIVATION_OPERATORS_FROM"),
         ("rms_norm", "NORM_OPERATORS_FROM"),
         ("layer_norm", "NORM_OPERATORS_FROM"),
-        ("group_norm", "GROUP_NORM_OPERATORS_FROM"),
         ("residual LayerNorm", "NORM_OPERATORS_FROM"),
         ("normed branch", "NORM_OPERATORS_FROM"),
     ],
@@ -117,7 +116,7 @@ def test_large_operands_keep_operators(measured, monkeypatch, name, limit, dynam
         assert traced(CALLS[name], x, dynamic)[1] is operators
 
 
-@pytest.mark.parametrize("name", ["silu", "residual"])
+@pytest.mark.parametrize("name", ["silu", "residual", "group_norm"])
 def test_what_is_plain_at_any_size(measured, monkeypatch, name):
     monkeypatch.setattr(_forms, "ACTIVATION_OPERATORS_FROM", 1)
     monkeypatch.setattr(_forms, "NORM_OPERATORS_FROM", 1)
