@@ -1,4 +1,5 @@
 import contexts
+import handed
 import later
 import lists
 import named
@@ -52,6 +53,11 @@ def outputs():
             results += [function(a, b, c), b]
         a, b, c, d = copies()
         results += [contexts.end_of_a_block(a, b, b), b, contexts.end_that_writes_nothing(a, b, b)]
+        for function in (handed.mapped_over_what_may_be_the_same, handed.mapped_by_what_writes_nothing):
+            a, b, c, d = copies()
+            results += [function(a, b, [b]), b]
+        a, b, c, d = copies()
+        results += [handed.run_later(a, b, b), handed.repeated(a, c, [b]), *handed.multiplied(a, b, 2)[:1]]
         for name in ("view_handed_to_a_context", "end_of_a_context", "context_of_a_library"):
             module = later.Windowed()
             results += [getattr(module, name)(q, k, v), module.cache]

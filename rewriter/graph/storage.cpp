@@ -99,6 +99,15 @@ bool shows_sequence(const Graph& g, ValueId id, int depth = 0) {
   return asked || any_of_these(g, id, depth, shows_sequence);
 }
 
+// Whether a value is a number that may say how often a sequence is repeated.
+bool may_count(const Graph& g, ValueId id) {
+  const Value& v = g[id];
+  if (v.kind == Kind::literal) return v.literal.kind != Literal::Kind::real;
+  return v.kind == Kind::parameter
+             ? v.literal.kind != Literal::Kind::real && holds_number(v.literal)
+             : g.numbers.contains(id);
+}
+
 // Whether a value is shown to be a tensor or a number.
 bool shows_tensor(const Graph& g, ValueId id, int depth = 0) {
   const Value& v = g[id];
@@ -121,7 +130,11 @@ bool shows_tensor(const Graph& g, ValueId id, int depth = 0) {
            (!u.op->joins && !u.op->one_of && u.op->axes != AxisKind::opaque &&
             u.op->axes != AxisKind::concat && u.op->axes != AxisKind::pattern);
   });
-  return computed || any_of_these(g, id, depth, shows_tensor);
+  // `many * 2` may be a list.
+  const bool repeats = v.kind == Kind::op && v.op->repeats;
+  return computed || any_of_these(g, id, depth, [&](const Graph&, ValueId part, int deeper) {
+           return !(repeats && may_count(g, part)) && shows_tensor(g, part, deeper);
+         });
 }
 
 // Whether a sum is one of lists or tuples, or a union one of dictionaries: something shows that, or

@@ -102,6 +102,7 @@ struct Operation {
   bool commutative = false;  // the first two operands may be swapped
   bool view = false;         // result may share storage with the first operand
   bool joins = false;        // of sequences or dictionaries: its result holds what they hold
+  bool repeats = false;      // a joining one that takes a whole number beside a sequence
   bool one_of = false;       // its result is one of its operands
   bool in_place = false;     // writes its first operand
   bool is_class = false;     // instantiating it is meant

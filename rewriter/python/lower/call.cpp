@@ -475,7 +475,14 @@ ValueId FunctionLowering::call(TSNode node) {
     return id;
   }
   const bool layer = own_attribute(callee) != nullptr;
-  if (may_write(callee)) {
+  // `map(double, tensors)`, `partial(double, x)()`: what is handed over may be run.
+  const bool runs_another =
+      g().writers.contains(callee) || std::ranges::any_of(arguments, [&](const Argument& a) {
+        if (a.value == kNone) return false;
+        const Kind kind = g()[a.value].kind;
+        return (kind == Kind::symbol || kind == Kind::attribute) && may_write(a.value);
+      });
+  if (may_write(callee) || runs_another) {
     g().writers.emplace(id, kNone);
   } else if (layer ? forward_writes(callee) : may_be_layer(callee)) {
     g().writers.emplace(id, callee);

@@ -129,9 +129,12 @@ static bool own_table(TSNode node, std::string_view source) {
 // storage.
 void ClassFacts::note_other_store(Class& c, TSNode target) {
   const TSNode object = is(target, "attribute") ? field(target, "object") : field(target, "value");
-  if (is(target, "attribute") && text_at(field(target, "attribute")) == "data" &&
-      self_attribute(object, source_)) {
-    c.sharing.emplace(text_at(field(object, "attribute")));
+  if (is(target, "attribute") && text_at(field(target, "attribute")) == "data") {
+    if (self_attribute(object, source_)) {
+      c.sharing.emplace(text_at(field(object, "attribute")));
+    } else if (!is(object, "identifier") && !is(object, "attribute")) {  // `(self.a, self.b)[0]`
+      c.sharing.emplace();
+    }
   } else if (is(target, "subscript") && own_table(object, source_)) {
     const TSNode name = field(target, "subscript");
     const bool whole = is(name, "string") && children_of(name).size() == 3;
@@ -147,8 +150,8 @@ void ClassFacts::note_store_by_name(Class& c, TSNode call) {
     const TSNode object = field(callee, "object");
     const std::string_view method = text_at(field(callee, "attribute"));
     if (method == "update" && own_table(object, source_)) c.sharing.emplace();
-    if (method == "set_" && self_attribute(object, source_)) {
-      c.sharing.emplace(text_at(field(object, "attribute")));
+    if (method == "set_") {  // without a name it may be any attribute
+      c.sharing.emplace(self_attribute(object, source_) ? text_at(field(object, "attribute")) : "");
     }
   }
   std::string_view function = text_at(callee);
