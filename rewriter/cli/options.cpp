@@ -217,6 +217,7 @@ class Parser {
     }
     options.strict = options.strict || config->strict;
     options.assume.insert(config->assume.begin(), config->assume.end());
+    options.by_path = config->paths;
     const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };

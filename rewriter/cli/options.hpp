@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rewriter/cli/exit_code.hpp"
+#include "rewriter/cli/path_settings.hpp"
 #include "rewriter/rule/rule.hpp"
 
 namespace refit {
@@ -34,6 +35,7 @@ struct MigrateOptions {
   Target target = Target::cuda;
   bool strict = false;
   std::set<std::string> assume;
+  std::vector<PathOptions> by_path;
   RuleOptions rules;
   std::vector<std::string> include, exclude;
   unsigned jobs = 0;  // 0: as many as the machine has cores
@@ -66,6 +68,7 @@ struct ExplainOptions {
   Target target = Target::cuda;
   bool strict = false;
   std::set<std::string> assume;
+  std::vector<PathOptions> by_path;
   RuleOptions rules;
 };
 

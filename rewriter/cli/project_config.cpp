@@ -43,14 +43,12 @@ class Reader {
   Expected<ProjectConfig> read(const toml::table& table) {
     for (const auto& [key, value] : table) {
       const std::string name(key.str());
-      const auto found = known_.find(name);
-      if (found == known_.end()) {
-        return wrong(key.source(), fmt::format("`{}` is no option{}", name, nearest(name)));
-      }
-      if (!found->second.read(value)) {
-        return wrong(value.source(), fmt::format("`{}` must be {}", name, found->second.expected));
-      }
       config_.keys.push_back(name);
+      if (name == "paths") {
+        if (auto bad = paths(value)) return tl::unexpected(*bad);
+      } else if (auto bad = option(key, value, known_)) {
+        return tl::unexpected(*bad);
+      }
     }
     return std::move(config_);
   }
@@ -65,6 +63,55 @@ class Reader {
     std::string_view expected;
     Read read;
   };
+
+  using Keys = std::map<std::string, Key, std::less<>>;
+
+  // Reads one key; gives what is wrong with it.
+  std::optional<Error> option(const toml::key& key, const toml::node& value,
+                              const Keys& known) const {
+    const std::string name(key.str());
+    const auto found = known.find(name);
+    const auto result =
+        found == known.end()
+            ? wrong(key.source(), fmt::format("`{}` is no option{}", name, nearest(name, known)))
+        : found->second.read(value)
+            ? Expected<ProjectConfig>()
+            : wrong(value.source(), fmt::format("`{}` must be {}", name, found->second.expected));
+    if (result) return std::nullopt;
+    return result.error();
+  }
+
+  std::optional<Error> paths(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      return wrong(node.source(), "`paths` must be a table with one table a glob").error();
+    }
+    for (const auto& [glob, value] : *table) {
+      const toml::table* keys = value.as_table();
+      if (keys == nullptr) {
+        return wrong(value.source(), fmt::format("`{}` must be a table", glob.str())).error();
+      }
+      PathOptions path;
+      path.glob = std::string(glob.str());
+      std::vector<std::string> assume;
+      const Keys known = {
+          {"strict",
+           {"true, which is all that it can add",
+            [&](const toml::node& n) {
+              return path.strict = n.value_exact<bool>().value_or(false);
+            }}},
+          {"assume", texts(assume)},
+          {"select", texts(path.select)},
+          {"ignore", texts(path.ignore)},
+      };
+      for (const auto& [key, setting] : *keys) {
+        if (auto bad = option(key, setting, known)) return bad;
+      }
+      path.assume.insert(assume.begin(), assume.end());
+      config_.paths.push_back(std::move(path));
+    }
+    return std::nullopt;
+  }
 
   static Key texts(std::vector<std::string>& into) {
     return {"a list of texts", [&into](const toml::node& node) { return list(node, into); }};
@@ -110,21 +157,21 @@ class Reader {
     return text.has_value();
   }
 
-  std::string nearest(const std::string& name) const {
+  static std::string nearest(const std::string& name, const Keys& known) {
     constexpr unsigned kMost = 2;  // letters to change
-    for (const auto& [key, read] : known_) {
+    for (const auto& [key, read] : known) {
       if (llvm::StringRef(name).edit_distance(key, true, kMost + 1) <= kMost) {
         return fmt::format("; did you mean `{}`?", key);
       }
     }
     std::vector<std::string_view> keys;
-    for (const auto& [key, read] : known_) keys.push_back(key);
+    for (const auto& [key, read] : known) keys.push_back(key);
     return fmt::format("; there are {}", fmt::join(keys, ", "));
   }
 
   fs::path file_;
   ProjectConfig config_;
-  std::map<std::string, Key, std::less<>> known_;
+  Keys known_;
 };
 
 // What a file says; nothing where it is not there, or is a pyproject.toml that says nothing of

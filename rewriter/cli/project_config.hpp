@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriter/cli/path_settings.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/text/expected.hpp"
 
@@ -19,6 +20,7 @@ struct ProjectConfig {
   std::vector<std::string> assume, select, ignore, include, exclude;
   std::vector<std::string> rules;       // paths, from the file's folder where they are relative
   std::optional<std::string> baseline;  // the same
+  std::vector<PathOptions> paths;
 };
 
 // Of the folder that a path of the command line is or lies in, or of the nearest one above it, up

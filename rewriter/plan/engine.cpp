@@ -313,6 +313,12 @@ void Run::enable_for(const std::set<std::string>& borrowed, std::string_view tex
   for (size_t r = 0; r < enabled.size(); ++r) state.enabled[r] = state.enabled[r] || enabled[r];
 }
 
+UnitPlan Run::plan_unit(size_t i, const Unit& unit) {
+  const FileSettings settings =
+      options_.by_file ? options_.by_file(input_.files[i].relative) : FileSettings();
+  return planner_.plan(unit, *frontend(i), states_[i].enabled, settings);
+}
+
 void Run::plan(size_t i, const std::string& bytes) {
   FileState& state = states_[i];
   const std::string& name = input_.files[i].relative;
@@ -334,7 +340,7 @@ void Run::plan(size_t i, const std::string& bytes) {
         name, unit->source().position(at).line, state.language->name));
   }
   if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
-  UnitPlan plan = planner_.plan(*unit, *frontend(i), state.enabled);
+  UnitPlan plan = plan_unit(i, *unit);
   for (const uint32_t line : plan.idle) {
     state.notes.push_back(
         fmt::format("{}:{}: no site needs the comment `refit: ignore`; remove it", name, line));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rewriter/language/languages.hpp"
@@ -16,15 +17,24 @@ namespace refit {
 
 constexpr char kNotChosen[] = "not-chosen";
 
+// What is other in one file than in the rest.
+struct FileSettings {
+  bool strict = false;            // also where EngineOptions::strict is not
+  std::set<std::string> assume;   // beside EngineOptions::assume
+  std::set<std::string> without;  // ids of rules that look for nothing there
+};
+
 struct EngineOptions {
   Target target = Target::cuda;
   bool strict = false;           // refuse whatever needs an assumption
   std::set<std::string> assume;  // --assume NAME
-  unsigned jobs = 0;             // 0: as many as the machine has cores
-  std::string explain;           // a file of the input whose line `explain_line` is asked about:
-  uint32_t explain_line = 0;     // RunResult::near says what it comes nearest to
-  std::string rules_folder;      // of isomorphisms.yaml and catalogue/; "": neither is read
-  bool site_edits = false;       // Finding::edits
+  // Of a file of the input; any thread may ask. Empty: no file has any.
+  std::function<FileSettings(std::string_view file)> by_file;
+  unsigned jobs = 0;          // 0: as many as the machine has cores
+  std::string explain;        // a file of the input whose line `explain_line` is asked about:
+  uint32_t explain_line = 0;  // RunResult::near says what it comes nearest to
+  std::string rules_folder;   // of isomorphisms.yaml and catalogue/; "": neither is read
+  bool site_edits = false;    // Finding::edits
   // Fingerprints of the only sites that may be rewritten. The others are refused as kNotChosen.
   std::optional<std::set<std::string>> chosen;
   bool prefilter = true;              // false: every rule looks into every function (for tests)

@@ -46,7 +46,8 @@ class Planner {
   void set_words(std::set<std::string, std::less<>> words) { words_ = std::move(words); }
   // `frontend`: that of the unit's language. `enabled`: by rule, whether the prefilter lets it
   // match in this file.
-  UnitPlan plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled) const;
+  UnitPlan plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled,
+                const FileSettings& settings) const;
   // The patterns that something on a line comes nearest to, nearest first.
   std::vector<NearMiss> near_misses(const Unit& unit, const Frontend& frontend,
                                     uint32_t line) const;

@@ -132,6 +132,8 @@ class Run {
 
   static void count(FileState& state, const Unit& unit);
 
+  // The sites of a unit of that file.
+  UnitPlan plan_unit(size_t i, const Unit& unit);
   void plan(size_t i, const std::string& bytes);
 
   static void note_migrated(const Unit& unit, FileState& state);

@@ -177,7 +177,7 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
       out.broken = true;
       return out;
     }
-    UnitPlan again = planner_.plan(*next, *frontend(i), states_[i].enabled);
+    UnitPlan again = plan_unit(i, *next);
     std::vector<Change> changes;
     std::vector<PlannedSite*> sites;
     for (PlannedSite& site : again.sites) {
@@ -249,7 +249,7 @@ std::unique_ptr<Unit> Run::reload(size_t i, const Unit& unit, const EditSet& edi
 }
 
 bool Run::settled(size_t i, const Unit& unit) {
-  UnitPlan again = planner_.plan(unit, *frontend(i), states_[i].enabled);
+  UnitPlan again = plan_unit(i, unit);
   std::vector<Change> changes;
   for (const PlannedSite& site : again.sites) {
     if (site.rewritten) changes.push_back(site.change);

@@ -1,4 +1,4 @@
-// Listing a git work tree. Entry point: GitTree::list.
+// A git work tree. Entry points: GitTree::list, changed_since, uncommitted.
 #include "rewriter/project/git_tree.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +24,9 @@ struct FreeDiff {
 };
 struct FreeObject {
   void operator()(git_object* object) const { git_object_free(object); }
+};
+struct FreeStatus {
+  void operator()(git_status_list* list) const { git_status_list_free(list); }
 };
 struct FreeIndex {
   void operator()(git_index* index) const { git_index_free(index); }
@@ -175,6 +178,39 @@ Expected<std::map<std::string, GitTree::Lines>> GitTree::changed_since(
     return tl::unexpected<Error>(git_failure("comparing the git work tree"));
   }
   return changed;
+}
+
+Expected<std::vector<std::string>> GitTree::uncommitted(
+    const std::vector<std::string>& files) const {
+  std::vector<std::string> found;
+  if (files.empty()) return found;
+  std::vector<char*> paths;  // libgit2's type; it does not write there
+  paths.reserve(files.size());
+  for (const std::string& file : files) paths.push_back(const_cast<char*>(file.c_str()));
+  git_status_options options;
+  git_status_list* raw = nullptr;
+  if (git_status_options_init(&options, GIT_STATUS_OPTIONS_VERSION) != 0) {
+    return tl::unexpected<Error>(git_failure("asking git for changed files"));
+  }
+  options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
+  options.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_RECURSE_UNTRACKED_DIRS |
+                  GIT_STATUS_OPT_DISABLE_PATHSPEC_MATCH | GIT_STATUS_OPT_NO_REFRESH;
+  options.pathspec = {paths.data(), paths.size()};
+  if (git_status_list_new(&raw, repository_.get(), &options) != 0) {
+    return tl::unexpected<Error>(git_failure("asking git for changed files"));
+  }
+  const std::unique_ptr<git_status_list, FreeStatus> list(raw);
+  for (std::size_t i = 0; i < git_status_list_entrycount(list.get()); ++i) {
+    const git_status_entry* entry = git_status_byindex(list.get(), i);
+    const git_diff_delta* delta =
+        entry->index_to_workdir != nullptr ? entry->index_to_workdir : entry->head_to_index;
+    if (entry->status != GIT_STATUS_CURRENT && delta != nullptr) {
+      found.emplace_back(delta->new_file.path);
+    }
+  }
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 }  // namespace refit

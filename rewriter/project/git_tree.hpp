@@ -42,6 +42,9 @@ class GitTree {
   // By file, the lines of the work tree that a revision has not; all of an untracked file.
   Expected<std::map<std::string, Lines>> changed_since(const std::string& revision) const;
 
+  // Those of the files, by name, that are not as the last commit has them.
+  Expected<std::vector<std::string>> uncommitted(const std::vector<std::string>& files) const;
+
  private:
   struct Free {
     void operator()(git_repository* repository) const;

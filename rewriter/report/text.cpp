@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -25,10 +26,26 @@ std::string place(const Finding& finding) {
                      finding.column);
 }
 
-std::string refused_line(const Finding& finding, bool colour) {
-  std::string clause = finding.clause.empty() ? "" : fmt::format(" ({})", finding.clause);
-  return fmt::format("{}: {} [{}] {}: {}{}\n", place(finding), paint("refused", kYellow, colour),
-                     finding.rule, finding.code, printable(finding.message), printable(clause));
+// Sites of one rule in one definition that are refused for the same reason are one line.
+using Reason = std::array<std::string_view, 5>;
+
+Reason reason_of(const Finding& finding) {
+  return {finding.file, finding.function, finding.rule, finding.code, finding.message};
+}
+
+// `lines`: of all sites with this reason, the finding's own first.
+std::string refused_line(const Finding& finding, const std::vector<uint32_t>& lines, bool colour) {
+  std::string text =
+      fmt::format("{}: {} [{}] {}: {}", place(finding), paint("refused", kYellow, colour),
+                  finding.rule, finding.code, printable(finding.message));
+  if (!finding.clause.empty()) text += printable(fmt::format(" ({})", finding.clause));
+  if (lines.size() > 1) {
+    text +=
+        fmt::format("; {} more in {}, at line{} {}", lines.size() - 1,
+                    finding.function.empty() ? "this file" : printable(finding.function),
+                    lines.size() == 2 ? "" : "s", fmt::join(lines.begin() + 1, lines.end(), ", "));
+  }
+  return text + "\n";
 }
 
 std::string rewritten_line(const Finding& finding, bool colour) {
@@ -80,9 +97,19 @@ std::string by_code(const RuleSummary& rule) {
 std::string findings_text(const RunResult& result, const FindingsStyle& style) {
   std::string text;
   std::map<std::pair<std::string, std::string>, uint64_t> through;  // by definition and rule
+  std::map<Reason, std::vector<uint32_t>> refused;
+  for (const Finding& finding : result.findings) {
+    if (finding.outcome != Outcome::refused || finding.function.empty()) continue;
+    refused[reason_of(finding)].push_back(finding.line);
+  }
   for (const Finding& finding : result.findings) {
     if (finding.outcome == Outcome::refused) {
-      text += refused_line(finding, style.colour);
+      const auto found = refused.find(reason_of(finding));
+      const bool known = found != refused.end();
+      if (known && found->second.empty()) continue;  // it stands with the first
+      const std::vector<uint32_t> lines =
+          known ? std::exchange(found->second, {}) : std::vector<uint32_t>();
+      text += refused_line(finding, lines, style.colour);
     } else if (finding.through) {
       ++through[{*finding.through, finding.rule}];
     } else if (style.rewritten || !finding.assumes.empty()) {

@@ -16,7 +16,8 @@ struct FindingsStyle {
   bool rewritten = false;
 };
 
-// One line a site, by place; calls rewritten through a definition are one line a definition.
+// One line a site, by place; calls rewritten through a definition are one line a definition, and so
+// are sites of a definition that one rule refuses for one reason.
 std::string findings_text(const RunResult& result, const FindingsStyle& style);
 
 // What became of the sites on a line and why, or what the line comes nearest to.

@@ -198,3 +198,37 @@ def test_two_runs_at_once_do_not_meet(binary, refit, tree, source):
     assert state(files, source()) == "new"
     assert refit("undo", tree).code == 0
     assert state(files, source()) == "old"
+
+
+def test_changes_that_are_not_committed(refit, tree, source):
+    """A warning in front of what is written, where git could not tell the two apart."""
+
+    def git(*arguments: str) -> None:
+        command = ["git", "-C", tree, "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def written(*options: str) -> str:
+        done = refit("migrate", tree, "--write", *options)
+        assert done.code == 0
+        assert refit("undo", tree).code == 0
+        return done.err
+
+    names = ("clean.py", "staged.py", "changed.py")
+    for name in names:
+        (tree / name).write_bytes(source())
+    assert "warning" not in written()  # no work tree
+    git("init", "-q")
+    assert "warning: 3 files that are rewritten have changes that are not committed, changed.py for one" in written()
+    git("add", ".")
+    git("commit", "-qm", "one")
+    assert "warning" not in written()
+    (tree / "notes.py").write_text("x = 1\n")  # is not rewritten
+    for name in ("staged.py", "changed.py"):
+        (tree / name).write_bytes(source(head=b"# more\n"))
+    git("add", "staged.py")
+    said = written()
+    assert said.startswith("warning: 2 files that are rewritten have changes that are not committed, changed.py for one; commit")
+    git("commit", "-qm", "two")
+    assert "warning: 1 file that is rewritten has changes that are not committed, changed.py" in written()
+    assert "warning" not in written("--quiet")
+    assert "warning" not in refit("migrate", tree).err

@@ -1,5 +1,6 @@
 """refit.toml and [tool.refit] of pyproject.toml."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,12 @@ def test_paths_are_seen_from_the_files_folder(refit, tree, tmp_path):
         ("target = ", "refit.toml:1:"),
         ("select = ['no-such-*']", "no-such-*"),
         ("baseline = 'none.json'", "cannot read"),
+        ("paths = 3", "`paths` must be a table with one table a glob"),
+        ("paths.x = 3", "`x` must be a table"),
+        ("[paths.'old/']\ntarget = 'cuda'", "refit.toml:2:1: `target` is no option; there are assume, ignore, select, strict"),
+        ("[paths.'old/']\nstrict = false", "`strict` must be true"),
+        ("[paths.'old/']\nignore = ['no-such-*']", "no rule matches `no-such-*`, which is for the files `old/`"),
+        ("[paths.'old/']\nassume = ['nonsense']", "no rule assumes `nonsense`"),
     ],
 )
 def test_what_is_wrong(refit, tree, text, says):
@@ -116,3 +123,33 @@ def test_explain_reads_it_too(refit, tree):
     place = f"{tree}/package/m.py:5"
     assert "rewritten" not in refit("explain", place).out.decode()
     assert "rewritten" in refit("explain", "--no-config", place).out.decode()
+
+
+def test_settings_of_a_path(refit, tree):
+    (tree / "refit.toml").write_text("[paths.'old/']\nignore = ['gelu-*']\n[paths.'*.py']\nselect = ['gelu-*', 'silu-*']\n")
+    diff = diff_of(refit, tree)
+    assert "mindiesd.ext.silu(mindiesd.ext.gelu(x))" in diff
+    assert "mindiesd.ext.silu(F.gelu(x))" in diff
+    (tree / "refit.toml").write_text("[paths.'old/']\nignore = ['gelu-*']\n[paths.'old/m.py']\nignore = ['silu-*']\n")
+    assert "old/m.py" not in diff_of(refit, tree)
+    # What is left alone there is left alone for good: the new text has nothing more to rewrite.
+    (tree / "refit.toml").write_text("[paths.'old/']\nignore = ['gelu-*']\n")
+    assert refit("migrate", tree, "--write", "--quiet").code == 0
+    assert "ext.silu(F.gelu(x))" in (tree / "old" / "m.py").read_text()
+    assert refit("migrate", tree, "--check", "--quiet").code == 0
+    (tree / ".git").rmdir()
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    assert "no rule has a site" in refit("explain", f"{tree}/old/m.py:6").out.decode()
+
+
+def test_a_part_of_the_tree_is_strict(refit, tree):
+    for name in ("package/m.py", "old/m.py"):
+        (tree / name).write_text("from torch.nn.functional import scaled_dot_product_attention as sdpa\n\n\ndef f(q, k, v, p):\n    return sdpa(q, k, v, dropout_p=p)\n")
+    head = "[paths.'old/']\nstrict = true\n"
+    (tree / "refit.toml").write_text(head)
+    done = refit("migrate", tree)
+    assert "package/m.py" in done.out.decode()
+    assert "old/m.py" not in done.out.decode()
+    assert "old/m.py:5:12: refused [sdpa-to-attention-forward]" in done.err
+    (tree / "refit.toml").write_text(head + "assume = ['dropout-p-0-at-inference']\n")
+    assert "old/m.py" in diff_of(refit, tree)

@@ -61,6 +61,17 @@ TEST(Text, Findings) {
             0u);
 }
 
+TEST(Text, SitesOfADefinitionRefusedForOneReason) {
+  RunResult result = sample_result();
+  for (Finding& finding : result.findings) finding.function = "pkg.b.Block.forward";
+  const std::string text = findings_text(result, {false, false});
+  EXPECT_NE(text.find("pkg/b.py:40:12: refused [sdpa] rank-unknown: the rank of query is not "
+                      "shown; annotate it; 1 more in pkg.b.Block.forward, at line 60\n"),
+            std::string::npos);
+  EXPECT_EQ(text.find("pkg/b.py:60"), std::string::npos);
+  EXPECT_NE(text.find("pkg/b.py:50:12"), std::string::npos) << "another reason";
+}
+
 TEST(Text, ProblemsAndNotes) {
   EXPECT_EQ(problems_text(sample_result(), false),
             "error: pkg/latin\\xe9.py: byte 0xE9 in line 2\n"

@@ -184,6 +184,7 @@ std::string SitePlanner::difference(const Near& near) const {
 std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& frontend,
                                            uint32_t line) const {
   std::vector<NearMiss> out;
+  const FileSettings settings;
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
     const Graph& g = unit.functions[f].graph;
     std::vector<ValueId> roots;
@@ -196,7 +197,7 @@ std::vector<NearMiss> Planner::near_misses(const Unit& unit, const Frontend& fro
       roots.push_back(id);
     }
     if (roots.empty()) continue;
-    SitePlanner planner(*this, unit, frontend, f);
+    SitePlanner planner(*this, unit, frontend, f, settings);
     std::set<ValueId> all(roots.begin(), roots.end());
     for (ValueId id : roots) {
       for (ValueId reader : planner.readers(id)) all.insert(reader);

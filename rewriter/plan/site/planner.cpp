@@ -212,13 +212,17 @@ void SitePlanner::refuse(PlannedSite& site, const Where& clause, const SiteView&
   site.finding.clause = describe(clause, view);
 }
 
+bool SitePlanner::may_assume(const std::string& assumption) const {
+  const EngineOptions& options = planner_.options_;
+  return (!options.strict && !settings_.strict) || options.assume.contains(assumption) ||
+         settings_.assume.contains(assumption);
+}
+
 bool SitePlanner::allowed(const Where& clause, const SiteView& view,
                           std::vector<std::string>& assumes) const {
   if (holds(clause, view)) return true;
   if (!clause.or_assume || contradicted(clause, view)) return false;
-  if (planner_.options_.strict && !planner_.options_.assume.contains(*clause.or_assume)) {
-    return false;
-  }
+  if (!may_assume(*clause.or_assume)) return false;
   assumes.push_back(*clause.or_assume);
   return true;
 }
@@ -249,10 +253,10 @@ const CompiledRewrite* SitePlanner::choose(const CompiledRule& rule, const SiteV
     }
     if (!all) continue;
     for (const std::string& a : rewrite.source->assumes) {
-      if (planner_.options_.strict && !planner_.options_.assume.contains(a)) {
+      if (!may_assume(a)) {
         all = false;
         code = "assumption";
-        why = "it needs the assumption `" + a + "`, which --strict does not make";
+        why = "it needs the assumption `" + a + "`, which strict runs do not make";
         break;
       }
       stated.push_back(a);
@@ -306,13 +310,17 @@ void Planner::keep_back(const Unit& unit, const Frontend& frontend, UnitPlan& pl
   }
 }
 
-UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend,
-                       const std::vector<bool>& enabled) const {
+UnitPlan Planner::plan(const Unit& unit, const Frontend& frontend, const std::vector<bool>& enabled,
+                       const FileSettings& settings) const {
+  std::vector<bool> looking = enabled;
+  for (size_t r = 0; r < looking.size() && !settings.without.empty(); ++r) {
+    if (settings.without.contains(rules_.rules[r].rule->id)) looking[r] = false;
+  }
   UnitPlan out;
   for (uint32_t f = 0; f < unit.functions.size(); ++f) {
-    SitePlanner planner(*this, unit, frontend, f);
+    SitePlanner planner(*this, unit, frontend, f, settings);
     std::vector<PlannedSite> sites;  // of this function: nothing else looks through them
-    planner.run(enabled, sites);
+    planner.run(looking, sites);
     std::move(sites.begin(), sites.end(), std::back_inserter(out.sites));
   }
   std::ranges::stable_sort(

@@ -23,11 +23,13 @@ namespace refit {
 
 class SitePlanner {
  public:
-  SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function)
+  SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function,
+              const FileSettings& settings)
       : planner_(planner),
         unit_(unit),
         frontend_(frontend),
         function_(function),
+        settings_(settings),
         catalogue_(*planner.catalogue_),
         g_(unit.functions[function].graph) {}
   void run(const std::vector<bool>& enabled, std::vector<PlannedSite>& out);
@@ -82,6 +84,7 @@ class SitePlanner {
   // A value's text and line, or how the graph has it.
   std::string text_of_value(ValueId id) const;
   // Whether a clause lets the site through, by evidence or by a stated assumption.
+  bool may_assume(const std::string& assumption) const;
   bool allowed(const Where& clause, const SiteView& view, std::vector<std::string>& assumes) const;
 
   // The first rewrite for the target whose clauses all hold; says why when there is none.
@@ -270,6 +273,7 @@ class SitePlanner {
   const Unit& unit_;
   const Frontend& frontend_;
   uint32_t function_;
+  const FileSettings& settings_;
   const Catalogue& catalogue_;
   const std::vector<bool>* enabled_ = nullptr;      // rules, while sites are planned
   std::map<ValueId, LayoutRegion> layout_regions_;  // by root

@@ -1,0 +1,243 @@
+// `refit migrate` and `refit review`. Entry point: migrate.
+#include "rewriter/cli/migrate.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rewriter/cli/apply.hpp"
+#include "rewriter/cli/closing.hpp"
+#include "rewriter/cli/interactive.hpp"
+#include "rewriter/cli/selection.hpp"
+#include "rewriter/cli/temporary_folder.hpp"
+#include "rewriter/cli/uncommitted.hpp"
+#include "rewriter/project/discover.hpp"
+#include "rewriter/report/github.hpp"
+#include "rewriter/report/json.hpp"
+#include "rewriter/report/review.hpp"
+#include "rewriter/report/sarif.hpp"
+#include "rewriter/report/text.hpp"
+#include "rewriter/text/count.hpp"
+#include "rewriter/text/diff.hpp"
+
+namespace refit {
+namespace {
+
+constexpr uint64_t kLongestShown = uint64_t{16} << 20;  // bytes of a file in a review
+
+class Migration {
+ public:
+  explicit Migration(Session& session) : session_(session) {}
+
+  ExitCode run() {
+    const MigrateOptions& options = session_.options;
+    const auto rules = session_.load(options.rules);
+    if (!rules) return session_.code();
+    auto discovery = discover(options.paths, {options.include, options.exclude});
+    if (!discovery) {
+      const bool usage = discovery.error().usage;
+      return session_.fail(discovery.error().message,
+                           usage ? ExitCode::usage : ExitCode::unreadable_input);
+    }
+    Input& input = discovery->input;
+    const TemporaryFolder folder;
+    std::string text;
+    if (options.from_input) {
+      text = session_.console.read_all();
+      if (!stand_in(input, text, folder.path())) return session_.code();
+    }
+    const auto recovered = recover(input, *session_.services.disk);
+    if (!recovered) {
+      return session_.fail(recovered.error().message, ExitCode::not_written);
+    }
+    auto planned = plan(*rules, input);
+    if (!planned) return session_.code();
+    RunResult& result = *planned;
+    add_discovery(*discovery, result);
+    result.notes.insert(result.notes.begin(), recovered->begin(), recovered->end());
+    if (!options.configured.empty()) {
+      result.notes.insert(result.notes.begin(), options.configured);
+    }
+
+    Applied applied;
+    if (options.write) {
+      if (!options.quiet) session_.console.error(uncommitted_text(result, input));
+      applied = apply(result, input, *session_.services.disk);
+    }
+    if (options.diff) show_diff(result);
+    write_reports(*rules, result, input, applied);
+    if (options.review) write_review(result, input);
+    if (options.from_input) {
+      session_.show(result.changed.empty() ? text : *result.changed.front().new_bytes);
+    }
+    if (options.quiet) {
+      for (const std::string& sentence : *recovered) session_.say_error(sentence);
+    }
+    tell(result, input, applied);
+    judge(result, applied);
+    return session_.code();
+  }
+
+ private:
+  // Has the only file of the input read from the text instead, which is put into the folder.
+  bool stand_in(Input& input, const std::string& text, const std::string& folder) {
+    const bool one = input.files.size() == 1 && input.files.front().relative.ends_with(".py");
+    if (!one) {
+      session_.fail(fmt::format("{} is not one Python file", session_.options.paths.front()),
+                    ExitCode::usage);
+      return false;
+    }
+    input.files.front().path = folder + "/input.py";
+    session_.write_file(input.files.front().path, "the text", text);
+    return session_.code() == ExitCode::done;
+  }
+
+  // The run with the sites that the options choose; nothing where that has failed and is said.
+  std::optional<RunResult> plan(const RuleSet& rules, const Input& input) {
+    const auto fail = [&](const std::string& message, ExitCode code) {
+      session_.fail(message, code, Breaks::kept);
+      return std::nullopt;
+    };
+    const auto selection = Selection::read(session_.options);
+    if (!selection) return fail(selection.error().message, ExitCode::usage);
+    auto result = input.files.empty() ? RunResult() : session_.run(rules, input);
+    // Only rules that do not compile make the engine fail as a whole.
+    if (!result) return fail(result.error().message, ExitCode::bad_rules);
+    if (session_.options.write_baseline) {
+      session_.write_file(*session_.options.write_baseline, "the baseline",
+                          sites_text(result->findings));
+    }
+    if (selection->all() && !session_.options.interactive) return std::move(*result);
+    auto chosen = selection->among(result->findings, input);
+    if (!chosen) return fail(chosen.error().message, ExitCode::usage);
+    if (session_.options.interactive) {
+      const bool colour =
+          wants_colour(session_.options.colour, session_.console.error_is_terminal());
+      *chosen = ask_sites(*result, std::move(*chosen), session_.console, colour);
+    }
+    session_.chosen = std::move(*chosen);
+    result = session_.run(rules, input);
+    if (!result) return fail(result.error().message, ExitCode::bad_rules);
+    Selection::leave(*result, *session_.chosen);
+    return std::move(*result);
+  }
+
+  static void add_discovery(const Discovery& discovery, RunResult& result) {
+    std::vector<Problem> problems;
+    for (const DiscoveryProblem& problem : discovery.problems) {
+      problems.push_back({FileProblem::unreadable, problem.file, problem.message});
+    }
+    result.problems.insert(result.problems.begin(), problems.begin(), problems.end());
+    result.notes.insert(result.notes.begin(), discovery.notes.begin(), discovery.notes.end());
+  }
+
+  void show_diff(const RunResult& result) {
+    const bool colour = wants_colour(session_.options.colour, session_.console.out_is_terminal());
+    for (const FileResult& file : result.changed) {
+      if (session_.out_closed()) return;
+      const auto diff = unified_diff(file.file, file.before_bytes, *file.new_bytes, colour);
+      if (!diff) {
+        session_.fail(diff.error().message, ExitCode::not_written);
+        continue;
+      }
+      session_.show(*diff);
+    }
+  }
+
+  void write_reports(const RuleSet& rules, const RunResult& result, const Input& input,
+                     const Applied& applied) {
+    const ReportContext context = report_context(input, applied.written);
+    for (const ReportOption& report : session_.options.reports) {
+      session_.write_output(report.path, "the report",
+                            report_text(report.format, rules, result, context));
+    }
+  }
+
+  ReportContext report_context(const Input& input, const std::vector<std::string>& written) const {
+    ReportContext context;
+    context.version = REFIT_VERSION;
+    context.target = session_.options.target;
+    context.strict = session_.options.strict;
+    context.assume = session_.options.assume;
+    context.root = input.root;
+    context.written = written;
+    return context;
+  }
+
+  void write_review(const RunResult& result, const Input& input) {
+    std::set<std::string> with_sites;
+    for (const Finding& finding : result.findings) with_sites.insert(finding.file);
+    for (const FileResult& file : result.changed) with_sites.erase(file.file);
+    std::map<std::string, std::string> texts;
+    for (const InputFile& file : input.files) {
+      if (!with_sites.contains(file.relative)) continue;
+      if (auto bytes = session_.services.disk->read(file.path, kLongestShown)) {
+        texts.emplace(file.relative, std::move(*bytes));
+      }
+    }
+    const auto page = to_review(result, report_context(input, {}), texts);
+    if (!page) {
+      session_.fail(page.error().message, ExitCode::not_written);
+      return;
+    }
+    session_.write_output(*session_.options.review, "the review", *page);
+  }
+
+  static std::string report_text(ReportFormat format, const RuleSet& rules, const RunResult& result,
+                                 const ReportContext& context) {
+    switch (format) {
+      case ReportFormat::sarif: {
+        std::map<std::string, std::string> summaries;
+        for (const Rule& rule : rules.rules()) summaries.emplace(rule.id, rule.summary);
+        return to_sarif(result, context, summaries);
+      }
+      case ReportFormat::github:
+        return to_github(result);
+      case ReportFormat::json:
+        break;
+    }
+    return to_json(result, context);
+  }
+
+  // Everything for a person, in the order in which it is looked for: the sites, what else to know,
+  // the table, what went wrong, and last what to do next.
+  void tell(const RunResult& result, const Input& input, const Applied& applied) {
+    const bool colour = wants_colour(session_.options.colour, session_.console.error_is_terminal());
+    if (!session_.options.quiet) {
+      if (!session_.options.review)
+        session_.console.error(findings_text(result, {colour, !session_.options.diff}));
+      session_.console.error(notes_text(result));
+      session_.console.error(summary_text(result, colour));
+    }
+    session_.console.error(problems_text(result, colour));
+    if (applied.interrupted) {
+      session_.console.error(
+          fmt::format("interrupted: 0 of {} were written, the others are as they were\n",
+                      count_of(result.changed.size(), "changed file")));
+    }
+    if (!session_.options.quiet)
+      session_.console.error(closing(session_.options, result, input, applied));
+  }
+
+  void judge(const RunResult& result, const Applied& applied) {
+    if (session_.options.check && !result.changed.empty()) session_.raise(ExitCode::would_change);
+    for (const Problem& problem : result.problems) session_.raise(code_of(problem.kind));
+    if (applied.interrupted) session_.raise(ExitCode::interrupted);
+  }
+
+  Session& session_;
+};
+
+}  // namespace
+
+ExitCode migrate(Session& session, const MigrateOptions& options) {
+  session.options = options;
+  return Migration(session).run();
+}
+
+}  // namespace refit
