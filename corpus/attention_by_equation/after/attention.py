@@ -72,7 +72,7 @@ def channels_first(q, k, v, channels):
         v.transpose(-2, -1),
         scale=scale * scale,
         head_first=True,
-    ).transpose(-2, -1)
+    ).transpose(-2, -1).contiguous()
 
 
 def weights_too(q, k, v):

@@ -6,7 +6,7 @@ mindiesd = 2.0
 class Block:
     def act(self, x):
         uses_mindiesd = mindiesd
-        return _mindiesd_ext.silu(x) * uses_mindiesd
+        return _mindiesd_ext.silu(x) + uses_mindiesd
 
 
 def each(items):

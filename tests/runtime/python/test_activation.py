@@ -2,11 +2,13 @@
 
 import itertools
 
+import mindiesd
 import pytest
 import torch
 import torch.nn.functional as F
 from accuracy import FLOATS, assert_accurate
 from mindiesd import ext
+from mindiesd.ext import activation
 from mindiesd.utils import ParametersInvalid
 
 
@@ -71,6 +73,94 @@ def test_layouts(backend, view):
     torch.testing.assert_close(ext.gated(x, x.clone(), "silu"), x * F.silu(x))
 
 
+class Wide(torch.nn.Module):
+    def forward(self, x):
+        return F.silu(x.float(), inplace=False).to(x.dtype)
+
+
+class Migrated(torch.nn.Module):
+    def forward(self, inputs):
+        return mindiesd.ext.silu(inputs, result_type="input")
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return F.silu(x.float() * 2, inplace=False).to(x.dtype)
+
+
+def hooked():
+    module = torch.nn.SiLU()
+    module.register_forward_hook(lambda module, args, result: result + 1)
+    return module
+
+
+MODULES = {
+    "silu": (torch.nn.SiLU, 1),
+    "ours": (ext.SiLU, 1),
+    "gelu by tanh": (lambda: torch.nn.GELU("tanh"), 1),
+    "in float32": (Wide, 1),
+    "in float32, migrated": (Migrated, 1),
+    "another function": (Doubled, 0),
+    "hooked": (hooked, 0),
+    "over its operand": (lambda: torch.nn.SiLU(inplace=True), 0),
+    "relu": (torch.nn.ReLU, 0),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_that_gate(monkeypatch, name, dtype):
+    """A known module goes into the one pass, any other is called."""
+    made, passes = MODULES[name]
+    module, x, gate = made(), torch.randn(7, 33).to(dtype), torch.randn(7, 33).to(dtype)
+    wanted = x * module(gate.clone())
+    exact = x.double() * module(gate.double())
+    seen = []
+    compute = activation._gated
+    monkeypatch.setattr(activation, "_gated", lambda *given: seen.append(1) or compute(*given))
+    assert_accurate(ext.gated(x, gate, module), wanted, exact)
+    assert len(seen) == passes
+
+
+@pytest.mark.parametrize(
+    "x, gate",
+    [
+        (torch.randn(4, 1, 8), torch.randn(4, 6, 8)),
+        (torch.randn(4, 6, 8), torch.randn(8)),
+        (torch.randn(()), torch.randn(3)),
+        (torch.randn(3), torch.randn((), dtype=torch.float64)),
+        (torch.arange(3), torch.randn(3)),
+        (torch.randn(3) > 0, torch.randn(3).bfloat16()),
+        (torch.randn(3, dtype=torch.complex64), torch.randn(3)),
+        (0.5, torch.randn(3).half()),
+        (2, torch.randn(0, 3)),
+    ],
+)
+def test_products_of_other_operands_are_torchs(x, gate):
+    for strides, wanted in (("x", x * F.silu(gate)), ("gate", F.silu(gate) * x)):
+        ours = ext.gated(x, gate, "silu", strides=strides)
+        torch.testing.assert_close(ours, wanted, rtol=0, atol=0)
+        assert ours.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1)])
+def test_the_first_operand_of_a_product_orders_it(order):
+    x, gate = torch.randn(3, 4, 5), torch.randn(3, 4, 5).permute(order).contiguous()
+    gate = gate.permute([order.index(d) for d in range(3)])
+    for strides, wanted in (("x", x * F.silu(gate)), ("gate", F.silu(gate) * x)):
+        ours = ext.gated(x, gate, "silu", strides=strides)
+        torch.testing.assert_close(ours, wanted)
+        assert ours.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int64, torch.uint8])
+def test_silu_in_float32(dtype):
+    x = (torch.randn(5, 9) * 4).to(dtype)
+    ours, wanted = ext.silu(x, result_type="input"), Wide()(x)
+    assert ours.dtype == wanted.dtype
+    torch.testing.assert_close(ours, wanted)
+
+
 def test_nan_and_infinity(backend):
     x = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e30, -1e30])
     finite = torch.tensor([0, 2, 3, 4, 5, 6])  # torch's own vectorised gelu makes NaN of infinity
@@ -102,9 +192,12 @@ def test_modules_stand_in_for_torchs():
         (lambda x: ext.gelu(x, "erf"), "approximate must be one of"),
         (lambda x: ext.gelu([1.0]), "x must be a torch.Tensor"),
         (lambda x: ext.silu(None), "x must be a torch.Tensor"),
-        (lambda x: ext.gated(x, x[:1], "silu"), "gate must have the shape of x"),
+        (lambda x: ext.gated(x, x[:1], "silu", out=x), "out needs an activation known by name"),
+        (lambda x: ext.gated([1.0], x, "silu"), "x must be a tensor or a number"),
+        (lambda x: ext.gated(x, x, "silu", strides="dense"), "strides must be one of"),
+        (lambda x: ext.gated(x, x, len), "activation must be the name of an activation or a module"),
+        (lambda x: ext.silu(x, result_type="float32"), "result_type must be one of"),
         (lambda x: ext.gated(x, x, "relu"), "activation must be one of"),
-        (lambda x: ext.gated(x, x.to("meta"), "silu"), "gate must be on the device of x"),
         (lambda x: ext.glu(x, "silu", gate="left"), "gate must be one of"),
         (lambda x: ext.glu(x, "silu", dim=2), "dim must be an int in -2 to 1"),
     ],

@@ -67,7 +67,7 @@ def test_what_is_no_tensor(name, place):
 # For these torch computes, or refuses in its own words.
 TORCH_DECIDES = [
     ("rms_norm", 0), ("rms_norm", 1), ("rotary_position_embedding", 0), ("ext.rotary_position_embedding", 0),
-    ("rotary_complex", 0), ("softmax", 0), ("gelu", 0), ("glu", 0),
+    ("rotary_complex", 0), ("softmax", 0), ("gelu", 0), ("glu", 0), ("gated", 0), ("gated", 1),
 ]  # fmt: skip
 
 

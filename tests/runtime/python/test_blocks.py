@@ -447,3 +447,41 @@ def test_squares_beyond_float32():
 def test_bad_arguments(call, text):
     with pytest.raises(ParametersInvalid, match=text):
         call()
+
+
+ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 0, 1))
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16])
+@pytest.mark.parametrize("sizes", [(3, 4, 8), (3, 1, 8), (1, 1, 8), (8,), (1, 4, 1)])
+@pytest.mark.parametrize("of_branch", ORDERS)
+@pytest.mark.parametrize("of_x", ORDERS)
+def test_the_strides_of_a_sum_with_the_product_first(of_x, of_branch, sizes, dtype):
+    def laid(order):
+        drawn = torch.randn([(3, 4, 8)[d] for d in order]).to(dtype)
+        return drawn.permute([order.index(d) for d in range(3)])
+
+    x, branch, gate = laid(of_x), laid(of_branch), torch.randn(sizes).to(dtype)
+    gates = [gate] if gate.dim() < 3 else [gate, gate.transpose(0, 2).contiguous().transpose(0, 2)]
+    for gate in gates:
+        for strides, wanted in (
+            ("x", x + gate * branch), ("gate", gate * branch + x), ("branch", branch * gate + x),
+        ):  # fmt: skip
+            ours = ext.residual(x, branch, gate, strides=strides)
+            assert ours.stride() == wanted.stride()
+            torch.testing.assert_close(ours, wanted, rtol=0.02, atol=0.02)  # the product is not rounded
+            turned = {"x": "x", "gate": "branch", "branch": "gate"}[strides]
+            assert ext.residual(x, gate, branch, strides=turned).stride() == wanted.stride()
+    ours = ext.residual(x, branch, strides="branch")
+    assert ours.stride() == (branch + x).stride()
+
+
+def test_the_strides_of_a_sum_by_torchs_operators():
+    x, branch = torch.randn(4, 3).t(), torch.randn(2, 3, 4)
+    for gate in (torch.randn(2, 1, 1), 0.5, torch.randn(())):
+        for strides, wanted in (("gate", gate * branch + x), ("branch", branch * gate + x)):
+            ours = ext.residual(x, branch, gate, strides=strides)
+            assert ours.stride() == wanted.stride()
+            torch.testing.assert_close(ours, wanted)
+    with pytest.raises(ParametersInvalid, match="strides must be one of 'x', 'branch', 'gate'"):
+        ext.residual(x, branch, strides="dense")

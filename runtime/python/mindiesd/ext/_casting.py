@@ -1,10 +1,12 @@
-"""Subclasses of ``torch.nn.LayerNorm`` that merely cast, as DiT code has them: they compute in float32
-and give the type of what they were given. ``merely_casts`` tells them by their ``forward``."""
+"""Modules that compute as one of torch's, but in float32, and give the type of what they were given, as DiT
+code has them. ``merely_casts`` tells such subclasses of ``torch.nn.LayerNorm`` by their ``forward``, and
+``is_wide_silu`` such modules of SiLU."""
 
 import builtins
 import dis
 import weakref
 
+import mindiesd
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -69,6 +71,25 @@ class _Known(LayerNorm):
         return out.type_as(x)
 
 
+class _KnownSilu:
+    """The same of a module of SiLU; the last is what the first becomes by migration."""
+
+    def by_to(self, inputs):
+        return F.silu(inputs.float(), inplace=False).to(inputs.dtype)
+
+    def by_to_alone(self, x):
+        return F.silu(x.float()).to(x.dtype)
+
+    def by_type_as(self, x):
+        return F.silu(x.float()).type_as(x)
+
+    def of_nn(self, x):
+        return nn.functional.silu(x.float()).to(x.dtype)
+
+    def migrated(self, x):
+        return mindiesd.ext.silu(x, result_type="input")
+
+
 def _instructions(function):
     """The function's instructions with its local names as numbers; None for one that has more than
     plain parameters."""
@@ -95,11 +116,15 @@ def _globals_of(function):
     return [function.__globals__.get(n, getattr(builtins, n, None)) for n in names]
 
 
-_KNOWN = {
-    _instructions(method): _globals_of(method)
-    for name, method in vars(_Known).items()
-    if name[0] != "_"
-}
+def _known(words):
+    return {
+        _instructions(method): _globals_of(method)
+        for name, method in vars(words).items()
+        if name[0] != "_"
+    }
+
+
+_KNOWN, _KNOWN_SILU = _known(_Known), _known(_KnownSilu)
 _told = weakref.WeakKeyDictionary()  # by class: the ``forward`` that was looked at, and the answer
 
 
@@ -107,6 +132,15 @@ def merely_casts(kind):
     """Whether objects of a class compute ``torch.nn.LayerNorm`` in float32 and give their operand's
     type: the class's ``forward`` is, instruction for instruction, a known one, and the names in it
     mean what they mean there."""
+    return _answer(kind, _looked_at)
+
+
+def is_wide_silu(kind):
+    """Whether objects of a class compute SiLU in float32 and give their operand's type, told likewise."""
+    return _answer(kind, _looked_at_silu)
+
+
+def _answer(kind, look):
     if torch.compiler.is_compiling():
         return False
     forward = getattr(kind, "forward", None)
@@ -114,8 +148,17 @@ def merely_casts(kind):
         return False
     known = _told.get(kind)
     if known is None or known[0] is not forward:
-        known = _told[kind] = forward, _looked_at(kind, forward)
-    return known[1]
+        known = _told[kind] = forward, {}
+    if look not in known[1]:
+        known[1][look] = look(kind, forward)
+    return known[1][look]
+
+
+def _looked_at_silu(kind, forward):
+    if not hasattr(forward, "__code__") or forward.__code__.co_freevars:
+        return False
+    expected = _KNOWN_SILU.get(_instructions(forward))
+    return expected is not None and _globals_of(forward) == expected
 
 
 def _looked_at(kind, forward):

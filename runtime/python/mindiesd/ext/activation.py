@@ -2,10 +2,12 @@
 
 import torch
 
-from .. import _forms, _math, _ops, _written
+from .. import _forms, _math, _ops, _strides, _written
 from .._checks import expect_choice, expect_same_device, expect_tensor
-from .._eager import eager, stands_in
+from .._eager import eager, overridable, stands_in
 from ..utils import ParametersInvalid
+from ._casting import is_wide_silu
+from .norm import has_hooks
 
 _GELUS = {"none": _ops.GELU, "tanh": _ops.GELU_TANH, "fast": _ops.GELU_FAST}
 GELU_NAMES = {"none": "gelu", "tanh": "gelu-tanh", "fast": "gelu-fast"}
@@ -86,16 +88,21 @@ def gelu(x, approximate="none", *, out=None):
 
 
 @eager
-def silu(x, *, out=None):
+def silu(x, *, result_type="promoted", out=None):
     """x * sigmoid(x), of x's shape, type and stride order; whole numbers count in torch's default type.
 
     Args:
         x: a tensor of numbers.
+        result_type: ``"promoted"``, or ``"input"``: the result has x's type also where that is whole numbers, as
+            behind ``F.silu(x.float()).to(x.dtype)``.
         out: as in ``gelu``.
 
     Raises:
         ParametersInvalid: x is no tensor of numbers, or out does not fit.
     """
+    expect_choice("result_type", result_type, ("promoted", "input"))
+    if result_type == "input" and isinstance(x, torch.Tensor) and not x.is_floating_point():
+        return torch.nn.functional.silu(x.float()).to(x.dtype)
     x = _counted(x)
     expect_tensor("x", x)
     if out is None and not x.is_floating_point():
@@ -105,29 +112,66 @@ def silu(x, *, out=None):
 
 
 @eager
-def gated(x, gate, activation, *, out=None):
+def _gated(x, gate, kind, out=None):
+    return _compute(x, gate, kind, torch.promote_types(x.dtype, gate.dtype), out)
+
+
+@overridable
+def gated(x, gate, activation, *, strides="x", out=None):
     """x * activation(gate).
 
     Args:
-        x, gate: floating tensors of one shape.
-        activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``.
-        out: as in ``gelu``.
+        x, gate: floating tensors of one shape; of others, and of a number x, torch computes the product.
+        activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``, or a module: ``torch.nn.GELU``,
+            ``torch.nn.SiLU`` and modules that compute SiLU in float32 count as what they compute, any other is
+            called, and so is one with hooks.
+        strides: ``"x"`` or ``"gate"``, the operand that stands first in the product.
+        out: None, or as in ``gelu``; not with a module that has to be called.
 
     Returns:
-        A tensor of that shape and the promoted type, in the stride order of x, or out.
+        A tensor of that shape and the promoted type, in the stride order of the first operand, or out.
 
     Raises:
-        ParametersInvalid: an argument has the wrong type, shape, device or value.
+        ParametersInvalid: an option has another value, the activation cannot be called, or out does not fit.
     """
-    expect_choice("activation", activation, tuple(GATES))
-    _expect_floating("x", x)
-    _expect_floating("gate", gate)
-    expect_same_device("gate", gate, "x", x)
-    if x.shape != gate.shape:
+    expect_choice("strides", strides, ("x", "gate"))
+    expect_tensor("gate", gate)
+    if not _written.is_factor(x):
+        raise ParametersInvalid(f"x must be a tensor or a number, but is {type(x).__name__}.")
+    # A module that writes over its operand is called to do so.
+    name = None if getattr(activation, "inplace", False) else name_of(activation)
+    if name is not None and _is_one_pass(x, gate):
+        result = _gated(x, gate, GATES[name], out)
+        if out is not None or strides == "x" or x.stride() == gate.stride():
+            return result
+        return _strides.moved(result, _strides.elementwise(x.shape, gate, x))
+    if out is not None:
+        raise ParametersInvalid("out needs an activation known by name and operands of one shape.")
+    _expect_product(x, gate)
+    active = activation(gate) if name is None else _written.activation(gate, name)
+    return x * active if strides == "x" else active * x
+
+
+def _expect_product(x, gate):
+    if not isinstance(x, torch.Tensor) or x.is_nested or gate.is_nested:
+        return
+    if x.dim() and gate.dim():
+        expect_same_device("gate", gate, "x", x)
+    try:
+        torch.broadcast_shapes(x.shape, gate.shape)
+    except RuntimeError:
         raise ParametersInvalid(
-            f"gate must have the shape of x, {list(x.shape)}, but has {list(gate.shape)}."
-        )
-    return _compute(x, gate, GATES[activation], torch.promote_types(x.dtype, gate.dtype), out)
+            f"gate must have a shape that broadcasts with that of x, {list(x.shape)}, but has {list(gate.shape)}."
+        ) from None
+
+
+def _is_one_pass(x, gate):
+    return (
+        _written.is_usual(x, gate)
+        and not (x.is_nested or gate.is_nested)
+        and x.shape == gate.shape
+        and x.device == gate.device
+    )
 
 
 @eager
@@ -186,5 +230,26 @@ class SiLU(torch.nn.SiLU):
         return silu(input)
 
 
-SILU_FORWARDS = (torch.nn.SiLU.forward, SiLU.forward)
-"""Of modules that compute SiLU, where they have no hooks."""
+_SILU_FORWARDS = (torch.nn.SiLU.forward, SiLU.forward)
+_GELU_FORWARDS = (torch.nn.GELU.forward, GELU.forward)
+
+
+def name_of(activation):
+    """The name in ``gated`` of what an activation computes, which is a name itself or a module; None where it is
+    a module that has to be called."""
+    if isinstance(activation, str):
+        expect_choice("activation", activation, tuple(GATES))
+        return activation
+    if not isinstance(activation, torch.nn.Module):
+        raise ParametersInvalid(
+            "activation must be the name of an activation or a module, but is "
+            f"{type(activation).__name__}."
+        )
+    if has_hooks(activation):
+        return None
+    kind = type(activation)
+    if kind.forward in _GELU_FORWARDS:
+        return GELU_NAMES[activation.approximate]
+    if kind.forward in _SILU_FORWARDS:
+        return "silu"
+    return "silu" if is_wide_silu(kind) else None

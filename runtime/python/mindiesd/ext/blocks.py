@@ -19,6 +19,7 @@ from .norm import _eps, _norm_types, _torch_norm_type, casting_norm, has_hooks, 
 _RMS_TYPES = (None, "promoted", "input", "weight", "float32")
 _GATE_FUNCTIONS = (None, "tanh")
 _STRIDES = ("dense", "x")
+_SUM_STRIDES = ("x", "branch", "gate")
 
 
 def _expect_options(gate_function, rms_types, dtypes):
@@ -105,12 +106,21 @@ def _lying_as(x, result, strides):
     return _strides.moved(result, _strides.elementwise(x.shape, x, _strides.rows(x.shape)))
 
 
-def _in_order(branch, gate, x):
-    """(branch, gate), the one of x's shape first: written as a product they may stand in either order."""
+def _in_order(branch, gate, x, strides="x"):
+    """(branch, gate, strides), the one of x's shape first: written as a product they may stand in either order."""
     tensors = isinstance(gate, torch.Tensor) and isinstance(x, torch.Tensor)
     if tensors and gate.shape == x.shape and not _same_rows(branch, x):
-        return gate, branch
-    return branch, gate
+        return gate, branch, {"branch": "gate", "gate": "branch"}.get(strides, strides)
+    return branch, gate, strides
+
+
+def _lying_as_sum(result, x, branch, gate, strides):
+    """The result in the order of ``branch * gate + x``, or ``gate * branch + x``, as ``strides`` asks for."""
+    factors = [t for t in (branch, gate) if t is not None]
+    if strides == "x" or all(t.is_contiguous() for t in (x, *factors)):
+        return result
+    product = _strides.elementwise(x.shape, *(factors if strides == "branch" else reversed(factors)))
+    return _strides.moved(result, _strides.elementwise(x.shape, product, x))
 
 
 def _modulated(normal, scale, shift, dtype):
@@ -180,7 +190,7 @@ def _branch_parts(norm, rms_type, branch):
     return parts[0], float(_eps(parts[2], branch))
 
 
-def _sum_of(x, branch, gate, gate_function, branch_norm, dtype):
+def _sum_of(x, branch, gate, gate_function, branch_norm, dtype, strides="x"):
     """The sum by torch's operators, as the lines that are replaced compute it; wider where its type is
     chosen."""
     if branch_norm is not None:
@@ -195,7 +205,9 @@ def _sum_of(x, branch, gate, gate_function, branch_norm, dtype):
             for t in (x, branch, gate)
         )  # fmt: skip
     if gate is None:
-        return _cast(x + branch, dtype)
+        return _cast(x + branch if strides == "x" else branch + x, dtype)
+    if strides != "x":
+        return _cast((branch * gate if strides == "branch" else gate * branch) + x, dtype)
     if _is_row(x) and _same_rows(branch, x) and branch.stride() == x.stride() and _repeats_over(gate, x):
         if x.dtype == branch.dtype == gate.dtype:
             return _cast(torch.addcmul(x, gate, branch), dtype)
@@ -215,8 +227,9 @@ def _residual(x, branch, gate, gate_tanh, branch_weight, branch_eps, dtype):
 
 
 def residual(
-    x, branch, gate=None, *, gate_function=None, branch_norm=None, branch_rms_type=None, dtype=None
-):
+    x, branch, gate=None, *, gate_function=None, branch_norm=None, branch_rms_type=None, dtype=None,
+    strides="x",
+):  # fmt: skip
     """``(x + gate * branch).to(dtype)`` in one pass, the end of a transformer block.
 
     Args:
@@ -228,24 +241,27 @@ def residual(
             an RMSNorm over the last dimension without a bias.
         branch_rms_type: of that norm, as ``rms_type`` of ``norm_scale_shift``.
         dtype: the result's type; None: the type that the expression has.
+        strides: what stands first in the sum: ``"x"``, or the product, and in it ``"branch"`` or ``"gate"``.
 
     Returns:
-        A tensor of the expression's shape, in the stride order of x.
+        A tensor of the expression's shape, in the stride order of what stands first.
 
     Raises:
         ParametersInvalid: a norm cannot be called, or an option has another value.
     """
     _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
+    expect_choice("strides", strides, _SUM_STRIDES)
     if gate_function is None and branch_norm is None:
-        branch, gate = _in_order(branch, gate, x)
+        branch, gate, strides = _in_order(branch, gate, x, strides)
     columns = branch_norm is None and _is_row(x) and _lies_by_columns(x)
     if not columns and _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
         parts = _branch_parts(branch_norm, branch_rms_type, branch)
         if parts:
             own = _branch_type(branch, branch_norm, branch_rms_type)
             result = dtype or promoted(torch.promote_types(x.dtype, own), gate)
-            return _residual(x, branch, gate, gate_function == "tanh", *parts, result)
-    return _sum_of(x, branch, gate, gate_function, branch_norm, dtype)
+            total = _residual(x, branch, gate, gate_function == "tanh", *parts, result)
+            return _lying_as_sum(total, x, branch, gate, strides)
+    return _sum_of(x, branch, gate, gate_function, branch_norm, dtype, strides)
 
 
 @eager
@@ -303,7 +319,7 @@ def residual_norm(
         {"input_dtype": input_dtype, "sum_dtype": sum_dtype, "dtype": dtype},
     )
     if gate_function is None and branch_norm is None:
-        branch, gate = _in_order(branch, gate, x)
+        branch, gate, _ = _in_order(branch, gate, x)
     rows = _is_row(x) and _same_rows(branch, x)
     if rows and all(_repeats_over(t, x) for t in (gate, scale, shift)):
         added = _branch_parts(branch_norm, branch_rms_type, branch)

@@ -52,12 +52,9 @@ def _silu_follows(activation):
         raise ParametersInvalid(
             f"activation must be None, 'silu' or a module, but is {type(activation).__name__}."
         )
-    if has_hooks(activation):
-        return None
-    forward = type(activation).forward
-    if forward is nn.Identity.forward:
+    if type(activation).forward is nn.Identity.forward and not has_hooks(activation):
         return False
-    return True if forward in _activations.SILU_FORWARDS else None
+    return True if _activations.name_of(activation) == "silu" else None
 
 
 def _lies_last(x):

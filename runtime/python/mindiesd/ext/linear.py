@@ -11,7 +11,6 @@ from . import activation as _activations
 from .norm import has_hooks
 
 _LINEAR_FORWARD = nn.Linear.forward
-_GELU_FORWARDS = (nn.GELU.forward, _activations.GELU.forward)
 _PLAIN = (torch.Tensor, nn.Parameter)
 # Numbers of a product below which torch.cat of its activation is the cheaper way: launches cost more than copies.
 _JOINED_FROM = 2**20
@@ -52,21 +51,10 @@ def _may_be_one_product(x):
 
 def _name_of(activation, approximate):
     """The activation's name as ``gated`` has it; None where it is a module that has to be called."""
+    name = _activations.name_of(activation)
     if isinstance(activation, str):
-        expect_choice("activation", activation, tuple(_activations.GATES))
         expect_choice("approximate", approximate, tuple(_activations.GELU_NAMES))
-        return _activations.GELU_NAMES[approximate] if activation == "gelu" else activation
-    if not isinstance(activation, nn.Module):
-        raise ParametersInvalid(
-            "activation must be the name of an activation or a module, but is "
-            f"{type(activation).__name__}."
-        )
-    if has_hooks(activation):
-        return None
-    forward = type(activation).forward
-    if forward in _GELU_FORWARDS:
-        return _activations.GELU_NAMES[activation.approximate]
-    return "silu" if forward in _activations.SILU_FORWARDS else None
+    return _activations.GELU_NAMES[approximate] if activation == "gelu" else name
 
 
 @eager

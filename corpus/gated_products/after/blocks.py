@@ -1,0 +1,96 @@
+"""Products gated by silu or gelu."""
+
+import mindiesd.ext
+import torch
+import torch.nn.functional as F
+from diffusers.models.activations import FP32SiLU
+from torch import nn
+
+
+class Twice(nn.Module):
+    """Not known, so that it may do anything to what it is given."""
+
+    def forward(self, x):
+        return x.mul_(2)
+
+
+class SwiGLU(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.w1 = nn.Linear(width, inner)
+        self.w2 = nn.Linear(inner, width)
+        self.w3 = nn.Linear(width, inner)
+
+    def forward(self, x):
+        return self.w2(mindiesd.ext.gated(self.w3(x), self.w1(x), "silu"))
+
+
+class GeGLU(SwiGLU):
+    def forward(self, x):
+        return self.w2(mindiesd.ext.gated(self.w3(x), self.w1(x), "gelu"))
+
+
+class Layers(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.proj = nn.Linear(width, 2 * inner)
+        self.act = nn.SiLU()
+        self.wide = FP32SiLU()
+
+    def forward(self, x):
+        value, gate = self.proj(x).chunk(2, dim=-1)
+        return mindiesd.ext.gated(value, gate, self.act), mindiesd.ext.gated(
+            value,
+            gate,
+            self.wide,
+            strides="gate",
+        )
+
+
+class Wide(nn.Module):
+    def forward(self, inputs):
+        return mindiesd.ext.silu(inputs, result_type="input")
+
+
+def swiglu(x, y):
+    return mindiesd.ext.gated(y, x, "silu", strides="gate")
+
+
+def in_float32(x, y):
+    return mindiesd.ext.silu(x, result_type="input") * y
+
+
+def by_channels(x, gate):
+    """The gate has one value for a channel."""
+    return x * mindiesd.ext.silu(gate)[:, None]
+
+
+def viewed(x, gate):
+    """The product lies as the gate, which a view may tell."""
+    return mindiesd.ext.gated(x, gate, "silu", strides="gate").view(2, -1)
+
+
+class Unknown(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Twice()
+        self.second = Twice()
+
+    def forward(self, x):
+        """The order of these two calls counts."""
+        return mindiesd.ext.silu(self.first(x)) * self.second(x)
+
+
+def kept(x, gate):
+    """What is activated is read elsewhere, too."""
+    active = mindiesd.ext.silu(gate)
+    return active * x, active
+
+
+def by_a_number(x):
+    return mindiesd.ext.silu(x) * 0.5
+
+
+@torch.jit.script
+def scripted(x, gate):
+    return F.silu(gate) * x
