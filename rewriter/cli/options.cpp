@@ -36,7 +36,7 @@ CLI::Option* repeatable(CLI::App& app, const std::string& name, std::vector<std:
 
 void add_rule_options(CLI::App& app, RuleOptions& rules) {
   repeatable(app, "--rules", rules.rules, "Further rules, beside the ones that ship (repeatable)",
-             "FILE|DIR");
+             "FILE|DIR|NAME");
   repeatable(app, "--select", rules.select,
              "Only the rules whose id matches this glob (repeatable)", "GLOB");
   repeatable(app, "--ignore", rules.ignore, "Not the rules whose id matches this glob (repeatable)",

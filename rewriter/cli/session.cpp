@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rewriter/cli/assumptions.hpp"
+#include "rewriter/cli/installed_rules.hpp"
 #include "rewriter/cli/progress.hpp"
 #include "rewriter/cli/rules_folder.hpp"
 
@@ -32,7 +33,11 @@ std::optional<RuleSet> Session::load(const RuleOptions& chosen_rules) {
   if (!folder) return wrong(folder.error().message, ExitCode::bad_rules);
   rules_folder = *folder;
   std::vector<std::string> paths{*folder};
-  paths.insert(paths.end(), chosen_rules.rules.begin(), chosen_rules.rules.end());
+  for (const std::string& given : chosen_rules.rules) {
+    auto path = rules_path(given);
+    if (!path) return wrong(path.error().message, ExitCode::bad_rules);
+    paths.push_back(std::move(*path));
+  }
   auto rules = services.load_rules(paths, *folder + "/catalogue");
   if (!rules) return wrong(rules.error().message, ExitCode::bad_rules);
   auto assumed = resolve_assumptions(*rules, options.assume);

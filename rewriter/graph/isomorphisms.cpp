@@ -65,9 +65,19 @@ bool denotes_element_type(const Graph& graph, ValueId id) {
   return false;
 }
 
-Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalogue&,
+Expected<Isomorphisms> Isomorphisms::load(const std::vector<std::string>& files, const Catalogue&,
                                           const PatternMaker& pattern) {
   Isomorphisms out;
+  for (const std::string& file : files) {
+    if (const auto read = out.read(file, pattern); !read) return tl::unexpected(read.error());
+  }
+  if (const Entry* back = out.cycle()) {
+    return failure(back->at + ": this spelling and others lead back to each other");
+  }
+  return out;
+}
+
+Expected<void> Isomorphisms::read(const std::string& file, const PatternMaker& pattern) {
   auto opened = YamlFile::open(file);
   if (!opened) return tl::unexpected(opened.error());
   const YamlNode& root = opened->root();
@@ -105,21 +115,18 @@ Expected<Isomorphisms> Isomorphisms::load(const std::string& file, const Catalog
       entry.axes = axes_named(entry.from, entry.from_root);
       const Value& root_value = entry.from[entry.from_root];
       if (root_value.kind == Kind::index) {
-        out.indices_.push_back(std::move(entry));
+        indices_.push_back(std::move(entry));
       } else if (root_value.kind == Kind::attribute) {
-        out.attributes_.push_back(std::move(entry));
+        attributes_.push_back(std::move(entry));
       } else if (root_value.kind == Kind::op) {
-        out.by_operation_[root_value.op].push_back(std::move(entry));
+        by_operation_[root_value.op].push_back(std::move(entry));
       } else {
         return failure(at + ": `" + from + "` is no call of an operation in the catalogue: " +
                        dump(entry.from, entry.from_root));
       }
     }
   }
-  if (const Entry* back = out.cycle()) {
-    return failure(back->at + ": this spelling and others lead back to each other");
-  }
-  return out;
+  return {};
 }
 
 // How many axes a permutation names one by one; 0 for anything else.

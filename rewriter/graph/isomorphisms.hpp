@@ -17,8 +17,8 @@ class Isomorphisms {
  public:
   // `pattern` makes a value graph of a one-line expression with $holes.
   using PatternMaker = std::function<Expected<Graph>(std::string_view)>;
-  static Expected<Isomorphisms> load(const std::string& file, const Catalogue& catalogue,
-                                     const PatternMaker& pattern);
+  static Expected<Isomorphisms> load(const std::vector<std::string>& files,
+                                     const Catalogue& catalogue, const PatternMaker& pattern);
 
   // The normal form of a value just made: `id` itself, changed in place, keeping its range and
   // statement. New inner values may be added to the graph.
@@ -34,6 +34,8 @@ class Isomorphisms {
     std::string at;
     int axes = 0;  // that `from` names one by one
   };
+  // Adds the spellings of a file.
+  Expected<void> read(const std::string& file, const PatternMaker& pattern);
   static int axes_named(const Graph& graph, ValueId root);
   // Whether the operands' kinds let the spelling match: most do not.
   static bool possible(const Entry& entry, const Graph& graph, ValueId id);

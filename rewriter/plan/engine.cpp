@@ -479,7 +479,9 @@ Expected<RunResult> run(const RuleSet& rules, const Languages& languages, const 
   const std::unique_ptr<RuleLanguage> bare = languages.rules(rules.catalogue(), nullptr);
   Isomorphisms isomorphisms;
   if (!options.rules_folder.empty()) {
-    auto loaded = Isomorphisms::load(options.rules_folder + "/isomorphisms.yaml", rules.catalogue(),
+    std::vector<std::string> files{options.rules_folder + "/isomorphisms.yaml"};
+    files.insert(files.end(), rules.spellings().begin(), rules.spellings().end());
+    auto loaded = Isomorphisms::load(files, rules.catalogue(),
                                      [&](std::string_view code) { return bare->pattern(code); });
     if (!loaded) return tl::unexpected(loaded.error());
     isomorphisms = std::move(*loaded);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "rewriter/python/edit/edits.hpp"
@@ -89,6 +90,28 @@ constexpr std::pair<std::string_view, std::string_view> kPatternImports[] = {
     {"refit", "import refit\n"},
     {"F", "import torch.nn.functional as F\n"},
     {"nn", "from torch import nn\n"}};
+
+// Imports of the other libraries of the catalogue that a pattern reads something of: `team.ops.f`.
+std::string library_imports(std::string_view code, const Catalogue& catalogue) {
+  const auto part_of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  std::string imports;
+  for (size_t begin = 0; begin < code.size();) {
+    size_t end = begin;
+    while (end < code.size() && part_of_name(code[end])) ++end;
+    const std::string_view name = code.substr(begin, end - begin);
+    const bool first = begin == 0 || (code[begin - 1] != '.' && code[begin - 1] != '$');
+    const bool known = std::ranges::any_of(
+        kPatternImports, [&](const auto& import) { return import.first == name; });
+    if (!name.empty() && first && !known && code.substr(end).starts_with('.') &&
+        catalogue.describes(name)) {
+      imports += fmt::format("import {}\n", name);
+    }
+    begin = std::max(end, begin + 1);
+  }
+  return imports;
+}
 
 }  // namespace
 
@@ -230,7 +253,7 @@ Expected<Graph> PythonFrontend::pattern(std::string_view code) {
   for (const auto& [name, statement] : kPatternImports) {
     if (code.find(name) != std::string_view::npos) text += statement;
   }
-  text += "def refit_pattern():\n";
+  text += library_imports(code, catalogue_) + "def refit_pattern():\n";
   std::string body = with_holes(code);
   size_t at = 0;
   while (at < body.size()) {

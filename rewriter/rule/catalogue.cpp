@@ -223,6 +223,7 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
       {"broadcasts", &operation->broadcasts},
       {"reads_strides", &operation->reads_strides},
       {"strides_vary", &operation->strides_vary},
+      {"trusted", &operation->trusted},
   };
   if (const YamlNode* in_place = keys->find("in_place"); in_place && !keys->find("pure")) {
     // Writing an operand is an effect; saying so twice would only invite contradiction.
@@ -265,17 +266,23 @@ std::unique_ptr<Operation> read_operation(YamlFile& file, const YamlNode& node,
 
 }  // namespace
 
-Expected<Catalogue> Catalogue::load(const std::string& directory) {
-  auto paths = yaml_files(directory, false, {});
-  if (!paths) return tl::unexpected(paths.error());
-  if (paths->empty()) {
-    return failure(directory + ": expected catalogue files (*.yaml), found none");
+Expected<Catalogue> Catalogue::load(const std::string& directory,
+                                    const std::vector<std::string>& more) {
+  std::vector<std::string> folders{directory}, paths;
+  folders.insert(folders.end(), more.begin(), more.end());
+  for (const std::string& folder : folders) {
+    auto found = yaml_files(folder, false, {});
+    if (!found) return tl::unexpected(found.error());
+    if (found->empty()) {
+      return failure(folder + ": expected catalogue files (*.yaml), found none");
+    }
+    paths.insert(paths.end(), found->begin(), found->end());
   }
   Catalogue catalogue;
   std::vector<std::string> mistakes;
   // Where each name was defined, for the message about a second definition.
   std::unordered_map<std::string, std::string> places;
-  for (const std::string& path : *paths) {
+  for (const std::string& path : paths) {
     auto opened = YamlFile::open(path);
     if (!opened) {
       mistakes.push_back(opened.error().message);

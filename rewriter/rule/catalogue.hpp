@@ -134,6 +134,8 @@ struct Operation {
   // What tells its bodies in the library's versions (frontend/python/own_body): a tree's own
   // definition of that name is it where its body is one of them.
   std::vector<std::string> bodies;
+  // A tree's own definition of that name with this signature is it, whatever its body.
+  bool trusted = false;
   // Rewrite targets that offer it ("cuda", "ascend"); empty where that is no question of targets.
   std::vector<std::string> targets;
 };
@@ -144,8 +146,10 @@ std::vector<std::string> name_words(const Operation& operation);
 
 class Catalogue {
  public:
-  // Reads every *.yaml of a folder. A mistake in a file is an error with file, line and column.
-  static Expected<Catalogue> load(const std::string& directory);
+  // Reads every *.yaml of the folders. A mistake in a file is an error with file, line and column,
+  // and so is a name that two entries have.
+  static Expected<Catalogue> load(const std::string& directory,
+                                  const std::vector<std::string>& more = {});
 
   const Operation* find(std::string_view qualified_name) const;  // by id or any other name
   const Operation* method(std::string_view name) const;

@@ -142,14 +142,17 @@ struct Rule {
 
 class RuleSet {
  public:
-  // Reads rule files and folders of them (*.yaml, recursively; catalogue/ and targets/ folders and
-  // isomorphisms.yaml are not rules). A typo is an error that names file, line, column and the
-  // nearest valid key; two rules of one id are an error that names both places.
+  // Reads rule files and folders of them (*.yaml, recursively; catalogue/ and targets/ folders,
+  // isomorphisms.yaml and package.yaml are not rules). A folder is a package (rule/package.hpp):
+  // its catalogue/ is read beside the one given. A typo is an error that names file, line, column
+  // and the nearest valid key; two rules of one id are an error that names both places.
   static Expected<RuleSet> load(const std::vector<std::string>& paths,
                                 const std::string& catalogue_directory);
 
   const std::vector<Rule>& rules() const { return rules_; }
   const Catalogue& catalogue() const { return catalogue_; }
+  // The files of spellings (isomorphisms.yaml) that packages bring along.
+  const std::vector<std::string>& spellings() const { return spellings_; }
   // Keeps the rules whose id matches a selected glob (all when none) and no ignored one. A glob
   // that matches no rule is an error.
   Expected<void> select(const std::vector<std::string>& select,
@@ -158,6 +161,7 @@ class RuleSet {
  private:
   std::vector<Rule> rules_;
   Catalogue catalogue_;
+  std::vector<std::string> spellings_;
 };
 
 }  // namespace refit

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "rewriter/rule/package.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/rule/rule_reader.hpp"
 #include "rewriter/rule/yaml_file.hpp"
@@ -40,13 +41,16 @@ std::vector<std::string> rule_files(const std::vector<std::string>& paths,
     }
     std::vector<std::string> found{path};
     if (fs::is_directory(status)) {
-      auto listed = yaml_files(path, true, {"catalogue", "targets", "isomorphisms.yaml"});
+      auto listed =
+          yaml_files(path, true, {"catalogue", "targets", "isomorphisms.yaml", kManifest});
       if (!listed) {
         mistakes.push_back(listed.error().message);
         continue;
       }
       found = std::move(*listed);
-      if (found.empty()) {
+      const bool other =
+          fs::exists(path + "/catalogue", error) || fs::exists(path + "/isomorphisms.yaml", error);
+      if (found.empty() && !other) {
         mistakes.push_back(path + ": expected rule files (*.yaml) in the folder, found none");
       }
     }
@@ -94,10 +98,13 @@ bool matches(const std::string& glob, const std::string& id) {
 
 Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
                                 const std::string& catalogue_directory) {
-  auto catalogue = Catalogue::load(catalogue_directory);
+  const auto packages = read_packages(paths, catalogue_directory);
+  if (!packages) return tl::unexpected(packages.error());
+  auto catalogue = Catalogue::load(catalogue_directory, packages->catalogues);
   if (!catalogue) return tl::unexpected(catalogue.error());
   RuleSet set;
   set.catalogue_ = std::move(*catalogue);
+  set.spellings_ = packages->spellings;
   std::vector<std::string> mistakes;
   for (const std::string& path : rule_files(paths, mistakes)) {
     auto file = YamlFile::open(path);

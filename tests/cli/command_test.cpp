@@ -178,13 +178,13 @@ TEST_F(Command, OptionsReachTheEngineAndTheRules) {
   tree_.put("a.py", "old\n");
   // --ignore and its kin take one value each: the last word is the PATH.
   EXPECT_EQ(refit({"migrate", "--target", "ascend", "--strict", "--jobs", "3", "--rules", "r.yaml",
-                   "--rules", "more", "--select", "sdpa*", "--ignore", "x", "@"}),
+                   "--rules", "./more", "--select", "sdpa*", "--ignore", "x", "@"}),
             0)
       << console_.error_text;
   EXPECT_EQ(engine_options_.target, Target::ascend);
   EXPECT_TRUE(engine_options_.strict);
   EXPECT_EQ(engine_options_.jobs, 3u);
-  EXPECT_EQ(rule_paths_, (std::vector<std::string>{tree_.root().string(), "r.yaml", "more"}));
+  EXPECT_EQ(rule_paths_, (std::vector<std::string>{tree_.root().string(), "r.yaml", "./more"}));
   EXPECT_EQ(catalogue_, tree_ / "catalogue");
   EXPECT_EQ(engine_options_.rules_folder, tree_.root().string());
   EXPECT_EQ(select_, std::vector<std::string>{"sdpa*"});

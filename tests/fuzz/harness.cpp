@@ -64,7 +64,7 @@ Engine::Engine() {
   ready_ = std::make_unique<Ready>(std::move(*rules));
   const Catalogue& catalogue = ready_->rules.catalogue();
   const auto bare = ready_->languages.rules(catalogue, nullptr);
-  auto spellings = Isomorphisms::load(folder + "/isomorphisms.yaml", catalogue,
+  auto spellings = Isomorphisms::load({folder + "/isomorphisms.yaml"}, catalogue,
                                       [&](std::string_view code) { return bare->pattern(code); });
   if (!spellings) fail(spellings.error().message, {});
   ready_->isomorphisms = std::move(*spellings);

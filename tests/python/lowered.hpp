@@ -37,7 +37,7 @@ struct Shipped {
     out->catalogue = must(Catalogue::load(rules + "/catalogue"));
     python::PythonFrontend bare(".", {}, {}, out->catalogue, nullptr);
     out->isomorphisms =
-        must(Isomorphisms::load(rules + "/isomorphisms.yaml", out->catalogue,
+        must(Isomorphisms::load({rules + "/isomorphisms.yaml"}, out->catalogue,
                                 [&](std::string_view code) { return bare.pattern(code); }));
     return out;
   }

@@ -134,7 +134,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
-       "axis, axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats), found `a`"},
+       "axis, axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats, "
+       "trusted), found `a`"},
       {"library: x\noperations:\n  - id: a.b\n    signatur: '()'\n",
        "a.yaml:4:5: unknown key `signatur`; did you mean `signature`?"},
       {"library: x\noperations:\n  - id: a.b\n    signature: '(a'\n",
@@ -171,7 +172,8 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, "
-       "axis, axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats), found `x`"},
+       "axis, axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats, "
+       "trusted), found `x`"},
       // Columns count characters, not bytes.
       {"library: \"\xC3\xA9\"\noperations: [{id: \"\xC3\xA9\", sig: ''}]\n",
        "a.yaml:2:14: an operation needs the key `signature`\n"
@@ -182,7 +184,7 @@ TEST(Catalogue, ReportsMistakesWithTheirPlace) {
        "result_rank, pure, commutative, view, in_place, "
        "is_class, "
        "targets, axis, "
-       "axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats"},
+       "axis_if, autocast, bodies, casts, forward, joins, one_of, broadcasts, repeats, trusted"},
       {"library: x\noperations:\n  - {id: a.b, signature: '(x, dim=1)', axis: dim, axis_if: "
        "flag}\n",
        "a.yaml:3:60: `axis_if` names the parameter `flag`, which the signature does not have"},

@@ -147,7 +147,7 @@ TEST(RuleSet, TakesTheRuleFilesOfAFolder) {
   folder.put("b.yaml", rule("b"));
   folder.put("a/z.yml", rule("z"));
   folder.put("a/deep/y.yaml", rule("y"));
-  folder.put("catalogue/torch.yaml", "not: a rule\n");
+  folder.put("catalogue/mine.yaml", "library: mine\noperations: []\n");
   folder.put("targets/cuda.yaml", "not: a rule\n");
   folder.put("isomorphisms.yaml", "not: a rule\n");
   folder.put("notes.txt", "not a rule\n");
