@@ -2,9 +2,12 @@
 #include "rewriter/cli/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/explain_input.hpp"
@@ -23,6 +26,24 @@ ExitCode answer(Session& session, const Answered& answered) {
   session.console.error(answered.error);
   session.show(answered.out);
   return std::max(answered.code, session.code());
+}
+
+// What each rule would need to find on a line on which it has no site, and comes near to none.
+std::string looked_for(const RuleSet& rules, const RunResult& result) {
+  std::string text;
+  for (const Rule& rule : rules.rules()) {
+    std::vector<std::string> callees = rule.match.call;
+    callees.insert(callees.end(), rule.match.construct.begin(), rule.match.construct.end());
+    if (!callees.empty()) {
+      text += fmt::format("  [{}] looks for calls of {}; the line shows none of them\n", rule.id,
+                          fmt::join(callees, ", "));
+    } else if (std::ranges::find(result.near, rule.id, &NearMiss::rule) == result.near.end()) {
+      text +=
+          fmt::format("  [{}] looks for what its {} compute; nothing on the line resembles it\n",
+                      rule.id, count_of(rule.match.patterns.size(), "pattern"));
+    }
+  }
+  return text;
 }
 
 ExitCode explain(Session& session, const ExplainOptions& options) {
@@ -47,7 +68,16 @@ ExitCode explain(Session& session, const ExplainOptions& options) {
     session.say_error(fmt::format("{}: {}", problem.file, problem.message));
     if (problem.kind != FileProblem::withheld) session.raise(ExitCode::unreadable_input);
   }
-  session.show(explanation_text(*planned, name, options.line));
+  if (options.rule.empty()) {
+    session.show(explanation_text(*planned, name, options.line));
+    return session.code();
+  }
+  session.show(explanation_text(*planned, name, options.line,
+                                fmt::format("{} has no site here", options.rule)));
+  const bool any = std::ranges::any_of(planned->findings, [&](const Finding& finding) {
+    return finding.file == name && finding.line <= options.line && options.line <= finding.end_line;
+  });
+  if (!any) session.show(looked_for(*rules, *planned));
   return session.code();
 }
 

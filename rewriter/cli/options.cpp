@@ -136,6 +136,7 @@ class Parser {
       const int status = app_.exit(error, out, err);
       return Answered{status == 0 ? ExitCode::done : ExitCode::usage, out.str(), err.str()};
     }
+    if (why_->parsed()) return why();
     if (assumptions_->parsed()) {
       rules_options_.action = RulesOptions::Action::assumptions;
       return rules_options_;
@@ -152,9 +153,7 @@ class Parser {
     if (man_->parsed()) return Answered{ExitCode::done, man_page(app_), {}};
     if (completion_->parsed()) return Answered{ExitCode::done, completion(app_, shell_), {}};
     if (explain_->parsed()) {
-      const std::size_t colon = place_.rfind(':');
-      explain_options_.file = place_.substr(0, colon);
-      explain_options_.line = static_cast<uint32_t>(std::stoul(place_.substr(colon + 1)));
+      take_place();
       explain_options_.assume.insert(assume_.begin(), assume_.end());
       ExplainOptions& options = explain_options_;
       if (const auto wrong = configure(*explain_, options.file, options)) return usage(*wrong);
@@ -190,6 +189,24 @@ class Parser {
  private:
   static Answered usage(const std::string& message) {
     return Answered{ExitCode::usage, {}, message + "\n"};
+  }
+
+  void take_place() {
+    const std::size_t colon = place_.rfind(':');
+    explain_options_.file = place_.substr(0, colon);
+    explain_options_.line = static_cast<uint32_t>(std::stoul(place_.substr(colon + 1)));
+  }
+
+  // As `refit explain` of one rule, whatever the project says of rules.
+  Command why() {
+    ExplainOptions& options = explain_options_;
+    take_place();
+    options.rules = rules_options_.rules;
+    if (const auto wrong = configure(*why_, options.file, options)) return usage(*wrong);
+    options.rules.select = {options.rule};
+    options.rules.ignore.clear();
+    options.by_path.clear();
+    return options;
   }
 
   // Puts the file that standard input stands for in the place of `-`; gives what is wrong with it.
@@ -367,6 +384,16 @@ class Parser {
     show_->add_option("ID", options.id, "The rule's id")->required()->type_name("");
     check_ = rules_->add_subcommand("check", "Load and compile rules, and say what is doubtful");
     check_->add_option("PATH", options.tested, "As of `refit rules test`")->type_name("");
+    why_ = rules_->add_subcommand("why", "Say why a rule has a site on a line, or why it has none");
+    why_->add_option("ID", explain_options_.rule, "The rule's id")->required()->type_name("");
+    why_->add_option("FILE:LINE", place_, "A line of a source file")
+        ->required()
+        ->transform(CLI::Validator(check_place, ""))
+        ->type_name("");
+    add_choice<Target>(
+        *why_, "--target", explain_options_.target,
+        {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
+        "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
     test_ = rules_->add_subcommand("test", "Run the tests that rules carry");
     test_
         ->add_option("PATH", options.tested,
@@ -399,6 +426,7 @@ class Parser {
   CLI::App* show_ = nullptr;
   CLI::App* test_ = nullptr;
   CLI::App* check_ = nullptr;
+  CLI::App* why_ = nullptr;
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;

@@ -63,6 +63,7 @@ struct RulesOptions {
 };
 
 struct ExplainOptions {
+  std::string rule;  // `refit rules why`: the only rule that is asked about; "" for all
   std::string file;
   uint32_t line = 0;
   Target target = Target::cuda;

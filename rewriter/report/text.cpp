@@ -124,7 +124,8 @@ std::string findings_text(const RunResult& result, const FindingsStyle& style) {
   return text;
 }
 
-std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line) {
+std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line,
+                             std::string_view none) {
   std::string text;
   const auto say = [&](std::string_view what, std::string_view how) {
     if (!how.empty()) text += fmt::format("  {}: {}\n", what, printable(how));
@@ -143,7 +144,7 @@ std::string explanation_text(const RunResult& result, std::string_view file, uin
     if (!refused && !finding.through) say("becomes", finding.after);
   }
   if (!text.empty()) return text;
-  text = fmt::format("{}:{}: no rule has a site here\n", printable(file, Breaks::escaped), line);
+  text = fmt::format("{}:{}: {}\n", printable(file, Breaks::escaped), line, none);
   for (const NearMiss& near : result.near) {
     text += fmt::format("  nearest [{}] {} of {} parts, line {}: {}\n", near.rule, near.agreeing,
                         near.parts, near.line, printable(near.message));

@@ -21,7 +21,9 @@ struct FindingsStyle {
 std::string findings_text(const RunResult& result, const FindingsStyle& style);
 
 // What became of the sites on a line and why, or what the line comes nearest to.
-std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line);
+// `none`: what is said first where there is no site.
+std::string explanation_text(const RunResult& result, std::string_view file, uint32_t line,
+                             std::string_view none = "no rule has a site here");
 
 // One line a problem ("error: FILE: …"), one a note ("note: …").
 std::string problems_text(const RunResult& result, bool colour);
