@@ -96,7 +96,11 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
         return !other.rewritten && other.finding.rule == site.finding.rule &&
                other.root != site.root && other.interior.contains(site.root);
       });
-      if (site.rewritten || own || said) continue;
+      // Where all of it is rewritten by another rule nothing is left to say.
+      const bool done = std::ranges::any_of(out, [&](const PlannedSite& other) {
+        return other.rewritten && std::ranges::includes(other.interior, site.interior);
+      });
+      if (site.rewritten || own || said || done) continue;
     }
     for (ValueId v : site.interior) {
       owner.emplace(v, Owner{site.finding.rule, site.root, site.change.together});
