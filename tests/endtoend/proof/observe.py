@@ -30,6 +30,8 @@ TRANSPARENT = frozenset(
     "unflatten unsqueeze squeeze expand expand_as transpose permute movedim".split()
 )
 
+RMS_NORM = 1  # the argument `kind` of the runtime's operators of modulated norms: an RMSNorm
+
 # Which kind of computation a runtime operator stands for, by a word in its name.
 RUNTIME_KINDS = (
     ("rotary", "rotary"),
@@ -258,6 +260,13 @@ _FOLLOWERS = {
 }
 
 
+def _rms_norms_inside(func, args) -> int:
+    """How many RMSNorms a fused operator of the runtime stands for: of the sum, and of the branch."""
+    given = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
+    fused = given.get("kind") == RMS_NORM and "scale" in given
+    return int(fused) + int(given.get("branch_eps") is not None)
+
+
 class _Operators(TorchDispatchMode):
     """Counts runtime operators and records torch's own attention and norm kernels."""
 
@@ -271,6 +280,8 @@ class _Operators(TorchDispatchMode):
         namespace, _, name = func._schema.name.partition("::")
         if namespace == "mindiesd":
             self.runtime[name] += 1
+            if inside := _rms_norms_inside(func, args):
+                self.runtime[f"rms_norm in {name}"] += inside
         elif namespace == "aten" and name in TORCH_KERNELS:
             frames = package_frames(self.package_dir) + _constructor_of_running_norm()
             self.kernels.append(
@@ -284,7 +295,8 @@ class Observer:
 
     package_dir: absolute path of the package directory whose frames name the sites. Afterwards:
     `events` (old-way computations), `kernels` (torch kernels reached by any Python path) and
-    `runtime` (how often each mindiesd operator ran, by name without the namespace).
+    `runtime` (how often each mindiesd operator ran, by name without the namespace, and how many
+    RMSNorms were in it).
     """
 
     def __init__(self, package_dir: str):
