@@ -121,7 +121,8 @@ def gated(x, gate, activation, *, strides="x", out=None):
     """x * activation(gate).
 
     Args:
-        x, gate: floating tensors of one shape; of others, and of a number x, torch computes the product.
+        x, gate: floating tensors of one shape and type; of others, and of a number x, torch computes the product,
+            the activation in the type of gate.
         activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``, or a module: ``torch.nn.GELU``,
             ``torch.nn.SiLU`` and modules that compute SiLU in float32 count as what they compute, any other is
             called, and so is one with hooks.
@@ -142,9 +143,12 @@ def gated(x, gate, activation, *, strides="x", out=None):
     name = None if getattr(activation, "inplace", False) else name_of(activation)
     if name is not None and _is_one_pass(x, gate):
         result = _gated(x, gate, GATES[name], out)
-        if out is not None or strides == "x" or x.stride() == gate.stride():
+        if out is not None or x.stride() == gate.stride():
             return result
-        return _strides.moved(result, _strides.elementwise(x.shape, gate, x))
+        # The order of the product of x and what the activation gives, which has no gaps.
+        active = _strides.elementwise(gate.shape, gate)
+        operands = (x, active) if strides == "x" else (active, x)
+        return _strides.moved(result, _strides.elementwise(x.shape, *operands))
     if out is not None:
         raise ParametersInvalid("out needs an activation known by name and operands of one shape.")
     _expect_product(x, gate)
@@ -170,6 +174,7 @@ def _is_one_pass(x, gate):
         _written.is_usual(x, gate)
         and not (x.is_nested or gate.is_nested)
         and x.shape == gate.shape
+        and x.dtype == gate.dtype
         and x.device == gate.device
     )
 
