@@ -121,8 +121,8 @@ def gated(x, gate, activation, *, strides="x", out=None):
     """x * activation(gate).
 
     Args:
-        x, gate: floating tensors of one shape and type; of others, and of a number x, torch computes the product,
-            the activation in the type of gate.
+        x, gate: floating tensors of one shape, x of no wider type; of others, and of a number x, torch computes the
+            product, the activation in the type of gate.
         activation: ``"gelu"``, ``"gelu-tanh"``, ``"gelu-fast"`` or ``"silu"``, or a module: ``torch.nn.GELU``,
             ``torch.nn.SiLU`` and modules that compute SiLU in float32 count as what they compute, any other is
             called, and so is one with hooks.
@@ -174,7 +174,8 @@ def _is_one_pass(x, gate):
         _written.is_usual(x, gate)
         and not (x.is_nested or gate.is_nested)
         and x.shape == gate.shape
-        and x.dtype == gate.dtype
+        # A gate of a narrower type has its activation rounded to that.
+        and torch.promote_types(x.dtype, gate.dtype) == gate.dtype
         and x.device == gate.device
     )
 
