@@ -53,9 +53,19 @@ def outputs():
             results += [function(a, b, c), b]
         a, b, c, d = copies()
         results += [contexts.end_of_a_block(a, b, b), b, contexts.end_that_writes_nothing(a, b, b)]
-        for function in (handed.mapped_over_what_may_be_the_same, handed.mapped_by_what_writes_nothing):
+        for function in (handed.mapped_over_what_may_be_the_same, handed.mapped_by_what_writes_nothing,
+                         handed.mapped_by_a_function_inside, handed.mapped_by_a_lambda_in_a_name,
+                         handed.mapped_by_an_object, handed.mapped_by_one_of_two, handed.by_a_helper_that_maps,
+                         handed.mapped_by_a_lambda_that_writes_nothing):  # fmt: skip
             a, b, c, d = copies()
             results += [function(a, b, [b]), b]
+        for function in (handed.run_from_a_list, handed.run_from_a_dictionary):
+            a, b, c, d = copies()
+            results += [function(a, b, b), b]
+        for name in ("storage_of_one_of_a_pair", "data_of_one_of_a_pair"):
+            module = handed.Pair()
+            module.a.copy_(v)
+            results += [getattr(module, name)(q, k), module.a]
         a, b, c, d = copies()
         results += [handed.run_later(a, b, b), handed.repeated(a, c, [b]), *handed.multiplied(a, b, 2)[:1]]
         for name in ("view_handed_to_a_context", "end_of_a_context", "context_of_a_library"):

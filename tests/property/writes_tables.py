@@ -84,6 +84,12 @@ run = {o}.mul_
 run = bump
 run = self.put
 run = self.layers[0]
+run = bump if self.flag else same
+run = Writer(y)
+run = [bump]
+run = [functools.partial(bump, {o})]
+run = {{'k': bump}}
+run = {{'k': lambda t=y: {o}.mul_(2)}}
 def run(t=y):\n            {o}.mul_(2)
 GLOBAL.append({o})
 """.strip().split("\n")
@@ -354,6 +360,24 @@ stack.callback(bump, {o})
 stack.push(Writer({o}))
 held = Writer({o})\n        with held:\n            pass
 doubled_behind({o}).__enter__()
+({o}, {p})[0].set_(y)
+({o}, {p})[0].data = y
+[{o}, {p}][-1].data = y
+list(map(run, items))
+list(map(self.put, items))
+list(map(Writer(y), items))
+list(filter(bump, items))
+sorted(items, key=lambda t: t.mul_(2).sum().item())
+functools.reduce(lambda u, t: t.mul_(2), items, None)
+torch.utils._pytree.tree_map(bump, items)
+def inner(t):\n            t.mul_(2)\n        list(map(inner, items))
+inner = lambda t: t.mul_(2)\n        [inner(t) for t in items]
+run[0]({o})
+run[0]()
+run['k']({o})
+run['k']()
+for r in run:\n            r({o})
+for r in run:\n            r()
 """.strip().split("\n")
 PUTS = [
     "self.a.mul_(2)", "self.b.copy_(t)", "t.mul_(2)", "self.norm.eps = 0.5", "self.norm.weight.mul_(2)", "pass",

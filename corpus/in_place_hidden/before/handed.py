@@ -2,7 +2,9 @@
 
 import functools
 
+import torch
 import torch.nn.functional as F
+from torch import nn
 
 
 def double(t):
@@ -11,6 +13,24 @@ def double(t):
 
 def half(t):
     return t * 0.5
+
+
+class Doubled:
+    """Doubles what it is called with."""
+
+    def __call__(self, t):
+        t.mul_(2)
+
+
+class Halved:
+    """Halves a copy of what it is called with."""
+
+    def halved(self, t):
+        return t * 0.5
+
+
+def doubled_each(ts):
+    return list(map(double, ts))
 
 
 def mapped_over_what_may_be_the_same(q, k, others):
@@ -44,3 +64,81 @@ def multiplied(q, k, factor):
     scores = (q @ k.transpose(-1, -2)) * 0.5
     wide.mul_(2)
     return F.softmax(scores, dim=-1) @ k, wide.shape[0]
+
+
+def mapped_by_a_function_inside(q, k, others):
+    def grow(t):
+        t.add_(1)
+
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    list(map(grow, others))
+    return F.softmax(scores, dim=-1) @ k
+
+
+def mapped_by_a_lambda_in_a_name(q, k, others):
+    grow = lambda t: t.add_(1)  # noqa: E731
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    list(map(grow, others))
+    return F.softmax(scores, dim=-1) @ k
+
+
+def mapped_by_an_object(q, k, others):
+    doubled = Doubled()
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    list(map(doubled, others))
+    return F.softmax(scores, dim=-1) @ k
+
+
+def mapped_by_one_of_two(q, k, others):
+    run = double if len(others) else half
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    list(map(run, others))
+    return F.softmax(scores, dim=-1) @ k
+
+
+def run_from_a_list(q, k, other):
+    runs = [half, double]
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    for run in runs:
+        run(other)
+    return F.softmax(scores, dim=-1) @ k
+
+
+def run_from_a_dictionary(q, k, other):
+    runs = {"double": functools.partial(double, other)}
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    runs["double"]()
+    return F.softmax(scores, dim=-1) @ k
+
+
+def by_a_helper_that_maps(q, k, others):
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    doubled_each(others)
+    return F.softmax(scores, dim=-1) @ k
+
+
+def mapped_by_a_lambda_that_writes_nothing(q, k, others):
+    halved = Halved()
+    shrink = lambda t: halved.halved(t)  # noqa: E731
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+    list(map(shrink, others))
+    return F.softmax(scores, dim=-1) @ k
+
+
+class Pair(nn.Module):
+    """Keeps two tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.zeros(2, 3, 5, 8))
+        self.register_buffer("b", torch.zeros(2, 3, 5, 8))
+
+    def storage_of_one_of_a_pair(self, q, other):
+        scores = (q @ self.a.transpose(-1, -2)) * 0.5
+        (self.a, self.b)[0].set_(other)
+        return F.softmax(scores, dim=-1) @ self.a
+
+    def data_of_one_of_a_pair(self, q, other):
+        scores = (q @ self.a.transpose(-1, -2)) * 0.5
+        (self.a, self.b)[0].data = other
+        return F.softmax(scores, dim=-1) @ self.a

@@ -138,7 +138,7 @@ class Writes {
     return (entry_method(callee) && changes_entries_of(id, g_[callee].operands[0])) ||
            changes_its_object(id) || writes_what_it_is_handed(id) ||
            (writer != g_.writers.end() && writer->second != kNone &&
-            reaches_a_read(id, writer->second));
+            (reaches_a_read(id, writer->second) || hands_over_a_read(id)));
   }
 
   bool entry_method(ValueId callee) const {
@@ -199,6 +199,15 @@ class Writes {
     const bool code = callee == Kind::call || callee == Kind::opaque || callee == Kind::phi;
     return std::any_of(v.operands.begin() + (code ? 0 : 1), v.operands.end(),
                        [&](ValueId given) { return given != kNone && reaches_a_read(id, given); });
+  }
+
+  // Code in sight may write to all that it is handed. What a parameter holds is not in sight.
+  bool hands_over_a_read(ValueId id) {
+    const Value& v = g_[id];
+    if (g_[v.operands[0]].kind == Kind::parameter) return false;
+    return std::any_of(v.operands.begin() + 1, v.operands.end(), [&](ValueId given) {
+      return given != kNone && changes_what_lies_at(id, storage_.places_of(given));
+    });
   }
 
   // What runs code when it is asked for its items runs it where a loop, a star or an unpacking

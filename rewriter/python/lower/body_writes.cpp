@@ -41,6 +41,9 @@ constexpr std::array<std::string_view, 22> kMaking = {
     "new_ones", "new_zeros", "ones",      "ones_like", "randn",     "randn_like",
     "stack",    "tensor",    "zeros",     "zeros_like"};
 
+// What calling an object of a class runs.
+constexpr std::array<std::string_view, 2> kRunByCalling = {"__call__", "forward"};
+
 std::string_view last_name(TSNode callee, std::string_view source) {
   if (is(callee, "attribute")) return text_of(source, field(callee, "attribute"));
   return is(callee, "identifier") ? text_of(source, callee) : std::string_view{};
@@ -90,6 +93,8 @@ BodyWrites::BodyWrites(TSNode root, std::string_view source) : source_(source) {
     if (kind == "function_definition") {
       functions_.emplace(text_of(source_, field(node, "name")), node);
       note_property(node);
+    } else if (kind == "class_definition") {
+      classes_.insert(text_of(source_, field(node, "name")));
     } else if (kind == "expression_statement" && is(ts_node_child(node, 0), "assignment")) {
       assigned.push_back(ts_node_child(node, 0));
     }
@@ -188,7 +193,12 @@ bool BodyWrites::any_writes(const NodeList& functions) {
       }
       return true;
     }
-    for (std::string_view name : body.calls) add_named(functions_, name, at);
+    // What a body names it may run, itself or through what it hands it to.
+    for (std::string_view name : body.named) {
+      add_named(functions_, name, at);
+      if (!classes_.contains(name)) continue;
+      for (std::string_view run : kRunByCalling) add_named(functions_, run, at);
+    }
     for (std::string_view name : body.reads) add_named(getters_, name, at);
   }
   for (const Step& step : steps) reaches_write_[ts_node_start_byte(step.function)] = false;
@@ -214,9 +224,11 @@ const BodyWrites::Body& BodyWrites::body_of(TSNode function) {
       out.writes = true;
     } else if (kind == "call") {
       out.writes = out.writes || call_writes(node, function);
-      out.calls.push_back(last_name(field(node, "function"), source_));
     } else if (kind == "attribute") {
       out.reads.push_back(text_of(source_, field(node, "attribute")));
+      out.named.push_back(out.reads.back());
+    } else if (kind == "identifier") {
+      out.named.push_back(text_of(source_, node));
     }
     return !out.writes;
   });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,7 +25,9 @@ class BodyWrites {
   bool may_write(std::string_view name);
   // Whether there is a function of that name.
   bool knows(std::string_view name) const { return functions_.contains(name); }
-  // Whether one function does.
+  // Whether calling an object of a class of the file may.
+  bool objects_write() { return may_write("__call__") || may_write("forward"); }
+  // Whether one function, or lambda, does.
   bool body_writes(TSNode function) { return any_writes(NodeList{function}); }
   // Whether a class of the file has a property of that name.
   bool computes(std::string_view attribute) const { return getters_.contains(attribute); }
@@ -36,7 +39,8 @@ class BodyWrites {
   using Functions = std::multimap<std::string_view, TSNode>;
   struct Body {
     bool writes = false;
-    std::vector<std::string_view> calls, reads;  // names of functions and of attributes
+    // Names that it mentions, of which those of functions and classes count, and of attributes.
+    std::vector<std::string_view> named, reads;
   };
   void note_property(TSNode function);
   void note_property_call(TSNode assignment);
@@ -47,7 +51,8 @@ class BodyWrites {
   bool made_here(TSNode place, TSNode function) const;
 
   std::string_view source_;
-  Functions functions_, getters_, setters_;           // by name; a setter is also what deletes
+  Functions functions_, getters_, setters_;  // by name; a setter is also what deletes
+  std::set<std::string_view> classes_;
   std::map<uint32_t, Body> bodies_;                   // by where a function begins
   std::unordered_map<uint32_t, bool> reaches_write_;  // what any_writes said, by the same
   std::map<std::string, bool, std::less<>> known_;    // what may_write said

@@ -222,7 +222,7 @@ bool FunctionLowering::may_be_layer(ValueId callee) {
   const bool known = kind == Kind::symbol || kind == Kind::function || kind == Kind::op ||
                      kind == Kind::literal || kind == Kind::unknown;
   if (kind == Kind::attribute && body_writes().knows(g()[callee].text)) return false;
-  return !known && (body_writes().may_write("forward") || body_writes().may_write("__call__"));
+  return !known && body_writes().objects_write();
 }
 
 BodyWrites& FunctionLowering::body_writes() {
@@ -476,13 +476,9 @@ ValueId FunctionLowering::call(TSNode node) {
   }
   const bool layer = own_attribute(callee) != nullptr;
   // `map(double, tensors)`, `partial(double, x)()`: what is handed over may be run.
-  const bool runs_another =
-      g().writers.contains(callee) || std::ranges::any_of(arguments, [&](const Argument& a) {
-        if (a.value == kNone) return false;
-        const Kind kind = g()[a.value].kind;
-        return (kind == Kind::symbol || kind == Kind::attribute) && may_write(a.value);
-      });
-  if (may_write(callee) || runs_another) {
+  const bool runs_another = std::ranges::any_of(
+      arguments, [&](const Argument& a) { return a.value != kNone && runs_a_writer(a.value, 0); });
+  if (may_write(callee) || runs_a_writer(callee, 0) || runs_another) {
     g().writers.emplace(id, kNone);
   } else if (layer ? forward_writes(callee) : may_be_layer(callee)) {
     g().writers.emplace(id, callee);

@@ -74,11 +74,18 @@ ValueId FunctionLowering::lambda(TSNode node) {
   }
   read_later(field(node, "body"));
   bool outer_impure = impure_;
+  ++lambdas_;
   ValueId body = expression(field(node, "body"));
+  --lambdas_;
   impure_ = outer_impure;
   overlays_.pop_back();
   use(body);
-  return opaque("lambda", {body}, node);
+  const ValueId id = opaque("lambda", {body}, node);
+  // The outermost one runs what those inside it do.
+  if (!context_.pattern && lambdas_ == 0 && body_writes().body_writes(node)) {
+    g().writers.emplace(id, kNone);
+  }
+  return id;
 }
 
 }  // namespace refit::python

@@ -37,6 +37,40 @@ ValueId FunctionLowering::hidden_call(ValueId callee, const std::vector<ValueId>
   return id;
 }
 
+// Whether to run a value may run code in sight that writes: a function of this file, one of
+// several, an object of a class of this file, a method that writes in place.
+bool FunctionLowering::runs_a_writer(ValueId value, int depth) {
+  constexpr int kDepth = 6;
+  if (context_.pattern || value == kNone) return false;
+  if (depth > kDepth || g().writers.contains(value)) return true;
+  const Value& v = g()[value];
+  switch (v.kind) {
+    case Kind::symbol:
+    case Kind::function:
+    case Kind::attribute:
+      return may_write(value) || (v.text.ends_with('_') && !v.text.ends_with("__"));
+    case Kind::call: {
+      const Value& made_by = g()[v.operands[0]];
+      return made_by.kind == Kind::symbol && made_by.text.starts_with(unit_.module + ".") &&
+             !body_writes().knows(last_part(made_by.text)) && body_writes().objects_write();
+    }
+    case Kind::opaque:  // an item of a loop, an entry of a dictionary, what a round left
+    case Kind::phi:
+    case Kind::list:
+    case Kind::tuple:
+    case Kind::element:
+    case Kind::index:
+    case Kind::starred:
+    case Kind::update: {
+      const std::vector<ValueId> parts = v.operands;
+      return std::ranges::any_of(parts,
+                                 [&](ValueId part) { return runs_a_writer(part, depth + 1); });
+    }
+    default:
+      return false;
+  }
+}
+
 // Something is stored that is not followed: whatever may be shared may be something else.
 void FunctionLowering::write_anything() {
   const ValueId id = opaque("stored out of sight", {}, TSNode{});

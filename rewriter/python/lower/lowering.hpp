@@ -103,6 +103,7 @@ class FunctionLowering {
   ValueId hidden_call(ValueId callee, const std::vector<ValueId>& given, TSNode node);
   void write_anything();
   ValueId read_attribute(ValueId attribute, TSNode node);
+  bool runs_a_writer(ValueId value, int depth);
   void run_of_context(ValueId context, std::string_view method, TSNode node);
   void end_of_context(ValueId context, TSNode node);
   bool entry_writes(ValueId object, ValueId index, std::string_view method);
@@ -264,6 +265,7 @@ class FunctionLowering {
   std::vector<Loop> loops_;  // around the statement being lowered
   int depth_ = 0;
   int catching_ = 0;  // blocks around it whose errors may be caught
+  int lambdas_ = 0;   // how many of them stand around what is read
   StatementId current_ = kNone;
   uint32_t block_number_ = 0;
   bool own_statements_ = true;      // else only the definitions among them

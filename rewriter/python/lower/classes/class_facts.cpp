@@ -312,10 +312,12 @@ NodeList ClassFacts::forwards(const std::string& class_name, std::string_view at
     const auto made = meaning(value, text_at(field(value, "function")));
     const auto found = made ? classes_.find(*made) : classes_.end();
     if (found == classes_.end()) continue;
-    auto [first, last] = methods_of(found->second).equal_range("forward");
-    for (; first != last; ++first) {
-      TSNode method = first->second;
-      out.push_back(is(method, "decorated_definition") ? field(method, "definition") : method);
+    for (const std::string_view run : {"forward", "__call__"}) {
+      auto [first, last] = methods_of(found->second).equal_range(run);
+      for (; first != last; ++first) {
+        TSNode method = first->second;
+        out.push_back(is(method, "decorated_definition") ? field(method, "definition") : method);
+      }
     }
   }
   return out;
