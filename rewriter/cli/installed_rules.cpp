@@ -12,9 +12,12 @@
 namespace refit {
 namespace {
 
-// Finds the package without running any of its code, as far as its name has no dot.
+// Finds the package without running any of its code, as far as its name has no dot. The current
+// folder, which -c puts on the path as "", may be anyone's: it goes before anything is looked for.
 constexpr char kScript[] =
-    "import importlib.metadata, importlib.util, sys\n"
+    "import sys\n"
+    "sys.path[:] = [place for place in sys.path if place]\n"
+    "import importlib.metadata, importlib.util\n"
     "for point in importlib.metadata.entry_points(group=\"refit.rules\"):\n"
     "    if point.name == sys.argv[1]:\n"
     "        found = importlib.util.find_spec(point.value)\n"

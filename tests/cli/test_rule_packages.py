@@ -137,6 +137,24 @@ def test_an_installed_package_by_its_name(refit, team, package):
     assert "no package that python3 finds has an entry point other-rules in the group refit.rules" in done.err
 
 
+def test_nothing_is_looked_for_in_the_current_folder(refit, team, package, tmp_path):
+    """The tree that is migrated is often the current folder, and may be anyone's."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    for name in ("csv", "email", "functools", "importlib", "inspect", "json", "pathlib", "re", "typing", "zipfile"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('{name}')\n")
+    env = install(package)
+    done = refit("migrate", team, "--rules", "team-rules", cwd=folder, env=env)
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+    assert done.code == 0, done.err
+    assert "mindiesd.ext.attention_forward" in done.out.decode()
+    del env["PYTHONPATH"]
+    done = refit("migrate", team, "--rules", "team-rules", cwd=package.parent, env=env)
+    assert done.code == 5
+    assert "no package that python3 finds has an entry point team-rules" in done.err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
