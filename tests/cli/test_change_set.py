@@ -232,3 +232,40 @@ def test_changes_that_are_not_committed(refit, tree, source):
     assert "warning: 1 file that is rewritten has changes that are not committed, changed.py" in written()
     assert "warning" not in written("--quiet")
     assert "warning" not in refit("migrate", tree).err
+
+
+def test_changes_that_are_not_committed_below_the_top(refit, tree, source):
+    """Git's names of files begin at the work tree's top, whatever PATH is given, and the report's at the run's root."""
+
+    def git(*arguments: str) -> None:
+        command = ["git", "-C", tree, "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def warning(path: str) -> str:
+        done = refit("migrate", tree / path, "--write")
+        assert done.code == 0
+        assert refit("undo", tree / path).code == 0  # it had written something
+        first = done.err.splitlines()[0]
+        return first if first.startswith("warning") else ""
+
+    git("init", "-q")
+    for name in ("src/model.py", "src/deep/model.py", "kept/model.py", "kept/deep/model.py"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(source())
+    git("add", ".")
+    git("commit", "-qm", "one")
+    (tree / ".gitignore").write_text("kept\n")
+    for path in ("src", "src/deep", "kept", "kept/deep", "kept/model.py"):
+        assert warning(path) == ""
+    for name in ("src/deep/model.py", "kept/deep/model.py"):
+        (tree / name).write_bytes(source(head=b"# more\n"))
+    one = "warning: 1 file that is rewritten has changes that are not committed, {} for one; commit first to see the two apart"
+    assert warning("src") == one.format("src/deep/model.py")
+    assert warning("src/deep") == one.format("src/deep/model.py")
+    # Tracked in a folder that git ignores, which is then the run's root.
+    assert warning("kept") == one.format("deep/model.py")
+    assert warning("kept/deep") == one.format("model.py")
+    assert warning("kept/deep/model.py") == one.format("model.py")
+    assert warning("kept/model.py") == ""
+    (tree / "kept" / "untracked.py").write_bytes(source())  # as git status, nothing of ignored files
+    assert warning("kept") == one.format("deep/model.py")
