@@ -9,7 +9,7 @@
 namespace refit {
 
 // A warning about files that the run changes and that are not as the last commit has them; nothing
-// where there are none, or the tree is no git work tree.
+// where there are none, or where the files lie in no git work tree.
 std::string uncommitted_text(const RunResult& result, const Input& input);
 
 }  // namespace refit

@@ -269,3 +269,26 @@ def test_changes_that_are_not_committed_below_the_top(refit, tree, source):
     assert warning("kept/model.py") == ""
     (tree / "kept" / "untracked.py").write_bytes(source())  # as git status, nothing of ignored files
     assert warning("kept") == one.format("deep/model.py")
+
+
+def test_changes_that_are_not_committed_in_several_work_trees(refit, tree, source):
+    """A folder that is no work tree and holds two."""
+
+    def written(path: Path) -> str:
+        done = refit("migrate", path, "--write")
+        assert done.code == 0, done.err
+        assert refit("undo", path).code == 0
+        return done.err
+
+    for name in ("one", "two"):
+        (tree / name / "src").mkdir(parents=True)
+        (tree / name / "src" / "model.py").write_bytes(source())
+        command = ["git", "-C", tree / name, "-c", "user.name=a", "-c", "user.email=a@b"]
+        for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+            subprocess.run([*command, *words], check=True, capture_output=True)
+    assert "warning" not in written(tree)
+    (tree / "two" / "src" / "model.py").write_bytes(source(head=b"# more\n"))
+    one = "warning: 1 file that is rewritten has changes that are not committed, {} for one"
+    assert one.format("two/src/model.py") in written(tree)
+    (tree / "one" / "src" / "model.py").write_bytes(source(head=b"# more\n"))
+    assert "warning: 2 files that are rewritten have changes that are not committed, one/src/model.py for one" in written(tree)
