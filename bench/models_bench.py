@@ -4,9 +4,8 @@ usage: python bench/models_bench.py [--original DIR] [--migrated DIR] [--only TE
        python bench/models_bench.py --kernels [--migrated DIR] [--only TEXT]
 
 DIR holds a package ``diffusers``; the original is otherwise the installed one, and the migrated one is made from it by
-``./dev migrate`` in a scratch folder. Each block (bench/block_cases.py) runs once on the CPU in bfloat16. Every operator
-that is no view counts once as a launch, and its tensor operands and results as bytes that move, expanded dimensions
-once; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU, which --kernels
+``./dev migrate`` in a scratch folder. Each block (bench/block_cases.py) runs once on the CPU in bfloat16, and
+``mindiesd._traffic`` counts launches and bytes; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU, which --kernels
 shows there: it prints how many kernels torch.profiler sees for the calls of each operator. *compiled* is what inductor counts for the kernels that it makes of the original. All counts are the
 same from run to run.
 """
@@ -20,51 +19,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "runtime" / "python"))
 
-# What gives another view of memory, or memory that nothing was written to.
-VIEWS = frozenset(
-    """_has_compatible_shallow_copy_type _reshape_alias _unsafe_view alias as_strided chunk detach empty empty_like
-    empty_strided expand expand_as flatten lift_fresh movedim narrow new_empty permute promote_types reshape select slice
-    split split_with_sizes squeeze t transpose unbind unflatten unsqueeze view view_as_complex view_as_real""".split()
-)
-PRODUCTS = frozenset(
-    """aten::_addmm_activation aten::addmm aten::baddbmm aten::bmm aten::convolution aten::linear aten::mm
-    mindiesd::linear_activation""".split()
-)
-ATTENTION = "mindiesd::attention_forward", "aten::_scaled_dot_product", "aten::_flash_attention"
-
-
-def moved(tensor):
-    """Bytes of a tensor, expanded dimensions once."""
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    return torch.Size(size for size, stride in steps if stride).numel() * tensor.element_size()
-
-
-class Traffic(TorchDispatchMode):
-    """Launches and bytes by operator, but for matrix products and attention."""
-
-    def __init__(self):
-        super().__init__()
-        self.launches, self.bytes = Counter(), Counter()
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        name = function.name().split(".")[0]
-        apart = name in PRODUCTS or name.startswith(ATTENTION)
-        if not apart and name.split("::")[-1] not in VIEWS:
-            self.launches[name] += 1
-            tensors = tree_leaves((args, kwargs, result))
-            self.bytes[name] += sum(moved(t) for t in tensors if isinstance(t, torch.Tensor))
-        return result
-
+from mindiesd._traffic import Traffic  # noqa: E402
 
 def built(case):
     from block_cases import CASES

@@ -1,13 +1,14 @@
-"""``python -m mindiesd info`` and ``python -m mindiesd tune SHAPE…``. Entry point: main."""
+"""``python -m mindiesd info``, ``tune SHAPE…`` and ``profile MODULE:FUNCTION``. Entry point: main."""
 
 import argparse
 import platform
 import re
 import sys
+from pathlib import Path
 
 import torch
 
-from . import _backends, _eager, _library, _memory
+from . import _backends, _eager, _library, _memory, _profile
 from .ext import attention_forward
 
 _TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
@@ -77,6 +78,14 @@ def tune(arguments):
     return 0
 
 
+def _folder(text):
+    """The folder as an absolute path."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return path.resolve()
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m mindiesd", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -89,7 +98,21 @@ def main(argv=None):
     tuning.add_argument("--type", choices=_TYPES, default="bf16", help="default: bf16")
     tuning.add_argument("--causal", action="store_true", help="query i sees keys 0 to i")
     tuning.add_argument("--head-first", action="store_true", help="BxNxSxD in memory order BxSxNxD")
+    profiling = commands.add_parser(
+        "profile", help="launches, memory traffic and time of your own code, original and migrated"
+    )
+    profiling.add_argument(
+        "target", metavar="MODULE:FUNCTION",
+        help="a function without arguments that returns what runs the model once, alone or with a tensor of "
+        "the size of the hidden states",
+    )  # fmt: skip
+    for code in ("original", "migrated"):
+        profiling.add_argument(
+            f"--{code}", type=_folder, metavar="DIR", help=f"where modules of the {code} code are looked for first"
+        )
     arguments = parser.parse_args(argv)
+    if arguments.command == "profile":
+        return _profile.profile(arguments.target, arguments.original, arguments.migrated)
     return info() if arguments.command == "info" else tune(arguments)
 
 
