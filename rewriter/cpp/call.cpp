@@ -107,6 +107,14 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     return add(std::move(v), node);
   }
   const Operation* op = knowledge_.catalogue.find(knowledge_.names.meaning(qualified));
+  if (op != nullptr && may_be_another(node)) {
+    Value name;
+    name.kind = Kind::unknown;
+    name.text = callee->getNameAsString();
+    name.literal.text =
+        "what is not read of the file's headers may declare another; write torch::" + name.text;
+    return unknown_call(node, add(std::move(name), nullptr));
+  }
   if (op != nullptr) {
     if (auto known = known_call(node, op, nullptr)) return *known;
   } else if (auto seen = see_through(node, callee)) {
@@ -120,6 +128,13 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     unit_.project_calls.push_back({index_, id, dotted(qualified), kNone});
   }
   return id;
+}
+
+// `softmax(x, -1)`: where not all that the file includes is known, a nearer function may have that
+// name.
+bool Lowering::may_be_another(const clang::CallExpr* node) const {
+  const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(bare(node->getCallee())->IgnoreImplicit());
+  return unit_.incomplete && name != nullptr && !name->hasQualifier();
 }
 
 ValueId Lowering::unknown_call(const clang::CallExpr* node, ValueId callee) {
@@ -224,7 +239,9 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     if (receiver != nullptr && !parameters.empty()) filled[0] = true;
     bool fits = !parameters.empty() || given->empty();
     for (const Given& g : *given) {
-      size_t at = parameter_of(parameters, g.name);
+      // Numbers' functions are declared once by every standard library, under names of its own.
+      size_t at = op->library == "math" ? places.size() : parameter_of(parameters, g.name);
+      if (at >= parameters.size()) at = SIZE_MAX;
       fits = fits && at != SIZE_MAX && !filled[at];
       if (!fits) break;
       filled[at] = true;

@@ -61,6 +61,8 @@ bool Lowering::plain_value(clang::QualType type) const {
 
 ValueId Lowering::add(Value value, const clang::Expr* node) {
   value.statement = current_;
+  const clang::QualType type = node == nullptr ? clang::QualType() : node->getType();
+  value.number = !type.isNull() && type->isArithmeticType() && !type->isBooleanType();
   std::string locked;
   if (node != nullptr && seeing_ == 0) {
     if (auto where = range(node->getSourceRange(), &locked)) {
@@ -166,6 +168,13 @@ ValueId Lowering::inner(const clang::Expr* node) {
       return expression(made->getSubExpr());
     }
     return opaque_children("conversion", node);
+  }
+  if (const auto* cast = llvm::dyn_cast<clang::CXXStaticCastExpr>(node)) {
+    // `static_cast<double>(d)`: the same number.
+    const bool same = cast->getCastKind() == clang::CK_NoOp ||
+                      (cast->getCastKind() == clang::CK_IntegralToFloating &&
+                       context_.hasSameUnqualifiedType(cast->getType(), context_.DoubleTy));
+    if (same) return expression(cast->getSubExpr());
   }
   if (llvm::isa<clang::CastExpr>(node)) return opaque_children("conversion", node);
   if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(node)) {

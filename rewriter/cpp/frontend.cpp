@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "rewriter/cpp/read.hpp"
+#include "rewriter/text/words.hpp"
 
 namespace refit::cpp {
 
@@ -49,7 +50,7 @@ class Speller {
       return std::string(unit_.source().slice(v.range));
     }
     if (auto name = named(id)) return name;
-    if (v.kind != Kind::attribute) return std::nullopt;
+    if (v.kind != Kind::attribute) return restated(id);
     const auto& stored = g_.stored_attributes;
     if (std::ranges::find(stored, v.text) != stored.end()) return std::nullopt;
     const Value& base = g_[v.operands[0]];
@@ -80,6 +81,50 @@ class Speller {
     return best;
   }
 
+  // A number that the root's place computes again, as it was written: where every variable in it
+  // means there what it meant.
+  std::optional<std::string> restated(ValueId id) const {
+    const Value& v = g_[id];
+    if (!v.number || v.range.size() == 0 || v.statement == kNone || !computes_only(id, 0)) {
+      return std::nullopt;
+    }
+    const uint32_t then = g_.statements[v.statement].time;
+    const std::string_view written = unit_.source().slice(v.range);
+    bool same = true;
+    visit_words(written, [&](uint64_t, size_t begin, size_t end) {
+      const std::string_view word = written.substr(begin, end - begin);
+      const auto& stored = g_.stored_attributes;
+      same = same && std::ranges::find(stored, word) == stored.end() && means_the_same(word, then);
+    });
+    return same ? std::optional(std::string(written)) : std::nullopt;
+  }
+
+  bool means_the_same(std::string_view word, uint32_t then) const {
+    for (uint32_t name = 0; name < g_.names.size(); ++name) {
+      const Local& local = text_.locals[name];
+      if (local.identifier != word) continue;
+      if (local.changes || !local.scope.contains(root_) || hidden(name) ||
+          effective(g_, g_.reaching(name, then), dead_) !=
+              effective(g_, g_.reaching(name, time_), dead_)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether a number is made of numbers, sizes and members by nothing but arithmetic.
+  bool computes_only(ValueId id, int depth) const {
+    constexpr int kDepth = 16;
+    const Value& v = g_[id];
+    if (depth > kDepth || v.inlined) return false;
+    if (v.kind == Kind::literal || v.kind == Kind::parameter) return true;
+    const bool known = (v.kind == Kind::op && v.op->pure) || v.kind == Kind::attribute ||
+                       v.kind == Kind::index || (v.kind == Kind::opaque && v.text == "conversion");
+    return known && std::ranges::all_of(v.operands, [&](ValueId operand) {
+             return operand == kNone || named(operand) || computes_only(operand, depth + 1);
+           });
+  }
+
   bool hidden(uint32_t name) const {
     const Local& local = text_.locals[name];
     for (uint32_t other = 0; other < g_.names.size(); ++other) {
@@ -97,6 +142,40 @@ class Speller {
   ByteRange root_;
   uint32_t time_ = 0;
 };
+
+// Whether a text binds as closely as a name: a name, a number, or one call.
+bool binds(std::string_view text) {
+  const auto of_name = [](char c) { return word_char(c) || c == '.' || c == ':'; };
+  const size_t open = std::ranges::find_if_not(text, of_name) - text.begin();
+  if (open == text.size()) return true;
+  if (text[open] != '(') return false;
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    depth += (text[at] == '(' ? 1 : 0) - (text[at] == ')' ? 1 : 0);
+    if (depth == 0) return at + 1 == text.size();
+  }
+  return false;
+}
+
+// What clang could not read it may have passed over: the functions around that, of which the rest
+// then says little, have no sites. Other functions it reads as they are.
+void leave_out(CppUnit& unit, const std::vector<uint32_t>& unread) {
+  for (const uint32_t at : unread) {
+    const ByteRange error{at, at + 1};
+    for (const Function& outer : unit.functions) {
+      if (!outer.range.contains(error)) continue;
+      if (std::ranges::find(unit.unread, at) == unit.unread.end()) unit.unread.push_back(at);
+      for (size_t f = 0; f < unit.functions.size(); ++f) {  // lambdas, too
+        if (!outer.range.contains(unit.functions[f].range)) continue;
+        unit.functions[f].graph = {};
+        unit.texts[f] = {};
+      }
+      std::erase_if(unit.project_calls, [&](const ProjectCall& call) {
+        return outer.range.contains(unit.functions[call.function].range);
+      });
+    }
+  }
+}
 
 }  // namespace
 
@@ -131,10 +210,12 @@ CppFrontend::CppFrontend(const Settings& settings, const Catalogue& catalogue,
     }
   }
   commands_ = std::make_unique<CompileCommands>(database);
+  headers_ = TreeHeaders(settings_.files);
 }
 
 Place CppFrontend::place_of(const std::string& relative) const {
-  return {settings_.root + "/" + relative, *commands_, settings_.catalogue + "/include"};
+  return {settings_.root + "/" + relative, *commands_, settings_.catalogue + "/include",
+          settings_.root, headers_};
 }
 
 Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_view relative) {
@@ -146,11 +227,14 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
                          {names_, catalogue_, isomorphisms_}, unit.get());
   if (!reading.ran) return failure("clang gave it up: it crashed, or the file has too many tokens");
   unit->inactive = reading.inactive;
+  std::vector<uint32_t> unread;
   for (const Failure& f : reading.failures) {
     if (!f.offset) continue;
     unit->errors.push_back(f.message);
-    if (f.syntax) unit->syntax_errors.push_back({*f.offset, *f.offset + 1});
+    if (f.braces) unit->syntax_errors.push_back({*f.offset, *f.offset + 1});
+    if (f.syntax) unread.push_back(*f.offset);
   }
+  leave_out(*unit, unread);
   return unit;
 }
 
@@ -168,9 +252,18 @@ std::string CppFrontend::literal(const Literal& literal) const {
   return to_string(literal);
 }
 
-// A hole or a literal; other templates are Python's expressions.
+// A hole, a literal, or two of these with a sign between; other templates are Python's expressions.
+// A whole number is written as a fraction there, since C++ divides whole numbers into such.
 std::optional<std::string> CppFrontend::fill(const std::string& text,
                                              const SpellHole& spell) const {
+  for (const std::string_view sign : {" / ", " * "}) {
+    const size_t at = text.find(sign);
+    if (at == std::string::npos) continue;
+    auto left = operand(text.substr(0, at), spell);
+    auto right = operand(text.substr(at + sign.size()), spell);
+    if (!left || !right) return std::nullopt;
+    return *left + std::string(sign) + *right;
+  }
   if (text.starts_with("$") && std::all_of(text.begin() + 1, text.end(), word_char)) {
     int part = -1;
     return spell(text.substr(1), &part);
@@ -178,6 +271,15 @@ std::optional<std::string> CppFrontend::fill(const std::string& text,
   auto parsed = parse_literal(text);
   if (!parsed) return std::nullopt;
   return literal(*parsed);
+}
+
+std::optional<std::string> CppFrontend::operand(const std::string& text,
+                                                const SpellHole& spell) const {
+  auto parsed = parse_literal(text);
+  if (parsed && parsed->kind == Literal::Kind::integer) return to_string(*parsed) + ".0";
+  auto filled = fill(text, spell);
+  if (!filled) return std::nullopt;
+  return binds(*filled) ? *filled : "(" + *filled + ")";
 }
 
 std::optional<std::string> CppFrontend::assignment(const std::string&, const std::string&) const {

@@ -39,6 +39,7 @@ class CppFrontend : public Frontend {
 
  private:
   Place place_of(const std::string& relative) const;
+  std::optional<std::string> operand(const std::string& text, const SpellHole& spell) const;
 
   Settings settings_;
   const Catalogue& catalogue_;
@@ -46,6 +47,7 @@ class CppFrontend : public Frontend {
   Names names_;
   std::string wrong_;  // why the names could not be read
   std::unique_ptr<const CompileCommands> commands_;
+  TreeHeaders headers_;
   std::string own_header_;  // a file of the repository that has the name of the runtime's header
 };
 

@@ -2,6 +2,8 @@
 // and the rest make opaque what they may change. Entry point: lower_file.
 #include "rewriter/cpp/lowering.hpp"
 
+#include <algorithm>
+
 #include <clang/AST/DeclTemplate.h>
 #include <clang/Lex/Lexer.h>
 
@@ -47,18 +49,22 @@ bool means_else(clang::ASTContext& context, const std::string& package, std::str
 }  // namespace
 
 void lower_file(CppUnit& unit, clang::ASTContext& context,
-                const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge) {
+                const std::vector<const clang::Decl*>& decls, const std::vector<uint32_t>& errors,
+                const Knowledge& knowledge) {
   find_comments(unit, context);
   for (const auto& [package, header] : knowledge.names.headers()) {
     if (means_else(context, package, header)) unit.taken.insert(package);
   }
-  Lowering lowering(unit, context, knowledge);
+  Lowering lowering(unit, context, errors, knowledge);
   const clang::SourceManager& sources = context.getSourceManager();
   for (const clang::Decl* decl : decls) {
     if (sources.isInMainFile(sources.getExpansionLoc(decl->getLocation()))) {
       lowering.declaration(decl, false);
     }
   }
+  const auto lost =
+      std::ranges::find_if(errors, [&](uint32_t at) { return undeclared_at(sources, decls, at); });
+  if (lost != errors.end()) unit.unread.push_back(*lost);  // one for all of them
 }
 
 void Lowering::declaration(const clang::Decl* decl, bool in_template) {
@@ -95,6 +101,15 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   made.range = *where;
   unit_.functions.push_back(std::move(made));
   unit_.texts.emplace_back();
+  lost_.clear();
+  for (const uint32_t at : errors_) {
+    const auto lost = lost_at(sources_, body, unit_.text(), at);
+    if (lost && lost->contains(*where)) {  // what a part of it does is not known
+      unit_.unread.push_back(at);
+      return;
+    }
+    if (lost) lost_.insert({lost->begin, lost->end});
+  }
   clock_ = 0;
   current_ = kNone;
   block_number_ = 0;
@@ -162,10 +177,19 @@ bool Lowering::block(const clang::CompoundStmt* node) {
   size_t guards = guards_.size();
   scope_ = range_or_empty(node->getSourceRange());
   bool falls = true;
+  const auto lost_before = [&](uint32_t at) {
+    while (!lost_.empty() && lost_.begin()->first <= at) {
+      const auto [begin, end] = *lost_.begin();
+      lost_.erase(lost_.begin());
+      lost({begin, end});
+    }
+  };
   for (const clang::Stmt* child : node->body()) {
     if (!falls) break;  // not reached; its sites are not sites
+    if (!lost_.empty()) lost_before(range_or_empty(child->getSourceRange()).begin);
     falls = statement(child);
   }
+  if (falls && !lost_.empty()) lost_before(scope_.end);
   while (guards_.size() > guards) {
     close(guards_.back());
     guards_.pop_back();

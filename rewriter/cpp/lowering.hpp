@@ -21,9 +21,19 @@
 namespace refit::cpp {
 
 // Fills functions, texts, comments and calls of the unit from the declarations at the top of its
-// text and of what it includes.
+// text and of what it includes. `errors`: where clang found some, in the text.
 void lower_file(CppUnit& unit, clang::ASTContext& context,
-                const std::vector<const clang::Decl*>& decls, const Knowledge& knowledge);
+                const std::vector<const clang::Decl*>& decls, const std::vector<uint32_t>& errors,
+                const Knowledge& knowledge);
+
+// Where no statement of a body stands for what is at a place of its text: the statement that is
+// lost, or all of the text where that may be more than an expression. Nullopt where one does.
+std::optional<ByteRange> lost_at(const clang::SourceManager& sources, const clang::Stmt* body,
+                                 std::string_view text, uint32_t at);
+
+// Whether no declaration, of a text or of a namespace or class, stands for what is at a place.
+bool undeclared_at(const clang::SourceManager& sources,
+                   const std::vector<const clang::Decl*>& decls, uint32_t at);
 
 // What stands inside parentheses and what only ends or holds a temporary.
 const clang::Expr* bare(const clang::Expr* node);
@@ -36,9 +46,11 @@ bool changeable_reference(clang::QualType type);
 
 class Lowering {
  public:
-  Lowering(CppUnit& unit, clang::ASTContext& context, const Knowledge& knowledge)
+  Lowering(CppUnit& unit, clang::ASTContext& context, const std::vector<uint32_t>& errors,
+           const Knowledge& knowledge)
       : unit_(unit),
         context_(context),
+        errors_(errors),
         knowledge_(knowledge),
         sources_(context.getSourceManager()) {}
   void declaration(const clang::Decl* decl, bool in_template);
@@ -56,6 +68,7 @@ class Lowering {
   void declare(const clang::DeclStmt* node);
   void variable(const clang::VarDecl* decl);
   void evaluate(const clang::Expr* node, ByteRange range);
+  void lost(ByteRange where);
   bool assign(const clang::Expr* node);
   StatementId open(ByteRange range, StatementKind kind);
   void close(StatementId id);
@@ -89,6 +102,7 @@ class Lowering {
   ValueId members(const clang::InitListExpr* node);
   ValueId subscript(ValueId base, ValueId index, const clang::Expr* node);
   ValueId member(const clang::MemberExpr* node);
+  bool may_be_another(const clang::CallExpr* node) const;
   ValueId unknown_call(const clang::CallExpr* node, ValueId callee);
   ValueId dependent_call(const clang::CallExpr* node);
   ValueId unresolved(const clang::RecoveryExpr* node);
@@ -126,6 +140,7 @@ class Lowering {
 
   CppUnit& unit_;
   clang::ASTContext& context_;
+  const std::vector<uint32_t>& errors_;
   const Knowledge& knowledge_;
   const clang::SourceManager& sources_;
   uint32_t index_ = 0;
@@ -137,6 +152,7 @@ class Lowering {
   bool in_template_ = false;
   bool sole_ = false;  // the statement is the whole body of an `if` or a loop, without braces
   ByteRange scope_;
+  std::set<std::pair<uint32_t, uint32_t>> lost_;  // statements that clang lost and that are to come
   ValueId self_ = kNone;
   std::vector<DefinitionId> env_;
   std::map<const clang::ValueDecl*, uint32_t> name_ids_;

@@ -2,12 +2,14 @@
 // with our own declarations of libtorch and nothing of the machine's. Entry point: read.
 #include <clang/AST/ASTConsumer.h>
 #include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Basic/DiagnosticParse.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <clang/Tooling/Tooling.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -22,7 +24,8 @@ namespace refit::cpp {
 
 namespace {
 
-constexpr int kMissingRounds = 24;  // each finds at least one more header that is not there
+// Parses of one file: each but the first knows more folders that hold what the tree includes.
+constexpr int kRounds = 5;
 // Of a file with all that it includes; torch/torch.h comes to 3 million.
 constexpr size_t kMostTokens = 50'000'000;
 
@@ -35,17 +38,11 @@ class Collector : public clang::DiagnosticConsumer {
     if (level < clang::DiagnosticsEngine::Error) return;
     llvm::SmallString<256> text;
     info.FormatDiagnostic(text);
-    std::string message(text.str());
-    if (message.ends_with("file not found")) {
-      std::string name = message.substr(0, message.rfind(" file not found"));
-      std::erase(name, '\'');
-      out_.missing.push_back(std::move(name));
-      return;
-    }
     Failure failure;
-    failure.message = std::move(message);
+    failure.message = text.str();
     unsigned category = clang::DiagnosticIDs::getCategoryNumberForDiag(info.getID());
     failure.syntax = clang::DiagnosticIDs::getCategoryNameFromID(category) == "Parse Issue";
+    failure.braces = breaks_braces(info);
     if (info.hasSourceManager() && info.getLocation().isValid()) {
       const clang::SourceManager& sources = info.getSourceManager();
       clang::SourceLocation at = sources.getExpansionLoc(info.getLocation());
@@ -55,6 +52,16 @@ class Collector : public clang::DiagnosticConsumer {
   }
 
  private:
+  // Behind such an error clang may take what follows for part of another scope than it is.
+  static bool breaks_braces(const clang::Diagnostic& info) {
+    const unsigned id = info.getID();
+    return id == clang::diag::err_extraneous_closing_brace ||
+           id == clang::diag::err_missing_end_of_definition ||
+           (id == clang::diag::err_expected &&
+            info.getArgKind(0) == clang::DiagnosticsEngine::ak_tokenkind &&
+            info.getRawArg(0) == clang::tok::r_brace);
+  }
+
   Reading& out_;
 };
 
@@ -101,27 +108,30 @@ class Consumer : public clang::ASTConsumer {
   std::vector<const clang::Decl*> decls_;
 };
 
-// Notes what `#if` leaves out of the file itself, from the directive before it to the one behind.
-class Skipped : public clang::PPCallbacks {
+// Notes what `#if` leaves out of the file itself, from the directive before it to the one behind,
+// and the headers that are not found: what they declare is unknown, and the file is read without.
+class Noting : public clang::PPCallbacks {
  public:
-  Skipped(const clang::SourceManager& sources, std::vector<ByteRange>& out)
-      : sources_(sources), out_(out) {}
+  Noting(const clang::SourceManager& sources, Reading& out) : sources_(sources), out_(out) {}
 
   void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
     if (!sources_.isInMainFile(range.getBegin())) return;
-    out_.push_back(
+    out_.inactive.push_back(
         {sources_.getFileOffset(range.getBegin()), sources_.getFileOffset(range.getEnd())});
+  }
+  bool FileNotFound(llvm::StringRef name) override {
+    out_.missing.insert(name.str());
+    return true;
   }
 
  private:
   const clang::SourceManager& sources_;
-  std::vector<ByteRange>& out_;
+  Reading& out_;
 };
 
 class Action : public clang::ASTFrontendAction {
  public:
-  Action(Consumer::Done done, std::vector<ByteRange>& inactive)
-      : done_(std::move(done)), inactive_(inactive) {}
+  Action(Consumer::Done done, Reading& out) : done_(std::move(done)), out_(out) {}
 
   bool BeginInvocation(clang::CompilerInstance& compiler) override {
     compiler.getPreprocessorOpts().DisablePragmaDebugCrash = true;
@@ -133,7 +143,7 @@ class Action : public clang::ASTFrontendAction {
       llvm::CrashRecoveryContext::GetCurrent()->HandleExit(1);
     });
     compiler.getPreprocessor().addPPCallbacks(
-        std::make_unique<Skipped>(compiler.getSourceManager(), inactive_));
+        std::make_unique<Noting>(compiler.getSourceManager(), out_));
     return true;
   }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
@@ -144,7 +154,7 @@ class Action : public clang::ASTFrontendAction {
 
  private:
   Consumer::Done done_;
-  std::vector<ByteRange>& inactive_;
+  Reading& out_;
   size_t tokens_ = 0;
 };
 
@@ -192,62 +202,90 @@ bool run_safely(clang::tooling::ToolInvocation& invocation) {
   return context.RunSafely([&] { invocation.run(); });
 }
 
+// The flags of a file that no compile_commands.json knows: our own declarations of libtorch, then
+// what the tree's own includes are relative to.
+class OwnFlags {
+ public:
+  OwnFlags(const Place& place, const std::string& text) : place_(place), text_(text) {}
+
+  std::vector<std::string> flags() const {
+    std::vector<std::string> out{"-std=c++20", "-nostdinc", "-nostdinc++", "-isystem",
+                                 place_.include};
+    for (const std::string& root : roots_) out.insert(out.end(), {"-idirafter", root});
+    if (torch_) out.insert(out.end(), {"-include", place_.include + "/torch/torch.h"});
+    return out;
+  }
+  // Whether the headers that were not found make for other flags.
+  bool learn(const std::set<std::string>& missing) {
+    const size_t known = roots_.size();
+    for (const std::string& name : missing) {
+      const auto root = place_.headers.root_of(name);
+      if (root) roots_.insert(place_.root + (root->empty() ? "" : "/") + *root);
+    }
+    // One of those headers may be what includes libtorch's.
+    const bool torch = !missing.empty() && text_.find("torch::") != std::string::npos;
+    const bool more = roots_.size() != known || torch != torch_;
+    torch_ = torch;
+    return more;
+  }
+
+ private:
+  const Place& place_;
+  const std::string& text_;
+  std::set<std::string> roots_;
+  bool torch_ = false;
+};
+
 }  // namespace
 
 Reading read(const std::string& text, const Place& place, const Knowledge& knowledge,
              CppUnit* unit) {
   Reading out;
-  std::vector<std::string> flags = place.commands.of(place.path);
-  if (flags.empty()) {
-    flags = {"-std=c++20", "-nostdinc", "-nostdinc++", "-isystem", place.include};
-  } else {
+  std::vector<std::string> given = place.commands.of(place.path);
+  const bool by_command = !given.empty();
+  if (by_command) {
     if (std::filesystem::exists(REFIT_CLANG_RESOURCES)) {
-      flags.insert(flags.end(), {"-resource-dir", REFIT_CLANG_RESOURCES});
+      given.insert(given.end(), {"-resource-dir", REFIT_CLANG_RESOURCES});
     }
-    flags.insert(flags.end(), {"-idirafter", place.include});
+    given.insert(given.end(), {"-idirafter", place.include});
   }
-  flags.insert(flags.end(), {"-xc++", "--no-default-config", "-fsyntax-only", "-ferror-limit=0",
-                             "-fno-spell-checking", "-w"});
-  std::vector<std::string> line{"refit"};
-  line.insert(line.end(), flags.begin(), flags.end());
-  line.push_back(place.path);
-  // What a header that is not there declares is unknown, and clang says nothing more after the
-  // first one: an empty file stands for each.
-  std::vector<std::string> empty;
-  for (int round = 0; round < kMissingRounds; ++round) {
+  OwnFlags own(place, text);
+  for (int round = 0; round < kRounds; ++round) {
+    const bool last = round + 1 == kRounds;
+    std::vector<std::string> line{"refit"};
+    const std::vector<std::string> flags = by_command ? given : own.flags();
+    line.insert(line.end(), flags.begin(), flags.end());
+    line.insert(line.end(), {"-xc++", "--no-default-config", "-fsyntax-only", "-ferror-limit=0",
+                             "-fno-spell-checking", "-w", place.path});
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
     auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
         llvm::makeIntrusiveRefCnt<RegularFiles>());
     files->pushOverlay(memory);
     memory->addFile(place.path, 0, llvm::MemoryBuffer::getMemBuffer(text));
-    for (const std::string& name : empty) {
-      memory->addFile(name, 0, llvm::MemoryBuffer::getMemBuffer(""));
-    }
     auto manager = llvm::makeIntrusiveRefCnt<clang::FileManager>(clang::FileSystemOptions(), files);
-    size_t known = out.missing.size();
-    bool last = round + 1 == kMissingRounds;
-    out.failures.clear();
-    out.inactive.clear();
-    out.ran = false;
+    out = {};
+    bool again = false;
     Collector collector(out);
     auto done = [&](clang::ASTContext& context, const std::vector<const clang::Decl*>& decls) {
       out.ran = true;
-      if (unit != nullptr && (last || out.missing.size() == known)) {
-        lower_file(*unit, context, decls, knowledge);
+      again = !by_command && own.learn(out.missing);
+      if (again && !last) return;
+      if (unit != nullptr) {
+        unit->incomplete = !out.missing.empty() || !out.failures.empty();
+        std::vector<uint32_t> errors;
+        for (const Failure& f : out.failures) {
+          if (f.offset) errors.push_back(*f.offset);
+        }
+        lower_file(*unit, context, decls, errors, knowledge);
       }
     };
-    clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done, out.inactive),
-                                       manager.get());
+    clang::tooling::ToolInvocation run(line, std::make_unique<Action>(done, out), manager.get());
     run.setDiagnosticConsumer(&collector);
     if (!run_safely(run)) {
       out.ran = false;
       return out;
     }
-    if (out.missing.size() == known) break;
-    for (size_t i = known; i < out.missing.size(); ++i) {
-      const std::string& name = out.missing[i];
-      empty.push_back(name.starts_with("/") ? name : place.include + "/" + name);
-    }
+    if (!again) break;
     if (last) reached(Bound::header_rounds, 0);
   }
   return out;

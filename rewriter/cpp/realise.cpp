@@ -4,36 +4,15 @@
 
 #include <algorithm>
 
+#include "rewriter/cpp/argument_list.hpp"
 #include "rewriter/cpp/frontend.hpp"
+#include "rewriter/cpp/text_parts.hpp"
 
 namespace refit::cpp {
 
 namespace {
 
-constexpr size_t kWidth = 100;  // beyond it a new call is broken over lines
-
 bool blank(std::string_view s) { return s.find_first_not_of(" \t\r\n") == std::string_view::npos; }
-
-ByteRange line_of(std::string_view text, uint32_t at) {
-  size_t begin = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-  begin = begin == std::string_view::npos ? 0 : begin + 1;
-  size_t end = text.find('\n', at);
-  end = end == std::string_view::npos ? text.size() : end + 1;
-  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-}
-
-std::string_view indentation(std::string_view text, uint32_t at) {
-  ByteRange line = line_of(text, at);
-  size_t end = line.begin;
-  while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
-  return text.substr(line.begin, end - line.begin);
-}
-
-std::string_view trimmed(std::string_view s) {
-  size_t begin = s.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return "";
-  return s.substr(begin, s.find_last_not_of(" \t\r\n") + 1 - begin);
-}
 
 // `/*name=*/`: it names the parameter of the argument that follows.
 bool names_argument(std::string_view comment) {
@@ -225,8 +204,10 @@ class Realiser {
     }
     const CallText& words = call->second;
     const auto& parameters = parameters_of(root);
-    // The slot of an argument: from the comma before it to the one behind it.
+    // The slot of an argument: from the comma before it, and a `//` behind that, to the one behind
+    // it.
     std::vector<ByteRange> slots;
+    std::vector<ByteRange> tails;  // from the comma behind an argument over a `//` on its line
     uint32_t from = words.open + 1;
     for (size_t i = 0; i < words.arguments.size(); ++i) {
       uint32_t to = words.close;
@@ -240,9 +221,12 @@ class Realiser {
         return failure("an argument comes out of a macro; write it out");
       }
       slots.push_back({from, to});
-      from = to + 1;
+      tails.push_back(tail_of(to + 1));
+      from = tails.back().end;
     }
-    std::vector<ByteRange> kept;
+    // With an argument that goes the comment behind it goes, too.
+    std::vector<ByteRange> kept = tails;
+    if (!words.arguments.empty()) kept.push_back(tail_of(words.arguments.back().range.end));
     std::vector<NewArgument> arguments;
     Leads leads;
     bool own_lines = true;
@@ -258,7 +242,7 @@ class Realiser {
         lead = lead_of({slots[i].begin, where.begin}, kept);
         own_lines = own_lines && lead.find('\n') != std::string::npos;
         kept.push_back(where);
-        a.text = take(where);
+        a.text = take(where) + std::string(unit_.source().slice(tails[i]));
       }
       if (a.text.empty()) return failure("an argument has no text of its own");
       if (!a.kept.empty() && is_default(a, g_.argument(change_.root, a.kept))) continue;
@@ -267,15 +251,28 @@ class Realiser {
     }
     std::string comments = orphans(root.range, kept);
     // The slots' own blanks are kept where each argument has a line, or a comment, of its own.
-    bool commented =
-        std::ranges::any_of(leads, [](const std::string& lead) { return !blank(lead); });
-    auto list = own_lines || commented ? compose(arguments, leads) : fitted(arguments);
+    const bool commented =
+        std::ranges::any_of(leads, [](const std::string& lead) { return !blank(lead); }) ||
+        std::ranges::any_of(tails, [](ByteRange tail) { return tail.size() != 0; });
+    auto list = own_lines || commented ? composed_list(place(), arguments, leads)
+                                       : fitted_list(place(), arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
     after_ = callee_text_ + *list;
     auto done = edits_.add({root.range, after_});
     if (!done) return done;
     return keep_above(comments);
+  }
+
+  // Of what follows a comma: blanks and a `//` on the same line; nothing where there is none.
+  ByteRange tail_of(uint32_t behind) const {
+    for (const ByteRange& c : unit_.comments) {
+      if (c.begin < behind || !unit_.source().slice(c).starts_with("//")) continue;
+      const bool alone =
+          text_.substr(behind, c.begin - behind).find_first_not_of(" \t") == std::string_view::npos;
+      return {behind, alone ? c.end : behind};
+    }
+    return {behind, behind};
   }
 
   // What the callee takes anyway: C++ had to say it for the sake of what follows it.
@@ -317,7 +314,7 @@ class Realiser {
         return failure("a comment stands inside one of its parts; move it out");
       }
     }
-    auto list = fitted(change_.arguments);
+    auto list = fitted_list(place(), change_.arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
     after_ = callee_text_ + *list + change_.behind;
@@ -326,84 +323,11 @@ class Realiser {
     return keep_above(comments);
   }
 
-  // On one line; else with the named arguments on the next; else all on the next; else one a line.
-  Expected<std::string> fitted(const std::vector<NewArgument>& arguments) const {
+  ListPlace place() const {
     const Value& root = g_[change_.root];
-    size_t column =
+    const size_t column =
         root.range.begin - line_of(text_, root.range.begin).begin + moved_ + callee_text_.size();
-    std::string_view behind =
-        text_.substr(root.range.end, line_of(text_, root.range.end).end - root.range.end);
-    size_t rest = change_.behind.size() + trimmed(behind).size();
-    Leads leads(arguments.size());
-    auto one = compose(arguments, leads);
-    if (!one || column + one->size() + rest <= kWidth || one->find('\n') != std::string::npos) {
-      return one;
-    }
-    std::string nl(unit_.source().newline());
-    size_t options = arguments.size();
-    for (size_t i = arguments.size(); i-- > 0;) {
-      if (!arguments[i].keyword.empty()) options = i;
-    }
-    if (options > 0 && options < arguments.size()) {
-      leads[options] = nl + std::string(column + 1, ' ');
-      auto two = compose(arguments, leads);
-      size_t broken = two ? two->find(nl) : 0;
-      if (two && column + broken <= kWidth && two->size() - broken - nl.size() + rest <= kWidth) {
-        return two;
-      }
-    }
-    const std::string line = nl + std::string(indentation(text_, root.range.begin)) + "    ";
-    leads.assign(arguments.size(), "");
-    leads[0] = line;
-    if (auto below = compose(arguments, leads);
-        below && below->size() - 1 - nl.size() + rest <= kWidth) {
-      return below;
-    }
-    leads.assign(arguments.size(), line);
-    return compose(arguments, leads);
-  }
-
-  // `(a, b, {.c = d})`, each argument behind its blanks.
-  Expected<std::string> compose(const std::vector<NewArgument>& arguments,
-                                const Leads& leads) const {
-    std::vector<const NewArgument*> by_parameter(callee_.parameters.size(), nullptr);
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      size_t place = i;
-      if (!arguments[i].keyword.empty()) {
-        place = 0;
-        while (place < callee_.parameters.size() &&
-               callee_.parameters[place].name != arguments[i].keyword) {
-          ++place;
-        }
-      }
-      if (place >= by_parameter.size() || by_parameter[place] != nullptr) {
-        return failure("the new call's arguments do not fit its signature");
-      }
-      by_parameter[place] = &arguments[i];
-    }
-    std::string out = "(";
-    bool any = false, options = false;
-    for (size_t place = 0; place < by_parameter.size(); ++place) {
-      const NewArgument* a = by_parameter[place];
-      bool required = !callee_.parameters[place].default_value;
-      if (a == nullptr) {
-        if (required) return failure("the new call lacks a required argument");
-        continue;
-      }
-      const std::string& given = leads[static_cast<size_t>(a - arguments.data())];
-      std::string lead = any && given.empty() ? " " : given;
-      if (any) out += ",";
-      out += lead;
-      if (!required) {
-        out += options ? "." : "{.";
-        out += callee_.parameters[place].name + " = ";
-        options = true;
-      }
-      out += a->text;
-      any = true;
-    }
-    out += options ? "})" : ")";
-    return out;
+    return {unit_, callee_, root.range, change_.behind, column};
   }
 
   Expected<void> remove_dead(const std::set<StatementId>& dead) {

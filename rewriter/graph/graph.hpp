@@ -62,6 +62,7 @@ struct Value {
   // call: one an argument, "" for a positional one; unknown: the qualified names that it may mean
   std::vector<std::string> keywords;
   bool inlined = false;  // stands in another function's text, seen through a call
+  bool number = false;   // by its type, in a language that has types; a truth value is none
   int index = 0;         // of an element; of the overload that an op's arguments bound to
   int count = 0;
   int axes = 0;     // how many an op's spelling in the source named, a call's callee gives; or 0

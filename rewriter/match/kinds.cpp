@@ -68,6 +68,7 @@ bool is_scalar(const Graph& g, ValueId id, const std::function<bool(ValueId)>& a
   Walk walk(g, id);
   while (auto at = walk.next()) {
     const Value& v = g[*at];
+    if (v.number) continue;
     if (v.kind == Kind::literal || v.kind == Kind::parameter) {
       if (!numeric(v.literal)) return false;
     } else if (v.kind == Kind::attribute) {

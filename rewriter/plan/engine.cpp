@@ -333,11 +333,15 @@ void Run::plan(size_t i, const std::string& bytes) {
         name, unit->source().position(first.begin).line,
         more == 0 ? "" : fmt::format(", and so at {} more places", more)));
   }
-  for (const uint32_t at : unit->unread) {
-    state.notes.push_back(fmt::format(
-        "{}:{}: the grammar that refit reads {} with does not know what stands here; sites in this "
-        "function are not looked for",
-        name, unit->source().position(at).line, state.language->name));
+  if (!unit->unread.empty()) {
+    const uint32_t first = *std::ranges::min_element(unit->unread);
+    const size_t more = unit->unread.size() - 1;
+    state.notes.push_back(
+        fmt::format("{}:{}: the grammar that refit reads {} with does not know what stands here{}; "
+                    "sites in the "
+                    "definition around it are not looked for",
+                    name, unit->source().position(first).line, state.language->name,
+                    more == 0 ? "" : fmt::format(", and so at {} more places", more)));
   }
   if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
   UnitPlan plan = plan_unit(i, *unit);

@@ -17,7 +17,7 @@ enum class Bound : uint8_t {
   attribute_text,  // nesting of what an attribute of a class is shown to be
   helper_calls,    // calls inside calls of helpers that are seen through
   helper_nesting,  // nesting of the expression in which a helper is called
-  header_rounds,   // parses of a C++ file, one for each round of headers that are missing
+  header_rounds,   // parses of a C++ file, each with more folders of the tree's headers
   layout_region,   // values whose layout would change together
   match_steps,     // of one pattern against one value
   nearest_steps,   // of the comparison that a refusal's message quotes

@@ -140,8 +140,40 @@ TEST(CppFunctions, AreNamedByTheirScopes) {
   EXPECT_EQ(cpp.unit->functions[0].qualified, "a.B.f");
 }
 
-TEST(CppErrors, OfGrammarLeaveTheFileAlone) {
-  EXPECT_FALSE(LoweredCpp("torch::Tensor f( { return 1; }\n").unit->syntax_errors.empty());
+TEST(CppErrors, OfBracesLeaveTheFileAlone) {
+  EXPECT_FALSE(LoweredCpp("namespace a {\nint f() { return 1; }\n").unit->syntax_errors.empty());
+  EXPECT_FALSE(LoweredCpp("int f() { return 1; }\n}\nint g();\n").unit->syntax_errors.empty());
+}
+
+TEST(CppErrors, OfGrammarLeaveTheirFunctionAlone) {
+  const LoweredCpp code(
+      "REGISTER(model, [&] { return 1; });\n"
+      "torch::Tensor f(torch::Tensor x) { if x { return x; } return x; }\n"
+      "torch::Tensor g(torch::Tensor x) { return x; }\n");
+  ASSERT_EQ(code.unit->functions.size(), 2U);
+  EXPECT_TRUE(code.unit->syntax_errors.empty());
+  EXPECT_TRUE(code.unit->functions[0].graph.values.empty());
+  EXPECT_FALSE(code.unit->functions[1].graph.values.empty());
+  EXPECT_EQ(code.unit->unread.size(), 2U);
+}
+
+// Clang makes nothing of a statement whose names are all unknown, whatever it would have written.
+TEST(CppErrors, OfNamesThatLoseAStatementLeaveTheirFunctionAlone) {
+  const LoweredCpp code(
+      "torch::Tensor f(torch::Tensor x) { scale_in_place(x, kScale); return x; }\n"
+      "torch::Tensor g(torch::Tensor x) { ops::scale_in_place(kScale); return x; }\n"
+      "torch::Tensor h(torch::Tensor x) { LOOP(i, 3) { x.mul_(i); } return x; }\n");
+  ASSERT_EQ(code.unit->functions.size(), 3U);
+  for (const Function& function : code.unit->functions) {
+    const bool left_out = function.graph.values.empty();
+    const bool seen = std::ranges::any_of(function.graph.values, [](const Value& v) {
+      return v.kind == Kind::call || v.kind == Kind::opaque;
+    });
+    EXPECT_TRUE(left_out || seen) << function.name;
+  }
+}
+
+TEST(CppErrors, OfNames) {
   // A header that is not there is no error of the file's.
   const LoweredCpp missing(
       "#include \"not/there.h\"\ntorch::Tensor f(torch::Tensor x) { return x; }\n");
@@ -150,6 +182,13 @@ TEST(CppErrors, OfGrammarLeaveTheFileAlone) {
   // Nor is a name that it would have declared, but what follows from it is not known.
   const LoweredCpp unknown("torch::Tensor f(Thing t) { return t.x; }\n");
   EXPECT_GT(unknown.unit->errors.size(), 0U);
+}
+
+TEST(CppErrors, AHeaderThatIsNotThereMayDeclareANearerFunction) {
+  const std::string body = "torch::Tensor f(torch::Tensor x) { return softmax(x, -1); }\n";
+  EXPECT_EQ(LoweredCpp(body).returned(), "torch.softmax(x, -1, -, -)");
+  const std::string missing = LoweredCpp("#include \"not/there.h\"\n" + body).returned();
+  EXPECT_EQ(missing.find("torch.softmax"), std::string::npos) << missing;
 }
 
 }  // namespace

@@ -90,6 +90,32 @@ const Row kBodies[] = {
      "      m,\n      /*dropout_p=*/0.0);\n",
      "  return mindiesd::ext::attention_forward(\n      q,\n      k,  // keys\n      v,\n"
      "      {.attn_mask = m, .head_first = true});\n"},
+    {"comments_behind_its_arguments",
+     "  return torch::scaled_dot_product_attention(\n      q,    // queries\n      k,    // keys\n"
+     "      v,    // values\n      m,    // mask\n      0.0,  // dropout\n"
+     "      false  // not causal\n  );\n",
+     "  return mindiesd::ext::attention_forward(\n      q,    // queries\n      k,    // keys\n"
+     "      v,    // values\n      {.attn_mask = m,    // mask\n"
+     "       .head_first = true});\n"},
+    {"comment_behind_a_last_argument_that_goes",
+     "  return torch::scaled_dot_product_attention(q, k, v,\n"
+     "                                             {},    // mask\n"
+     "                                             0.0);  // no dropout\n",
+     "  return mindiesd::ext::attention_forward(q, k, v, {.head_first = true});  // no dropout\n"},
+    {"written_out_with_a_divisor",
+     "  auto p = torch::matmul(q, k.transpose(-2, -1)) / std::sqrt(q.size(-1));\n"
+     "  return torch::matmul(torch::softmax(p, -1), v);\n",
+     "  return mindiesd::ext::attention_forward(\n"
+     "      q, k, v, {.scale = 1.0 / std::sqrt(q.size(-1)), .head_first = true, .strides = "
+     "\"BNSD\"});\n"},
+    {"written_out_with_a_number_of_the_function",
+     "  const int64_t d = q.size(-1);\n"
+     "  auto p = torch::matmul(q, k.transpose(-2, -1)) / std::sqrt(static_cast<double>(d));\n"
+     "  p = p.softmax(-1);\n  return torch::matmul(p, v);\n",
+     "  const int64_t d = q.size(-1);\n"
+     "  return mindiesd::ext::attention_forward(\n      q, k, v,\n"
+     "      {.scale = 1.0 / std::sqrt(static_cast<double>(d)), .head_first = true, .strides = "
+     "\"BNSD\"});\n"},
     {"transposes_go_and_their_text_stays",
      "  auto a = q.view({1, 2, 3, 4}).transpose(1, 2);\n"
      "  k = k.view({1, 2, 3, 4}).permute({0, 2, 1, 3}).contiguous();\n"
@@ -199,10 +225,15 @@ const Row kRefused[] = {
      "#define CAUSAL true\ntorch::Tensor f(torch::Tensor q) {\n"
      "  return torch::scaled_dot_product_attention(q, q, q, {}, 0.0, CAUSAL);\n}\n",
      "not-editable"},
-    {"does_not_parse",
-     "torch::Tensor f(torch::Tensor q) {\n"
-     "  return torch::scaled_dot_product_attention(q, q, q;\n}\n",
+    {"braces_do_not_match",
+     "namespace a {\ntorch::Tensor f(torch::Tensor q) {\n"
+     "  return torch::scaled_dot_product_attention(q, q, q);\n}\n",
      "as C++"},
+    {"divisor_that_changes_between",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v, int64_t d) {\n"
+     "  auto p = torch::matmul(q, k.transpose(-2, -1)) / std::sqrt(d);\n  d = 3;\n"
+     "  return torch::matmul(torch::softmax(p, -1), v) * d;\n}\n",
+     "not-spellable"},
     {"norm_over_written_input",
      "torch::Tensor f(torch::Tensor x, torch::Tensor w) {\n  auto h = x.to(torch::kFloat32);\n"
      "  auto s = torch::rsqrt(h.pow(2).mean(-1, true) + 1e-6);\n  x.mul_(2);\n"

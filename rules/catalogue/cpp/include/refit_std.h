@@ -214,6 +214,11 @@ class optional {
   const T* operator->() const;
 };
 
+template <typename T>
+optional<typename decay<T>::type> make_optional(T&& value);
+template <typename T, typename... Arguments>
+optional<T> make_optional(Arguments&&... arguments);
+
 class string {
  public:
   string();
@@ -308,6 +313,54 @@ class out_of_range : public logic_error {
 };
 
 template <typename T>
+class set {
+ public:
+  set();
+  set(initializer_list<T> items);
+  const T* begin() const;
+  const T* end() const;
+  const T* find(const T& item) const;
+  size_t count(const T& item) const;
+  size_t size() const;
+  bool contains(const T& item) const;
+  bool empty() const;
+  void insert(const T& item);
+  template <typename... Arguments>
+  void emplace(Arguments&&... arguments);
+  size_t erase(const T& item);
+  void clear();
+};
+template <typename T>
+class unordered_set : public set<T> {
+ public:
+  using set<T>::set;
+};
+template <typename T>
+struct hash {
+  size_t operator()(const T& value) const noexcept;
+};
+template <typename T>
+class atomic {
+ public:
+  atomic();
+  atomic(T value);
+  operator T() const noexcept;
+  T load() const noexcept;
+  void store(T value) noexcept;
+  T operator=(T value) noexcept;
+};
+class mutex {
+ public:
+  void lock();
+  void unlock();
+};
+template <typename M>
+class lock_guard {
+ public:
+  explicit lock_guard(M& held);
+};
+
+template <typename T>
 struct numeric_limits {
   static constexpr T max() noexcept;
   static constexpr T min() noexcept;
@@ -318,9 +371,15 @@ struct numeric_limits {
 
 double sqrt(double x);
 float sqrt(float x);
+template <typename T>  // of whole numbers
+double sqrt(T x);
 double rsqrt(double x);
 double pow(double x, double y);
+float pow(float x, float y);
+template <typename T, typename U>
+double pow(T x, U y);
 double exp(double x);
+float exp(float x);
 double log(double x);
 double log2(double x);
 double sin(double x);

@@ -144,6 +144,19 @@ struct TensorIndex {
 };
 }  // namespace indexing
 
+template <typename T, size_t N>
+class TensorAccessor {
+ public:
+  TensorAccessor<T, N - 1> operator[](int64_t index) const;
+  int64_t size(int64_t dim) const;
+};
+template <typename T>
+class TensorAccessor<T, 1> {
+ public:
+  T& operator[](int64_t index) const;
+  int64_t size(int64_t dim) const;
+};
+
 class Tensor {
  public:
   Tensor();
@@ -167,6 +180,8 @@ class Tensor {
   Tensor operator[](int64_t index) const;
   Tensor operator[](const Tensor& index) const;
 
+  template <typename T, size_t N>
+  TensorAccessor<T, N> accessor() const&;
   bool defined() const;
   int64_t dim() const;
   int64_t size(int64_t dim) const;

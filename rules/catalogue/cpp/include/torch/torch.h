@@ -46,6 +46,10 @@ class Module {
   virtual ~Module();
   virtual void train(bool on = true);
   void eval();
+  template <typename M>
+  M* as() noexcept;
+  template <typename M>
+  const M* as() const noexcept;
   bool is_training() const noexcept;
   void to(Device device, bool non_blocking = false);
   void to(ScalarType dtype, bool non_blocking = false);
@@ -72,6 +76,9 @@ class ModuleHolder {
   explicit ModuleHolder(Arguments&&... arguments);
   Contained* operator->() const;
   Contained& operator*() const;
+  Contained* get() const;
+  std::shared_ptr<Contained> ptr() const;
+  bool is_empty() const noexcept;
   explicit operator bool() const noexcept;
   template <typename... Arguments>
   Tensor operator()(Arguments&&... arguments) const;
