@@ -62,6 +62,7 @@ def outputs():
         for function in (handed.run_from_a_list, handed.run_from_a_dictionary):
             a, b, c, d = copies()
             results += [function(a, b, b), b]
+        results += [handed.captured_by_a_function_inside(q, k), handed.captured_by_a_function_that_writes_nothing(q, k)]
         for name in ("storage_of_one_of_a_pair", "data_of_one_of_a_pair"):
             module = handed.Pair()
             module.a.copy_(v)

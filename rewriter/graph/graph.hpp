@@ -132,6 +132,7 @@ class Graph {
   std::vector<std::string> names;
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
   std::vector<ValueId> results;  // what `return` gives, in source order
+  std::set<ValueId> captured;    // given to names that functions inside this one read
   // Names of attributes written anywhere in it; an empty one may be any.
   std::vector<std::string> stored_attributes;
   std::vector<AttributeWrite> attribute_writes;

@@ -245,14 +245,14 @@ class Finder {
     out_.other = out_.other || escapes(part.id);
   }
 
-  // Whether something else may hold a value, or a view of it: a container, an attribute, unknown
-  // code that was handed it.
+  // Whether something else may hold a value, or a view of it: a container, an attribute, a function
+  // inside this one, unknown code that was handed it.
   bool escapes(ValueId start) const {
     std::vector<ValueId> work{start};
     for (size_t steps = 0; !work.empty(); ++steps) {
       const ValueId id = work.back();
       work.pop_back();
-      if (steps > kSteps || stored(id)) return true;
+      if (steps > kSteps || stored(id) || g_.captured.contains(id)) return true;
       for (const ValueId user : g_.users(id)) {
         const Value& v = g_[user];
         const bool first = !v.operands.empty() && v.operands[0] == id;

@@ -117,6 +117,27 @@ def by_a_helper_that_maps(q, k, others):
     return F.softmax(scores, dim=-1) @ k
 
 
+def captured_by_a_function_inside(q, other):
+    k = other.clone()
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+
+    def grow():
+        k.add_(1)
+
+    grow()
+    return F.softmax(scores, dim=-1) @ k
+
+
+def captured_by_a_function_that_writes_nothing(q, other):
+    k = other.clone()
+    scores = (q @ k.transpose(-1, -2)) * 0.5
+
+    def size():
+        return k.shape[0]
+
+    return F.softmax(scores, dim=-1) @ k * size()
+
+
 def mapped_by_a_lambda_that_writes_nothing(q, k, others):
     halved = Halved()
     shrink = lambda t: halved.halved(t)  # noqa: E731

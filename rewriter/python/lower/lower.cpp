@@ -402,8 +402,10 @@ void lower_unit(PythonUnit& unit, const LoweringContext& context) {
   for (const auto& scope : scopes) {
     Graph& g = unit.functions[scope->function].graph;
     for (const Definition& d : g.definitions) {
-      if ((scope->reads_all || scope->captured.contains(g.names[d.name])) && d.value != kNone)
+      if ((scope->reads_all || scope->captured.contains(g.names[d.name])) && d.value != kNone) {
         g.sinks.push_back(d.value);
+        g.captured.insert(d.value);
+      }
     }
     g.forget_derived();
   }
