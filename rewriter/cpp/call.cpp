@@ -107,6 +107,11 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     return add(std::move(v), node);
   }
   const Operation* op = knowledge_.catalogue.find(knowledge_.names.meaning(qualified));
+  // `sqrt` and its kin are of numbers; a function of tensors by that name is somebody's own.
+  const bool of_numbers = std::ranges::all_of(node->arguments(), [](const clang::Expr* argument) {
+    return argument->getType()->isArithmeticType();
+  });
+  if (op != nullptr && op->library == "math" && !of_numbers) op = nullptr;
   if (op != nullptr && may_be_another(node)) {
     Value name;
     name.kind = Kind::unknown;

@@ -234,6 +234,12 @@ const Row kRefused[] = {
      "  auto p = torch::matmul(q, k.transpose(-2, -1)) / std::sqrt(d);\n  d = 3;\n"
      "  return torch::matmul(torch::softmax(p, -1), v) * d;\n}\n",
      "not-spellable"},
+    {"root_of_somebodys_own",
+     "struct Scale {};\ndouble sqrt(Scale& s);\n"
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v, Scale s) {\n"
+     "  auto p = torch::matmul(q, k.transpose(-2, -1)) / sqrt(s);\n"
+     "  return torch::matmul(torch::softmax(p, -1), v);\n}\n",
+     "not-spellable"},
     {"norm_over_written_input",
      "torch::Tensor f(torch::Tensor x, torch::Tensor w) {\n  auto h = x.to(torch::kFloat32);\n"
      "  auto s = torch::rsqrt(h.pow(2).mean(-1, true) + 1e-6);\n  x.mul_(2);\n"
