@@ -5,9 +5,10 @@ usage: python bench/models_bench.py [--original DIR] [--migrated DIR] [--only TE
 
 DIR holds a package ``diffusers``; the original is otherwise the installed one, and the migrated one is made from it by
 ``./dev migrate`` in a scratch folder. Each block (bench/block_cases.py) runs once on the CPU in bfloat16, and
-``mindiesd._traffic`` counts launches and bytes; a pass is one read or one write of the hidden states. One operator stands for one kernel on a GPU, which --kernels
-shows there: it prints how many kernels torch.profiler sees for the calls of each operator. *compiled* is what inductor counts for the kernels that it makes of the original. All counts are the
-same from run to run.
+``mindiesd._traffic`` counts launches and bytes; a pass is one read or one write of the hidden states. One operator
+stands for one kernel on a GPU, which --kernels shows there: it prints how many kernels torch.profiler sees for the
+calls of each operator. *compiled* is what inductor counts for the kernels that it makes of the original. All counts
+are the same from run to run.
 """
 
 import argparse
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 
 from mindiesd._traffic import Traffic  # noqa: E402
+
 
 def built(case):
     from block_cases import CASES

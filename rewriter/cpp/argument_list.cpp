@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kWidth = 100;  // beyond it a call is broken over lines
 
 using Leads = std::vector<std::string>;  // what stands before each argument, by argument
+using Tails = std::vector<std::string>;  // blanks and a `//` behind it
 
 class ArgumentList {
  public:
@@ -24,7 +25,8 @@ class ArgumentList {
         text_.substr(place_.root.end, line_of(text_, place_.root.end).end - place_.root.end);
     size_t rest = place_.behind.size() + trimmed(behind).size();
     Leads leads(arguments.size());
-    auto one = compose(arguments, leads);
+    const Leads none(arguments.size());
+    auto one = compose(arguments, leads, none);
     if (!one || column + one->size() + rest <= kWidth || one->find('\n') != std::string::npos) {
       return one;
     }
@@ -37,7 +39,7 @@ class ArgumentList {
     }
     if (options > 0 && options < arguments.size()) {
       leads[options] = nl + std::string(column + 1, ' ');
-      auto two = compose(arguments, leads);
+      auto two = compose(arguments, leads, none);
       size_t broken = two ? two->find(nl) : 0;
       if (two && column + broken <= kWidth && two->size() - broken - nl.size() + rest <= kWidth) {
         return two;
@@ -46,13 +48,13 @@ class ArgumentList {
     const std::string line = nl + std::string(indentation(text_, place_.root.begin)) + "    ";
     leads.assign(arguments.size(), "");
     leads[0] = line;
-    if (auto below = compose(arguments, leads);
+    if (auto below = compose(arguments, leads, none);
         below && below->size() - 1 - nl.size() + rest <= kWidth) {
       return below;
     }
     if (options > 0 && options < arguments.size()) {
       leads[options] = line;
-      auto both = compose(arguments, leads);
+      auto both = compose(arguments, leads, none);
       const size_t last = both ? both->rfind(nl) : 0;
       if (both && both->find(nl, nl.size() + 1) < line.size() + kWidth &&
           both->size() - last - nl.size() + rest <= kWidth) {
@@ -60,12 +62,12 @@ class ArgumentList {
       }
     }
     leads.assign(arguments.size(), line);
-    return compose(arguments, leads);
+    return compose(arguments, leads, none);
   }
 
-  // `(a, b, {.c = d})`, each argument behind its blanks.
-  Expected<std::string> compose(const std::vector<NewArgument>& arguments,
-                                const Leads& leads) const {
+  // `(a, b, {.c = d})`, each argument behind its blanks and its comma in front of its `//`.
+  Expected<std::string> compose(const std::vector<NewArgument>& arguments, const Leads& leads,
+                                const Tails& tails) const {
     std::vector<const NewArgument*> by_parameter(place_.callee.parameters.size(), nullptr);
     for (size_t i = 0; i < arguments.size(); ++i) {
       size_t place = i;
@@ -82,6 +84,7 @@ class ArgumentList {
       by_parameter[place] = &arguments[i];
     }
     std::string out = "(";
+    std::string tail;  // of the argument before
     bool any = false, options = false;
     for (size_t place = 0; place < by_parameter.size(); ++place) {
       const NewArgument* a = by_parameter[place];
@@ -90,12 +93,11 @@ class ArgumentList {
         if (required) return failure("the new call lacks a required argument");
         continue;
       }
-      const std::string& given = leads[static_cast<size_t>(a - arguments.data())];
-      std::string lead = any && given.empty() ? " " : given;
-      if (any) out.insert(behind_code(out), ",");
-      const bool same_line = lead.find('\n') == std::string::npos;
-      if (behind_code(out) != out.size() && same_line) lead = as_before(out);
+      const auto index = static_cast<size_t>(a - arguments.data());
+      std::string lead = any && leads[index].empty() ? " " : leads[index];
+      if (!tail.empty() && lead.find('\n') == std::string::npos) lead = as_before(out);
       if (options && lead.find('\n') != std::string::npos) lead += ' ';  // behind the brace
+      if (any) out += "," + tail;
       out += lead;
       if (!required) {
         out += options ? "." : "{.";
@@ -103,9 +105,10 @@ class ArgumentList {
         options = true;
       }
       out += a->text;
+      tail = tails[index];
       any = true;
     }
-    if (behind_code(out) != out.size()) out += next_line();
+    if (!tail.empty()) out += tail + next_line();
     out += options ? "})" : ")";
     return out;
   }
@@ -123,15 +126,6 @@ class ArgumentList {
            std::string(indentation(text_, place_.root.begin));
   }
 
-  // Where the code of a text ends whose last line may end with a `//` comment.
-  static size_t behind_code(const std::string& text) {
-    const size_t line = text.rfind('\n') + 1;  // 0 where there is none
-    const size_t comment = text.find("//", line);
-    if (comment == std::string::npos) return text.size();
-    const size_t last = text.find_last_not_of(" \t", comment - 1);
-    return comment == line || last == std::string::npos ? comment : last + 1;
-  }
-
   const ListPlace& place_;
   std::string_view text_;
 };
@@ -145,8 +139,9 @@ Expected<std::string> fitted_list(const ListPlace& place,
 
 Expected<std::string> composed_list(const ListPlace& place,
                                     const std::vector<NewArgument>& arguments,
-                                    const std::vector<std::string>& leads) {
-  return ArgumentList(place).compose(arguments, leads);
+                                    const std::vector<std::string>& leads,
+                                    const std::vector<std::string>& tails) {
+  return ArgumentList(place).compose(arguments, leads, tails);
 }
 
 }  // namespace refit::cpp

@@ -21,9 +21,11 @@ struct ListPlace {
 Expected<std::string> fitted_list(const ListPlace& place,
                                   const std::vector<NewArgument>& arguments);
 
-// The same with what stands in front of each argument given: blanks, line ends and comments.
+// The same with what stands in front of each argument given (blanks, line ends and comments) and
+// what stands behind it (blanks and a `//`, or nothing).
 Expected<std::string> composed_list(const ListPlace& place,
                                     const std::vector<NewArgument>& arguments,
-                                    const std::vector<std::string>& leads);
+                                    const std::vector<std::string>& leads,
+                                    const std::vector<std::string>& tails);
 
 }  // namespace refit::cpp

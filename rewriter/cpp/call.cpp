@@ -117,7 +117,7 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     name.kind = Kind::unknown;
     name.text = callee->getNameAsString();
     name.literal.text =
-        "what is not read of the file's headers may declare another; write torch::" + name.text;
+        "what is not read of the file's headers may declare another; write the name's namespace";
     return unknown_call(node, add(std::move(name), nullptr));
   }
   if (op != nullptr) {

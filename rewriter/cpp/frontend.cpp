@@ -1,5 +1,4 @@
-// CppFrontend: loading, spelling, and putting a unit's edits together. The shared object's two
-// exported functions are at its end.
+// CppFrontend: loading, spelling, and putting a unit's edits together.
 #include "rewriter/cpp/frontend.hpp"
 
 #include <fmt/format.h>

@@ -21,10 +21,6 @@ bool contains(const clang::SourceManager& sources, const Node* node, uint32_t at
          sources.getFileOffset(begin) <= at && at <= sources.getFileOffset(end);
 }
 
-}  // namespace
-
-namespace {
-
 // The keywords and signs of a text that holds more than one expression.
 bool one_expression(std::string_view text) {
   constexpr std::array<std::string_view, 14> kKeywords = {
@@ -69,20 +65,21 @@ ByteRange between(const clang::SourceManager& sources, const clang::CompoundStmt
 
 }  // namespace
 
-// Where no statement of a body stands for what is at a place of its text: the statement that is
-// lost, or all of the body where that may be more than an expression.
 std::optional<ByteRange> lost_at(const clang::SourceManager& sources, const clang::Stmt* body,
                                  std::string_view text, uint32_t at) {
   if (!contains(sources, body, at)) return std::nullopt;
+  const ByteRange all{0, static_cast<uint32_t>(text.size())};
   const clang::Stmt* inner = body;
   for (bool deeper = true; deeper;) {
-    if (llvm::isa<clang::Expr>(inner)) return std::nullopt;
-    if (const auto* made = llvm::dyn_cast<clang::DeclStmt>(inner)) {
-      if (std::ranges::none_of(made->decls(), without_its_value)) return std::nullopt;
+    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(inner)) {
+      // It captures what its tree names, so that what is lost of it is lost of what it changes.
+      return lost_at(sources, lambda->getBody(), text, at) ? std::optional(all) : std::nullopt;
+    }
+    const auto* made = llvm::dyn_cast<clang::DeclStmt>(inner);
+    if (made != nullptr && std::ranges::any_of(made->decls(), without_its_value)) {
       const uint32_t begin = sources.getFileOffset(sources.getExpansionLoc(made->getBeginLoc()));
       const uint32_t end = sources.getFileOffset(sources.getExpansionLoc(made->getEndLoc()));
-      if (one_expression(text.substr(begin, end - begin))) return ByteRange{begin, end};
-      return ByteRange{0, static_cast<uint32_t>(text.size())};
+      return one_expression(text.substr(begin, end - begin)) ? ByteRange{begin, end} : all;
     }
     deeper = false;
     for (const clang::Stmt* child : inner->children()) {
@@ -92,6 +89,7 @@ std::optional<ByteRange> lost_at(const clang::SourceManager& sources, const clan
       break;
     }
   }
+  if (llvm::isa<clang::Expr, clang::DeclStmt>(inner)) return std::nullopt;
   const auto* block = llvm::dyn_cast<clang::CompoundStmt>(inner);
   if (block != nullptr) {
     const ByteRange gap = between(sources, block, text, at);
@@ -99,7 +97,7 @@ std::optional<ByteRange> lost_at(const clang::SourceManager& sources, const clan
       return gap;
     }
   }
-  return ByteRange{0, static_cast<uint32_t>(text.size())};
+  return all;
 }
 
 bool undeclared_at(const clang::SourceManager& sources,

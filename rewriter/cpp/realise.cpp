@@ -228,10 +228,10 @@ class Realiser {
     std::vector<ByteRange> kept = tails;
     if (!words.arguments.empty()) kept.push_back(tail_of(words.arguments.back().range.end));
     std::vector<NewArgument> arguments;
-    Leads leads;
+    Leads leads, behind;
     bool own_lines = true;
     for (NewArgument a : change_.arguments) {
-      std::string lead;
+      std::string lead, tail;
       for (size_t i = 0; i < words.arguments.size() && !a.kept.empty(); ++i) {
         if (parameters[words.arguments[i].parameter].name != a.kept) continue;
         ByteRange where{words.arguments[i].range.begin, slots[i].end};
@@ -239,22 +239,30 @@ class Realiser {
         while (where.end > words.arguments[i].range.end && blank(text_.substr(where.end - 1, 1))) {
           --where.end;
         }
+        if (ends_with_comment(where)) {  // the comma goes in front of it
+          tail =
+              text_.substr(words.arguments[i].range.end, where.end - words.arguments[i].range.end);
+          kept.push_back(where);
+          where.end = words.arguments[i].range.end;
+        }
+        tail += unit_.source().slice(tails[i]);
         lead = lead_of({slots[i].begin, where.begin}, kept);
         own_lines = own_lines && lead.find('\n') != std::string::npos;
         kept.push_back(where);
-        a.text = take(where) + std::string(unit_.source().slice(tails[i]));
+        a.text = take(where);
       }
       if (a.text.empty()) return failure("an argument has no text of its own");
       if (!a.kept.empty() && is_default(a, g_.argument(change_.root, a.kept))) continue;
       leads.push_back(std::move(lead));
+      behind.push_back(std::move(tail));
       arguments.push_back(std::move(a));
     }
     std::string comments = orphans(root.range, kept);
     // The slots' own blanks are kept where each argument has a line, or a comment, of its own.
     const bool commented =
         std::ranges::any_of(leads, [](const std::string& lead) { return !blank(lead); }) ||
-        std::ranges::any_of(tails, [](ByteRange tail) { return tail.size() != 0; });
-    auto list = own_lines || commented ? composed_list(place(), arguments, leads)
+        std::ranges::any_of(behind, [](const std::string& tail) { return !tail.empty(); });
+    auto list = own_lines || commented ? composed_list(place(), arguments, leads, behind)
                                        : fitted_list(place(), arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
@@ -262,6 +270,12 @@ class Realiser {
     auto done = edits_.add({root.range, after_});
     if (!done) return done;
     return keep_above(comments);
+  }
+
+  bool ends_with_comment(ByteRange where) const {
+    return std::ranges::any_of(unit_.comments, [&](const ByteRange& c) {
+      return c.end == where.end && unit_.source().slice(c).starts_with("//");
+    });
   }
 
   // Of what follows a comma: blanks and a `//` on the same line; nothing where there is none.

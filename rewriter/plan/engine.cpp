@@ -338,8 +338,7 @@ void Run::plan(size_t i, const std::string& bytes) {
     const size_t more = unit->unread.size() - 1;
     state.notes.push_back(
         fmt::format("{}:{}: the grammar that refit reads {} with does not know what stands here{}; "
-                    "sites in the "
-                    "definition around it are not looked for",
+                    "sites in the definition around it are not looked for",
                     name, unit->source().position(first).line, state.language->name,
                     more == 0 ? "" : fmt::format(", and so at {} more places", more)));
   }

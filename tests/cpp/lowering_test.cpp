@@ -173,6 +173,16 @@ TEST(CppErrors, OfNamesThatLoseAStatementLeaveTheirFunctionAlone) {
   }
 }
 
+// With [&] it would have captured what the lost statement names.
+TEST(CppErrors, OfALambdaLeaveTheFunctionAroundItAlone) {
+  const LoweredCpp code(
+      "torch::Tensor f(torch::Tensor x) {\n  auto run = [&] { ops::scale(x, kScale); };\n"
+      "  auto y = x + 1;\n  run();\n  return y;\n}\n");
+  ASSERT_FALSE(code.unit->functions.empty());
+  EXPECT_TRUE(code.unit->functions[0].graph.values.empty());
+  EXPECT_FALSE(code.unit->unread.empty());
+}
+
 TEST(CppErrors, OfNames) {
   // A header that is not there is no error of the file's.
   const LoweredCpp missing(

@@ -97,6 +97,16 @@ const Row kBodies[] = {
      "  return mindiesd::ext::attention_forward(\n      q,    // queries\n      k,    // keys\n"
      "      v,    // values\n      {.attn_mask = m,    // mask\n"
      "       .head_first = true});\n"},
+    {"slashes_in_a_string",
+     "  return torch::scaled_dot_product_attention(q[std::string(\"a//b\").size()], k,  // keys\n"
+     "                                             v);\n",
+     "  return mindiesd::ext::attention_forward(q[std::string(\"a//b\").size()], k,  // keys\n"
+     "                                             v, {.head_first = true});\n"},
+    {"comment_in_front_of_a_comma",
+     "  return torch::scaled_dot_product_attention(\n      q\n      ,\n      k  // keys\n      ,\n"
+     "      v);\n",
+     "  return mindiesd::ext::attention_forward(\n      q,\n      k,  // keys\n      v, "
+     "{.head_first = true});\n"},
     {"comment_behind_a_last_argument_that_goes",
      "  return torch::scaled_dot_product_attention(q, k, v,\n"
      "                                             {},    // mask\n"
