@@ -13,6 +13,19 @@ namespace refit::cpp {
 
 namespace {
 
+// An argument of the call that the function of Python has and that of C++ has not; "" for none.
+std::string argument_beyond(const Operation& callee, const Change& change, const Names& names) {
+  for (size_t i = 0; i < change.arguments.size(); ++i) {
+    const std::string& keyword = change.arguments[i].keyword;
+    for (size_t place = 0; place < callee.parameters.size(); ++place) {
+      const Parameter& p = callee.parameters[place];
+      const bool meant = keyword.empty() ? place == i : p.name == keyword;
+      if (meant && p.default_value && !names.takes(change.callee, p.name)) return p.name;
+    }
+  }
+  return "";
+}
+
 bool word_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Whether `name` is used in the file for anything but a namespace, which may hide that.
@@ -324,6 +337,11 @@ Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
     std::string callee_text = names_.spelling(change.callee);
     if (callee == nullptr || callee_text.empty()) {
       refuse("no-counterpart", "C++ has no name for " + change.callee);
+      continue;
+    }
+    if (std::string lacking = argument_beyond(*callee, change, names_); !lacking.empty()) {
+      refuse("no-counterpart",
+             fmt::format("`{}` of C++ has no argument `{}`", callee_text, lacking));
       continue;
     }
     const std::string package = callee_text.substr(0, callee_text.find("::"));

@@ -52,7 +52,11 @@ Expected<Names> Names::load(const std::string& path) {
       out.tensors_ = file.texts(*node, "tensors");
     }
     if (const YamlNode* node = keys->require("declared")) {
-      out.declared_ = file.texts(*node, "declared");
+      if (auto functions = file.mapping(*node, "a mapping of functions to their arguments", {})) {
+        for (const auto& [name, arguments] : functions->entries()) {
+          out.declared_.emplace(name, file.texts(arguments, name));
+        }
+      }
     }
   }
   std::string message;
@@ -75,15 +79,19 @@ std::string Names::meaning(std::string_view qualified) const {
 std::string Names::spelling(std::string_view qualified) const {
   size_t last = qualified.rfind('.');
   if (last == std::string_view::npos) return "";
-  if (!header(qualified).empty() && std::ranges::find(declared_, qualified) == declared_.end()) {
-    return "";
-  }
+  if (!header(qualified).empty() && !declared_.contains(qualified)) return "";
   for (const auto& [space, meaning] : namespaces_) {
     if (meaning == qualified.substr(0, last)) {
       return space + "::" + std::string(qualified.substr(last + 1));
     }
   }
   return "";
+}
+
+bool Names::takes(std::string_view qualified, std::string_view argument) const {
+  auto found = declared_.find(qualified);
+  return found == declared_.end() ||
+         std::ranges::find(found->second, argument) != found->second.end();
 }
 
 std::string Names::header(std::string_view qualified) const {

@@ -20,6 +20,8 @@ class Names {
   // The C++ name of a catalogue's name ("mindiesd.ext.rms_norm" -> "mindiesd::ext::rms_norm"); ""
   // where C++ has none: of a package with a header, only what the table says that it declares.
   std::string spelling(std::string_view qualified) const;
+  // Whether that function of C++ has the argument, one beyond its required ones.
+  bool takes(std::string_view qualified, std::string_view argument) const;
   // The header to include for a catalogue's name; "" where none is known.
   std::string header(std::string_view qualified) const;
   // By package, those headers.
@@ -30,7 +32,8 @@ class Names {
 
  private:
   std::map<std::string, std::string, std::less<>> namespaces_, names_, attributes_, headers_;
-  std::vector<std::string> tensors_, declared_;
+  std::vector<std::string> tensors_;
+  std::map<std::string, std::vector<std::string>, std::less<>> declared_;
 };
 
 // "a::b::c" as "a.b.c".

@@ -161,32 +161,69 @@ def test_one_files_text_ends_no_run(refit, tree, text):
 
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "runtime" / "include" / "mindiesd" / "functional.h"
+HEADERS = sorted((ROOT / "runtime" / "include" / "mindiesd" / "functional").glob("*.h"))
 DECLARATIONS = ROOT / "rules" / "catalogue" / "cpp" / "include" / "mindiesd" / "functional.h"
 
 
-def declared(path):
-    """A header's public functions with their parameters, and its structs with their fields in order."""
-    text = re.sub(r"//.*", "", path.read_text())
-    text = re.sub(r"namespace functional_internal \{.*?\}  ?\n", "", text, flags=re.S)
-    text = text[text.index("struct AttentionArguments") :]
-    spaces = {"mindiesd": text[: text.index("namespace ext")], "mindiesd.ext": text[text.index("namespace ext") :]}
+def declared(*paths):
+    """The public functions of headers with their parameters, and their structs with their fields in order."""
     functions, structs = {}, {}
-    for space, body in spaces.items():
-        for name, parameters in re.findall(r"^(?:inline )?at::Tensor (\w+)\(([^;]*?)\)(?:;| \{$)", body, re.M):
-            functions[f"{space}.{name}"] = re.sub(r"\s+", " ", parameters)
-        for name, fields in re.findall(r"struct (\w+) \{(.*?)\};", body, re.S):
-            structs[f"{space}.{name}"] = re.sub(r"\s+", " ", fields).strip()
+    for path in paths:
+        text = re.sub(r"//.*", "", path.read_text())
+        text = re.sub(r"namespace functional_internal \{.*?\}  ?\n", "", text, flags=re.S)
+        parts = re.split(r"^namespace ([\w:]+) \{$", text, flags=re.M)
+        for opened, body in zip(parts[1::2], parts[2::2], strict=True):
+            space = "mindiesd" if opened == "mindiesd" else "mindiesd.ext"
+            for name, parameters in re.findall(r"^(?:inline )?at::Tensor (\w+)\(([^;]*?)\)(?:;| \{$)", body, re.M):
+                functions[f"{space}.{name}"] = re.sub(r"\s+", " ", parameters)
+            for name, fields in re.findall(r"^struct (\w+) \{(.*?)^\};", body, re.S | re.M):
+                structs[f"{space}.{name}"] = re.sub(r"\s+", " ", fields).strip()
     return functions, structs
 
 
-def test_what_is_known_of_the_runtime_is_what_its_header_declares():
-    functions, structs = declared(HEADER)
+def test_what_is_known_of_the_runtime_is_what_its_headers_declare():
+    functions, structs = declared(*HEADERS)
     assert (functions, structs) == declared(DECLARATIONS)
+    included = (HEADERS[0].parents[1] / "functional.h").read_text()
+    assert all(f'"mindiesd/functional/{h.name}"' in included for h in HEADERS if h.name != "internal.h")
+    assert len(structs) == len(functions) >= 10
     table = (ROOT / "rules" / "catalogue" / "cpp" / "names.yaml").read_text()
-    names = re.findall(r"^  - (\S+)$", table[table.index("declared:") :], re.M)
-    assert sorted(names) == sorted(functions)
-    assert len(structs) == len(functions)
+    known = dict(re.findall(r"^  (\S+): \[(.*)\]$", table[table.index("declared:") :], re.M))
+    assert sorted(known) == sorted(functions)
+    page = (ROOT / "docs" / "runtime.md").read_text()
+    for name, parameters in functions.items():
+        options = re.search(r"const (\w+)& arguments = \{\}$", parameters)[1]
+        fields = re.findall(r"(\w+) = ", structs[f"{name.rpartition('.')[0]}.{options}"])
+        assert known[name].split(", ") == fields, name
+        required = ", ".join(re.findall(r"(\w+), ", parameters))
+        options = ", ".join(f"`{field}`" for field in fields)
+        assert f"| `{name.replace('.', '::')}` | `{required}` | {options} |\n" in page, name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch::gelu(x)", "mindiesd::ext::gelu(x)"),
+        ('torch::gelu(x, "tanh")', 'mindiesd::ext::gelu(x, {.approximate = "tanh"})'),
+        ("torch::silu(x)", "mindiesd::ext::silu(x)"),
+        ("x * torch::sigmoid(1.702 * x)", 'mindiesd::ext::gelu(x, {.approximate = "fast"})'),
+        ("torch::silu(x) * y", 'mindiesd::ext::gated(y, x, "silu", {.strides = "gate"})'),
+        (
+            "x + gate.unsqueeze(1) * norm.forward(y)",
+            "mindiesd::ext::residual(x, norm.forward(y), {.gate = gate.unsqueeze(1)})",
+        ),
+    ],
+)
+def test_activations_and_sums(refit, tree, before, after):
+    (tree / "model.cpp").write_text(
+        "#include <torch/torch.h>\n\n"
+        "struct LayerNormOfMine {\n  torch::Tensor forward(torch::Tensor x);\n};\n"
+        "torch::Tensor f(torch::Tensor x, torch::Tensor y, torch::Tensor gate, LayerNormOfMine& norm) {\n"
+        f"  return {before};\n}}\n"
+    )
+    done = refit("migrate", "--write", tree)
+    assert done.code == 0, done.err
+    assert after in (tree / "model.cpp").read_text(), done.out + done.err.encode()
 
 
 def test_a_text_that_does_not_compile_is_withheld(refit, tree, tmp_path):

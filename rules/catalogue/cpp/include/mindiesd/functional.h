@@ -5,10 +5,18 @@
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace mindiesd {
+
+class ResultType {
+ public:
+  ResultType() = default;
+  ResultType(at::ScalarType type);
+  ResultType(caffe2::TypeMeta type);
+};
 
 struct AttentionArguments {
   std::optional<at::Tensor> attn_mask = std::nullopt;
@@ -46,6 +54,51 @@ struct RmsNormArguments {
   std::string_view strides = "hidden_states";
 };
 at::Tensor rms_norm(const at::Tensor& hidden_states, const RmsNormArguments& arguments = {});
+
+struct ResidualArguments {
+  std::optional<at::Tensor> gate = std::nullopt;
+  std::string_view gate_function = "";
+  ResultType dtype = {};
+  std::string_view strides = "x";
+};
+at::Tensor residual(const at::Tensor& x, const at::Tensor& branch,
+                    const ResidualArguments& arguments = {});
+
+struct GeluArguments {
+  std::string_view approximate = "none";
+};
+at::Tensor gelu(const at::Tensor& x, const GeluArguments& arguments = {});
+
+struct SiluArguments {
+  std::string_view result_type = "promoted";
+};
+at::Tensor silu(const at::Tensor& x, const SiluArguments& arguments = {});
+
+struct GatedArguments {
+  std::string_view strides = "x";
+};
+at::Tensor gated(const at::Tensor& x, const at::Tensor& gate, std::string_view activation,
+                 const GatedArguments& arguments = {});
+
+struct GluArguments {
+  std::string_view gate = "second";
+  std::int64_t dim = -1;
+};
+at::Tensor glu(const at::Tensor& x, std::string_view activation,
+               const GluArguments& arguments = {});
+
+struct SoftmaxArguments {
+  std::int64_t dim = -1;
+  std::optional<double> scale = std::nullopt;
+  std::optional<at::Tensor> bias = std::nullopt;
+  std::string_view subtract = "";
+  std::optional<double> clamp_min = std::nullopt;
+  std::optional<double> clamp_max = std::nullopt;
+  std::optional<at::Tensor> mask = std::nullopt;
+  std::optional<double> mask_value = std::nullopt;
+  ResultType dtype = {};
+};
+at::Tensor softmax(const at::Tensor& input, const SoftmaxArguments& arguments = {});
 
 }  // namespace ext
 }  // namespace mindiesd
