@@ -82,6 +82,11 @@ ValueId Lowering::call(const clang::CallExpr* node) {
       if (name.ends_with("_")) forget_tensors();
       return id;
     }
+    const auto* part = llvm::dyn_cast<clang::MemberExpr>(bare(node->getCallee()));
+    if (part != nullptr && part->isArrow() && callee != nullptr && node->getNumArgs() == 1 &&
+        callee->getNameAsString() == "forward") {
+      if (auto known = layer_call(node, part->getBase(), node->getArg(0))) return *known;
+    }
     ValueId object_value = object == nullptr ? kNone : expression(object);
     Value name;
     name.kind = Kind::attribute;
@@ -132,6 +137,37 @@ ValueId Lowering::call(const clang::CallExpr* node) {
   if (!sources_.isInSystemHeader(callee->getLocation()) && seeing_ == 0) {
     unit_.project_calls.push_back({index_, id, dotted(qualified), kNone});
   }
+  return id;
+}
+
+// The layer that the table of names knows a module for, a pointer or what holds one; null for none,
+// and for a local variable, through which any call that names it may change the module. `holder` is
+// then what stands in front of `->`.
+const Operation* Lowering::layer_of(const clang::Expr* module, const clang::Expr*& holder) const {
+  holder = bare(module)->IgnoreImplicit();
+  const clang::QualType type = holder->getType();
+  const auto* arrow = llvm::dyn_cast<clang::CXXOperatorCallExpr>(holder);
+  if (arrow != nullptr && arrow->getOperator() == clang::OO_Arrow) {
+    holder = bare(arrow->getArg(0))->IgnoreImplicit();
+  }
+  if (named(holder) != nullptr) return nullptr;
+  const std::string layer =
+      knowledge_.names.layer(record_name(type->isPointerType() ? type->getPointeeType() : type));
+  return layer.empty() ? nullptr : knowledge_.catalogue.find(layer);
+}
+
+// `norm_->forward(x)` and `norm_(x)`.
+std::optional<ValueId> Lowering::layer_call(const clang::CallExpr* node, const clang::Expr* module,
+                                            const clang::Expr* operand) {
+  const clang::Expr* holder = nullptr;
+  const Operation* op = is_tensor(operand->getType()) ? layer_of(module, holder) : nullptr;
+  if (op == nullptr) return std::nullopt;
+  Value v;
+  v.kind = Kind::call;
+  v.operands = {expression(holder), expression(operand)};
+  v.keywords = {""};
+  const ValueId id = add(std::move(v), node);
+  g().instances[id] = {op};
   return id;
 }
 

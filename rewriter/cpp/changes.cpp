@@ -66,11 +66,81 @@ void Lowering::forget_tensors() {
   for (const clang::VarDecl* decl : held) forget(decl, "it may have been written in place");
 }
 
-// Variables that change where no assignment names them.
+// Members through which something may change count as stored: `norm_->weight = w`,
+// `norm_->reset()`, `auto other = norm_`. No text that reads them is then written at another place.
+void Lowering::stored_through(const clang::Expr* node) {
+  while (node != nullptr) {
+    node = bare(node)->IgnoreParenCasts()->IgnoreImplicit();
+    if (const auto* part = llvm::dyn_cast<clang::MemberExpr>(node)) {
+      if (llvm::isa<clang::FieldDecl>(part->getMemberDecl())) {
+        g().stored_attributes.push_back(part->getMemberDecl()->getNameAsString());
+      }
+      node = part->getBase();
+    } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+      const bool reaches = made->getOperator() == clang::OO_Arrow ||
+                           made->getOperator() == clang::OO_Star ||
+                           made->getOperator() == clang::OO_Subscript;
+      node = reaches ? made->getArg(0) : nullptr;
+    } else if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
+      // `norms_.at(0)`, `norm_.get()`; not what a tensor tells.
+      node = is_tensor(method->getObjectType()) ? nullptr : method->getImplicitObjectArgument();
+    } else if (const auto* copied = llvm::dyn_cast<clang::CXXConstructExpr>(node)) {
+      for (const clang::Expr* argument : copied->arguments()) stored_through(argument);
+      node = nullptr;
+    } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(node)) {
+      node = unary->getSubExpr();
+    } else if (const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(node)) {
+      node = element->getBase();
+    } else {
+      node = nullptr;
+    }
+  }
+}
+
+// Whether what has this type may be, or lead to, an object that others hold, too: not a number, and
+// not a tensor, whose writes are seen as such.
+bool Lowering::leads_to_object(clang::QualType type) const {
+  type = type.getNonReferenceType();
+  return !type->isArithmeticType() && !type->isEnumeralType() && !is_tensor(type);
+}
+
+// The same of what a call may change: its object, and what it is handed.
+void Lowering::stored_by_call(const clang::CallExpr* node) {
+  const clang::FunctionDecl* callee = node->getDirectCallee();
+  const std::string name =
+      callee != nullptr && callee->getIdentifier() != nullptr ? callee->getNameAsString() : "";
+  unsigned first = 0;  // of what it is handed
+  if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
+    const clang::CXXMethodDecl* declared = method->getMethodDecl();
+    const bool keeps = is_tensor(method->getObjectType())
+                           ? knowledge_.catalogue.method(name) != nullptr ||
+                                 !knowledge_.names.attribute(name).empty()
+                           : declared != nullptr && (declared->isConst() || name == "forward");
+    if (!keeps) stored_through(method->getImplicitObjectArgument());
+  } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    if (assigns(made->getOperator())) stored_through(made->getArg(0));
+    // Operators that reach an object say nothing; a module that is called keeps itself.
+    if (made->getOperator() != clang::OO_Call) return;
+    first = 1;
+  }
+  for (unsigned i = first; i < node->getNumArgs(); ++i) {
+    const clang::Expr* argument = node->getArg(i);
+    const unsigned place = i - first;
+    const bool by_reference = callee != nullptr && place < callee->getNumParams() &&
+                              changeable_reference(callee->getParamDecl(place)->getType());
+    const bool module_called = first == 1 && is_tensor(argument->getType());
+    if (leads_to_object(argument->getType()) || (by_reference && !module_called)) {
+      stored_through(argument);
+    }
+  }
+}
+
+// Variables that change where no assignment names them, and members.
 void Lowering::find_changes(const clang::Stmt* node) {
   std::vector<const clang::Stmt*> work{node};
   auto changing = [&](const clang::Expr* e) {
     if (const clang::VarDecl* variable = named(e)) changing_.insert(variable);
+    stored_through(e);
   };
   while (!work.empty()) {
     const clang::Stmt* at = work.back();
@@ -89,7 +159,11 @@ void Lowering::find_changes(const clang::Stmt* node) {
       for (const clang::Decl* decl : declared->decls()) {
         const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
         if (variable == nullptr || variable->getInit() == nullptr) continue;
-        if (variable->getType()->isReferenceType()) changing(variable->getInit());
+        if (changeable_reference(variable->getType()) || leads_to_object(variable->getType())) {
+          stored_through(variable->getInit());
+        }
+        if (!variable->getType()->isReferenceType()) continue;
+        if (const clang::VarDecl* held = named(variable->getInit())) changing_.insert(held);
       }
     } else if (const auto* each = llvm::dyn_cast<clang::CXXForRangeStmt>(at)) {
       if (changeable_reference(each->getLoopVariable()->getType())) {
@@ -97,6 +171,11 @@ void Lowering::find_changes(const clang::Stmt* node) {
       }
     } else if (const auto* made = llvm::dyn_cast<clang::CallExpr>(at)) {
       change_seen(made);
+      stored_by_call(made);
+    } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at)) {
+      if (binary->isAssignmentOp()) stored_through(binary->getLHS());
+    } else if (const auto* broken = llvm::dyn_cast<clang::RecoveryExpr>(at)) {
+      for (const clang::Expr* part : broken->subExpressions()) stored_through(part);
     } else if (llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::IndirectGotoStmt>(at)) {
       in_template_ = true;  // the order of statements is not the order of the text
     }
@@ -120,6 +199,13 @@ void Lowering::change_seen(const clang::Expr* node) {
   std::string qualified = callee->getQualifiedNameAsString();
   if (qualified == "std::move" || qualified == "std::forward" || qualified == "std::make_tuple" ||
       qualified == "std::make_pair") {
+    return;
+  }
+  // What holds a layer hands its operands on to that, which changes none.
+  const auto* called = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node);
+  const clang::Expr* holder = nullptr;
+  if (called != nullptr && called->getOperator() == clang::OO_Call &&
+      layer_of(called->getArg(0), holder) != nullptr) {
     return;
   }
   unsigned shift =

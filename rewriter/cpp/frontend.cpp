@@ -76,21 +76,32 @@ class Speller {
   }
 
  private:
-  // A variable that means the value at the root's place and is not hidden there.
+  // A variable that means the value at the root's place and is not hidden there: one that the root
+  // reads, or else the newest.
   std::optional<std::string> named(ValueId id) const {
     std::optional<std::string> best;
-    DefinitionId newest = 0;
+    std::pair<bool, DefinitionId> rank;
     for (uint32_t name = 0; name < g_.names.size(); ++name) {
       const Local& local = text_.locals[name];
       if (local.changes || !local.scope.contains(root_)) continue;
       DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
       if (d == kNone || g_.definitions[d].value != id || hidden(name)) continue;
-      if (!best || d >= newest) {
+      const std::pair<bool, DefinitionId> own{read_by_root(local.identifier), d};
+      if (!best || own >= rank) {
         best = local.identifier;
-        newest = d;
+        rank = own;
       }
     }
     return best;
+  }
+
+  bool read_by_root(std::string_view identifier) const {
+    const std::string_view written = unit_.source().slice(root_);
+    bool read = false;
+    visit_words(written, [&](uint64_t, size_t begin, size_t end) {
+      read = read || written.substr(begin, end - begin) == identifier;
+    });
+    return read;
   }
 
   // A number that the root's place computes again, as it was written: where every variable in it
@@ -264,8 +275,9 @@ std::string CppFrontend::literal(const Literal& literal) const {
   return to_string(literal);
 }
 
-// A hole, a literal, or two of these with a sign between; other templates are Python's expressions.
-// A whole number is written as a fraction there, since C++ divides whole numbers into such.
+// A hole, a method of one, a literal, or two of these with a sign between; other templates are
+// Python's expressions. A whole number is written as a fraction there, since C++ divides whole
+// numbers into such.
 std::optional<std::string> CppFrontend::fill(const std::string& text,
                                              const SpellHole& spell) const {
   for (const std::string_view sign : {" / ", " * "}) {
@@ -279,6 +291,15 @@ std::optional<std::string> CppFrontend::fill(const std::string& text,
   if (text.starts_with("$") && std::all_of(text.begin() + 1, text.end(), word_char)) {
     int part = -1;
     return spell(text.substr(1), &part);
+  }
+  // A method of a tensor handed whole numbers: C++ writes it in the same way.
+  const size_t dot = text.find('.'), open = text.find('(');
+  if (text.starts_with("$") && dot < open && text.ends_with(")") &&
+      std::all_of(text.begin() + dot + 1, text.begin() + open, word_char) &&
+      text.find_first_not_of("0123456789-, ", open + 1) + 1 == text.size()) {
+    auto object = operand(text.substr(0, dot), spell);
+    if (!object) return std::nullopt;
+    return *object + text.substr(dot);
   }
   auto parsed = parse_literal(text);
   if (!parsed) return std::nullopt;

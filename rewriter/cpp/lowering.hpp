@@ -75,6 +75,9 @@ class Lowering {
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
   void change_seen(const clang::Expr* node);
+  void stored_through(const clang::Expr* node);
+  void stored_by_call(const clang::CallExpr* node);
+  bool leads_to_object(clang::QualType type) const;
   void assigned_in(const clang::Stmt* node, std::set<const clang::VarDecl*>& out) const;
   void forget(const clang::VarDecl* decl, const std::string& why);
   void forget_tensors();
@@ -115,6 +118,9 @@ class Lowering {
                  const std::vector<Given>& given, const std::vector<size_t>& places);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
+  const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder) const;
+  std::optional<ValueId> layer_call(const clang::CallExpr* node, const clang::Expr* module,
+                                    const clang::Expr* operand);
   std::optional<ValueId> see_through(const clang::CallExpr* node,
                                      const clang::FunctionDecl* callee);
   ValueId operation(std::string_view id, std::vector<ValueId> operands, const clang::Expr* node);

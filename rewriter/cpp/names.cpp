@@ -10,7 +10,7 @@ namespace refit::cpp {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{"namespaces", "tensors", "attributes",
+constexpr std::array<std::string_view, 7> kKeys{"namespaces", "tensors", "attributes", "layers",
                                                 "names",      "headers", "declared"};
 
 }  // namespace
@@ -38,6 +38,7 @@ Expected<Names> Names::load(const std::string& path) {
         {"namespaces", &out.namespaces_},
         {"names", &out.names_},
         {"attributes", &out.attributes_},
+        {"layers", &out.layers_},
         {"headers", &out.headers_}};
     for (const auto& [key, map] : maps) {
       const YamlNode* node = keys->require(key);
@@ -101,6 +102,11 @@ std::string Names::header(std::string_view qualified) const {
 
 bool Names::tensor(std::string_view record) const {
   return std::ranges::find(tensors_, record) != tensors_.end();
+}
+
+std::string Names::layer(std::string_view record) const {
+  auto found = layers_.find(record);
+  return found == layers_.end() ? "" : found->second;
 }
 
 std::string Names::attribute(std::string_view member) const {

@@ -27,11 +27,14 @@ class Names {
   // By package, those headers.
   const std::map<std::string, std::string, std::less<>>& headers() const { return headers_; }
   bool tensor(std::string_view record) const;
+  // The catalogue's class that a class of modules is; "" where none.
+  std::string layer(std::string_view record) const;
   // The attribute that a member function of a tensor without arguments reads; "" where none.
   std::string attribute(std::string_view member) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> namespaces_, names_, attributes_, headers_;
+  std::map<std::string, std::string, std::less<>> namespaces_, names_, attributes_, layers_,
+      headers_;
   std::vector<std::string> tensors_;
   std::map<std::string, std::vector<std::string>, std::less<>> declared_;
 };

@@ -80,7 +80,10 @@ ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
     tensors = tensors || is_tensor(argument->getType());
   }
   if (kind == clang::OO_Call) {
-    // A module or a function object: what it does is its class's affair.
+    if (node->getNumArgs() == 2) {
+      if (auto known = layer_call(node, node->getArg(0), node->getArg(1))) return *known;
+    }
+    // Another module or a function object: what it does is its class's affair.
     return unknown_call(node, expression(node->getArg(0)));
   }
   for (const clang::Expr* argument : node->arguments()) operands.push_back(expression(argument));

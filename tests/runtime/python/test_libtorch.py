@@ -14,18 +14,18 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
-@pytest.mark.parametrize("source", ["main.cpp", "functional.cpp", "migrated.cpp"])
+@pytest.mark.parametrize("source", ["main.cpp", "functional.cpp", "migrated.cpp", "modules.cpp"])
 def test_program(tmp_path, source):
     program = tmp_path / "program"
     library = mindiesd.library_path.parent
     torch_library = Path(torch.__file__).parent / "lib"
     # The corpus has warnings of its own.
-    strict = () if source == "migrated.cpp" else ("-Wall", "-Wextra", "-Werror")
+    strict = () if source in ("migrated.cpp", "modules.cpp") else ("-Wall", "-Wextra", "-Werror")
     build = subprocess.run(
         [
             "c++", "-std=c++20", "-O0", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
             *(f"-isystem{path}" for path in cpp_extension.include_paths()), *strict,
-            f"-I{ROOT / 'runtime' / 'include'}", f"-I{ROOT / 'corpus' / 'cpp_libtorch'}",
+            f"-I{ROOT / 'runtime' / 'include'}", f"-I{ROOT / 'corpus'}", f"-I{ROOT / 'corpus' / 'cpp_libtorch'}",
             ROOT / "tests" / "runtime" / "libtorch" / source, "-o", program,
             f"-L{library}", f"-L{torch_library}", "-lmindiesd", "-ltorch", "-ltorch_cpu", "-lc10",
             f"-Wl,-rpath,{library}", f"-Wl,-rpath,{torch_library}",

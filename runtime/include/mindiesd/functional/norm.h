@@ -1,4 +1,4 @@
-// Norms and gated residual sums: see mindiesd/functional.h.
+// RMSNorm, LayerNorm and gated residual sums: see mindiesd/functional.h.
 
 #ifndef MINDIESD_FUNCTIONAL_NORM_H_
 #define MINDIESD_FUNCTIONAL_NORM_H_
@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,109 @@
 
 namespace mindiesd {
 
+namespace functional_internal {
+
+// layernorm(x) * (1 + scale) + shift in one pass, contiguous; nullopt where that computes something
+// else: a norm over several dimensions, operands of another shape, type or device.
+template <class Norm>
+std::optional<at::Tensor> layernorm_in_one_pass(const Norm& layernorm, const at::Tensor& x,
+                                                const std::optional<at::Tensor>& scale,
+                                                const std::optional<at::Tensor>& shift,
+                                                at::ScalarType normed) {
+  const auto fits = [&](const at::Tensor& t) {
+    return !t.defined() ||
+           (has_kernel(t) && t.dim() == 1 && t.size(0) == x.size(-1) && t.device() == x.device());
+  };
+  const auto over_x = [&](const std::optional<at::Tensor>& t) {
+    return !is_given(t) || (has_kernel(*t) && t->dim() > 0 && t->device() == x.device() &&
+                            at::is_expandable_to(t->sizes(), x.sizes()));
+  };
+  const auto& sizes = layernorm.options.normalized_shape();
+  if (!has_kernel(x) || x.dim() == 0 || sizes.size() != 1 || sizes[0] != x.size(-1) ||
+      !fits(layernorm.weight) || !fits(layernorm.bias) || !over_x(scale) || !over_x(shift)) {
+    return std::nullopt;
+  }
+  at::ScalarType type = normed;
+  for (const auto* t : {&scale, &shift}) {
+    if (is_given(*t)) type = at::promote_types(type, (*t)->scalar_type());
+  }
+  const at::Tensor output =
+      at::empty_like(x, x.options().dtype(type), at::MemoryFormat::Contiguous);
+  const torch::internal::Optional weight(layernorm.weight, "weight"), bias(layernorm.bias, "bias");
+  const torch::internal::Optional factor(scale, "scale"), offset(shift, "shift");
+  FusedNormOptions options;
+  options.weight = weight.get();
+  options.bias = bias.get();
+  options.scale = factor.get();
+  options.shift = offset.get();
+  options.eps = layernorm.options.eps();
+  torch::internal::check(mindiesd::fused_norm(torch::internal::view_of(x, "x"),
+                                              torch::internal::view_of(output, "output"), options,
+                                              torch::internal::stream_of(x)));
+  return output;
+}
+
+}  // namespace functional_internal
+
+struct FastLayernormArguments {
+  std::int64_t impl_mode = 0;  // of the published API; not read
+  bool fused = true;           // false: by the module's own forward
+};
+
+// norm->forward(x) for a torch::nn::LayerNorm, a pointer to its Impl or what holds one.
+template <class Norm>
+at::Tensor fast_layernorm(Norm&& norm, const at::Tensor& x,
+                          const FastLayernormArguments& arguments = {}) {
+  if (arguments.fused) {
+    if (auto result = functional_internal::layernorm_in_one_pass(*norm, x, std::nullopt,
+                                                                 std::nullopt, x.scalar_type())) {
+      return *result;
+    }
+  }
+  return norm->forward(x);
+}
+
 namespace ext {
+
+struct LayernormScaleShiftArguments {
+  std::optional<at::Tensor> shift = std::nullopt;
+  std::string_view norm_type = "";     // "float32": the type that the norm's result is scaled in
+  std::string_view strides = "dense";  // or "scale", "shift", "shift_scale"
+};
+
+// layernorm->forward(x) * (1 + scale) + shift, scale and shift broadcast as torch broadcasts them;
+// layernorm as in fast_layernorm. `strides` says what stands first in the expression that this call
+// replaces, whose order of strides its result has: the norm, which is contiguous, the scale of the
+// product, the shift of the sum, or these two.
+template <class Norm>
+at::Tensor layernorm_scale_shift(Norm&& layernorm, const at::Tensor& x, const at::Tensor& scale,
+                                 const LayernormScaleShiftArguments& arguments = {}) {
+  namespace in = functional_internal;
+  const std::string_view first = arguments.strides;
+  TORCH_CHECK(
+      first == "dense" || first == "scale" || first == "shift" || first == "shift_scale",
+      "mindiesd: strides must be \"dense\", \"scale\", \"shift\" or \"shift_scale\", but is \"",
+      first, "\"");
+  const bool wide = arguments.norm_type == "float32", shifted = in::is_given(arguments.shift);
+  TORCH_CHECK(wide || arguments.norm_type.empty(),
+              "mindiesd: norm_type must be \"float32\" or not be given, but is \"",
+              arguments.norm_type, "\"");
+  // Of dense operands the order is one, whatever stands first.
+  const bool dense =
+      first == "dense" || (scale.is_contiguous() && (!shifted || arguments.shift->is_contiguous()));
+  if (dense) {
+    if (auto result = in::layernorm_in_one_pass(*layernorm, x, scale, arguments.shift,
+                                                wide ? at::kFloat : x.scalar_type())) {
+      return *result;
+    }
+  }
+  at::Tensor normal = layernorm->forward(x);
+  if (wide) normal = normal.to(at::kFloat);
+  normal =
+      first.find("scale") != std::string_view::npos ? (1 + scale) * normal : normal * (1 + scale);
+  if (!shifted) return normal;
+  return first.find("shift") == 0 ? *arguments.shift + normal : normal + *arguments.shift;
+}
 
 struct RmsNormArguments {
   std::optional<at::Tensor> weight = std::nullopt;  // [D]

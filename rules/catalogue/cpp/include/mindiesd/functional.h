@@ -26,6 +26,14 @@ struct AttentionArguments {
 at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
                              const at::Tensor& value, const AttentionArguments& arguments = {});
 
+struct FastLayernormArguments {
+  std::int64_t impl_mode = 0;
+  bool fused = true;
+};
+template <class Norm>
+at::Tensor fast_layernorm(Norm&& norm, const at::Tensor& x,
+                          const FastLayernormArguments& arguments = {});
+
 namespace ext {
 
 struct AttentionArguments {
@@ -54,6 +62,15 @@ struct RmsNormArguments {
   std::string_view strides = "hidden_states";
 };
 at::Tensor rms_norm(const at::Tensor& hidden_states, const RmsNormArguments& arguments = {});
+
+struct LayernormScaleShiftArguments {
+  std::optional<at::Tensor> shift = std::nullopt;
+  std::string_view norm_type = "";
+  std::string_view strides = "dense";
+};
+template <class Norm>
+at::Tensor layernorm_scale_shift(Norm&& layernorm, const at::Tensor& x, const at::Tensor& scale,
+                                 const LayernormScaleShiftArguments& arguments = {});
 
 struct ResidualArguments {
   std::optional<at::Tensor> gate = std::nullopt;
