@@ -52,6 +52,15 @@ void Lowering::put(const Changes& values) {
   }
 }
 
+// The operands of a choice; `x.defined()` and its negation with the sides exchanged are one form.
+std::vector<ValueId> Lowering::choice(ValueId condition, ValueId a, ValueId b) {
+  const Value& c = g()[condition];
+  if (c.kind != Kind::op || c.op->id != "operator.is_not") return {condition, a, b};
+  Value flipped = c;
+  flipped.op = knowledge_.catalogue.find("operator.is_");
+  return {g().add(std::move(flipped)), b, a};
+}
+
 void Lowering::join(ValueId condition, const Changes& old, bool then_falls,
                     const Changes& then_values, bool else_falls, const Changes& else_values) {
   if (!then_falls && !else_falls) return;
@@ -66,7 +75,7 @@ void Lowering::join(ValueId condition, const Changes& old, bool then_falls,
     if (then_falls && else_falls && a != b && a != kNone && b != kNone) {
       Value both;
       both.kind = Kind::phi;
-      both.operands = {condition, g().definitions[a].value, g().definitions[b].value};
+      both.operands = choice(condition, g().definitions[a].value, g().definitions[b].value);
       both.statement = current_;
       Definition d;
       d.name = name;

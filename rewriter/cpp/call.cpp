@@ -64,6 +64,10 @@ ValueId Lowering::call(const clang::CallExpr* node) {
         v.operands = {expression(object)};
         return add(std::move(v), node);
       }
+      // An undefined tensor is what Python calls None.
+      if (name == "defined" && node->getNumArgs() == 0) {
+        return operation("operator.is_not", {expression(object), none(nullptr)}, node);
+      }
       if (name == "index" && node->getNumArgs() == 1) {
         ValueId base = expression(object);
         ValueId at = expression(node->getArg(0));

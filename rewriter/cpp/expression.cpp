@@ -209,11 +209,12 @@ ValueId Lowering::inner(const clang::Expr* node) {
   if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(node)) return construct(made);
   if (const auto* both = llvm::dyn_cast<clang::BinaryOperator>(node)) return builtin_binary(both);
   if (const auto* one = llvm::dyn_cast<clang::UnaryOperator>(node)) return builtin_unary(one);
-  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(node)) {
+  if (const auto* chosen = llvm::dyn_cast<clang::ConditionalOperator>(node)) {
     Value v;
     v.kind = Kind::phi;
-    v.operands = {expression(choice->getCond()), expression(choice->getTrueExpr()),
-                  expression(choice->getFalseExpr())};
+    const ValueId condition = expression(chosen->getCond());
+    const ValueId then = expression(chosen->getTrueExpr());
+    v.operands = choice(condition, then, expression(chosen->getFalseExpr()));
     return add(std::move(v), node);
   }
   if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(node)) {

@@ -243,7 +243,7 @@ void Lowering::evaluate(const clang::Expr* node, ByteRange where) {
   }
   if (assign(bare)) {
     g().statements[id].kind = StatementKind::assign;
-    g().statements[id].pure = !impure_ && !sole_;
+    g().statements[id].pure = !impure_ && !looped_;
   } else {
     use(expression(node));
   }
@@ -387,19 +387,21 @@ bool Lowering::branch(const clang::IfStmt* node) {
     loop(node);  // names of its own: what it assigns is not followed
     return true;
   }
-  auto id = open(range_or_empty(node->getSourceRange()), StatementKind::branch);
+  const clang::Stmt* last = node;  // whose end is the branch's
+  while (const auto* inner = llvm::dyn_cast_or_null<clang::IfStmt>(last)) {
+    last = inner->getElse() != nullptr ? inner->getElse() : inner->getThen();
+  }
+  ByteRange where = range_or_empty(node->getSourceRange());
+  if (last != nullptr && !llvm::isa<clang::CompoundStmt>(last)) where = with_semicolon(where);
+  auto id = open(where, StatementKind::branch);
   uint32_t outer_block = block_number_;
   ValueId condition = expression(node->getCond());
   use(condition);
-  g().statements[id].pure = !impure_ && !sole_;
+  g().statements[id].pure = !impure_ && !looped_;
   auto side = [&](const clang::Stmt* body, uint32_t number) {
-    bool outer_sole = sole_;
-    sole_ = body != nullptr && !llvm::isa<clang::CompoundStmt>(body);
     begin_branch();
     block_number_ = number;
-    bool falls = statement(body);
-    sole_ = outer_sole;
-    return falls;
+    return statement(body);
   };
   bool then_falls = side(node->getThen(), 0);
   Changes then_changes = end_branch();
@@ -428,10 +430,10 @@ void Lowering::loop(const clang::Stmt* node) {
   for (const clang::VarDecl* decl : assigned) {
     if (known(decl)) forget(decl, "a loop or branch that is not followed assigns to it");
   }
-  bool outer_sole = sole_;
+  bool outer_looped = looped_;
   ByteRange outer_scope = scope_;
   scope_ = range_or_empty(node->getSourceRange());
-  sole_ = true;  // nothing inside goes: how often it runs is not followed
+  looped_ = true;  // nothing inside goes: how often it runs is not followed
   for (const clang::Stmt* child : node->children()) {
     if (child == nullptr) continue;
     if (const auto* value = llvm::dyn_cast<clang::Expr>(child)) {
@@ -442,7 +444,7 @@ void Lowering::loop(const clang::Stmt* node) {
       statement(child);
     }
   }
-  sole_ = outer_sole;
+  looped_ = outer_looped;
   scope_ = outer_scope;
   for (const clang::VarDecl* decl : assigned) {
     if (known(decl)) forget(decl, "a loop or branch that is not followed assigned to it");

@@ -91,6 +91,7 @@ class Lowering {
   Changes end_branch();
   Changes take(const Changes& changes) const;
   void put(const Changes& values);
+  std::vector<ValueId> choice(ValueId condition, ValueId a, ValueId b);
   void join(ValueId condition, const Changes& old, bool then_falls, const Changes& then_values,
             bool else_falls, const Changes& else_values);
 
@@ -156,7 +157,7 @@ class Lowering {
   uint32_t block_number_ = 0;
   bool impure_ = false;
   bool in_template_ = false;
-  bool sole_ = false;  // the statement is the whole body of an `if` or a loop, without braces
+  bool looped_ = false;  // inside a loop, or another statement of which nothing goes
   ByteRange scope_;
   std::set<std::pair<uint32_t, uint32_t>> lost_;  // statements that clang lost and that are to come
   ValueId self_ = kNone;

@@ -161,7 +161,11 @@ ValueId Lowering::builtin_unary(const clang::UnaryOperator* node) {
     return operation("operator.neg", {operand}, node);
   }
   if (node->getOpcode() == clang::UO_LNot) {
-    return operation("operator.not_", {expression(node->getSubExpr())}, node);
+    const ValueId negated = expression(node->getSubExpr());
+    if (g()[negated].kind == Kind::op && g()[negated].op->id == "operator.is_not") {
+      return operation("operator.is_", g()[negated].operands, node);
+    }
+    return operation("operator.not_", {negated}, node);
   }
   if (node->isIncrementDecrementOp()) {
     impure_ = true;

@@ -104,11 +104,17 @@ class Realiser {
     });
   }
 
+  // Whether a statement goes, with what stands around it perhaps.
+  bool goes(StatementId id, const std::set<StatementId>& dead) const {
+    while (id != kNone && !dead.contains(id)) id = g_.statements[id].parent;
+    return id != kNone;
+  }
+
   // The first statement that stays and gives the variable a value.
   StatementId assigned_next(uint32_t name, const std::set<StatementId>& dead) const {
     StatementId first = kNone;
     for (const Definition& d : g_.definitions) {
-      if (d.name != name || d.statement == kNone || dead.contains(d.statement)) continue;
+      if (d.name != name || d.statement == kNone || goes(d.statement, dead)) continue;
       if (first == kNone || g_.statements[d.statement].time < g_.statements[first].time) {
         first = d.statement;
       }
@@ -350,6 +356,10 @@ class Realiser {
       const Statement& s = g_.statements[id];
       if (s.parent != kNone && dead.contains(s.parent)) continue;
       if (s.range.size() == 0) return failure("a statement that would go comes out of a macro");
+      if (alone(s.range)) {
+        return failure(
+            "the one statement of an `if` or `else` without braces would go; write them");
+      }
       removed.push_back(s.range);
     }
     std::ranges::sort(removed,
@@ -360,6 +370,21 @@ class Realiser {
       if (!done) return done;
     }
     return {};
+  }
+
+  // Whether it stands where braces could, behind `if (…)` or `else`.
+  bool alone(ByteRange statement) const {
+    uint32_t end = statement.begin;
+    for (bool moved = true; moved;) {
+      const uint32_t before = end;
+      while (end > 0 && blank(text_.substr(end - 1, 1))) --end;
+      for (const ByteRange& c : unit_.comments) {
+        if (c.end == end) end = c.begin;
+      }
+      moved = end != before;
+    }
+    const std::string_view head = text_.substr(0, end);
+    return head.ends_with(")") || head.ends_with("else");
   }
 
   // A statement with its line; comments on it stay.

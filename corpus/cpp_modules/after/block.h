@@ -99,4 +99,33 @@ inline torch::Tensor guarded(torch::Tensor scores) {
   return mindiesd::ext::softmax(scores, {.dim = -1, .clamp_min = -30.0, .clamp_max = 30.0});
 }
 
+// A mask that may be undefined, in three spellings.
+inline torch::Tensor masked(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  return mindiesd::ext::attention_forward(
+      q, k, v, {.attn_mask = mask, .scale = 0.25, .head_first = true, .strides = "BNSD"});
+}
+
+inline torch::Tensor masked_in_braces(torch::Tensor q, torch::Tensor k, torch::Tensor v,
+                                      torch::Tensor mask) {
+  // Hidden keys.
+  return mindiesd::ext::attention_forward(
+      q, k, v, {.attn_mask = mask, .scale = 0.25, .head_first = true, .strides = "BNSD"});
+}
+
+inline torch::Tensor chosen(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  return mindiesd::ext::attention_forward(
+      q, k, v, {.attn_mask = mask, .scale = 0.25, .head_first = true, .strides = "BNSD"});
+}
+
+// What would go is all that an `else` holds.
+inline torch::Tensor alone(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
+  if (v.numel() == 0)
+    return v;
+  else
+    scores = scores + mask;
+  scores = torch::softmax(scores, -1);
+  return torch::matmul(scores, v);
+}
+
 }  // namespace dit

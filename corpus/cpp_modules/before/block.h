@@ -97,4 +97,40 @@ inline torch::Tensor guarded(torch::Tensor scores) {
   return torch::softmax(torch::clamp(scores, -30.0, 30.0), -1);
 }
 
+// A mask that may be undefined, in three spellings.
+inline torch::Tensor masked(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
+  if (mask.defined()) scores = scores + mask;
+  scores = torch::softmax(scores, -1);
+  return torch::matmul(scores, v);
+}
+
+inline torch::Tensor masked_in_braces(torch::Tensor q, torch::Tensor k, torch::Tensor v,
+                                      torch::Tensor mask) {
+  auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
+  if (mask.defined()) {
+    // Hidden keys.
+    scores = scores + mask;
+  }
+  auto weights = torch::softmax(scores, -1);
+  return torch::matmul(weights, v);
+}
+
+inline torch::Tensor chosen(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
+  scores = torch::softmax(!mask.defined() ? scores : scores + mask, -1);
+  return torch::matmul(scores, v);
+}
+
+// What would go is all that an `else` holds.
+inline torch::Tensor alone(torch::Tensor q, torch::Tensor k, torch::Tensor v, torch::Tensor mask) {
+  auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
+  if (v.numel() == 0)
+    return v;
+  else
+    scores = scores + mask;
+  scores = torch::softmax(scores, -1);
+  return torch::matmul(scores, v);
+}
+
 }  // namespace dit

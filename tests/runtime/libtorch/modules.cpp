@@ -68,6 +68,15 @@ void of_type(at::ScalarType type, int64_t width) {
   compare(dit_after::feed_forward(x, gate), dit_before::feed_forward(x, gate), "feed forward");
   compare(dit_after::quick(x), dit_before::quick(x), "quick gelu");
   compare(dit_after::guarded(x * 40), dit_before::guarded(x * 40), "guarded softmax");
+
+  const auto q = drawn({2, 3, 5, width}), k = drawn({2, 3, 7, width}), v = drawn({2, 3, 7, width});
+  for (const auto& mask : {torch::Tensor(), drawn({2, 1, 5, 7})}) {
+    const std::string what = mask.defined() ? "with a mask" : "without a mask";
+    compare(dit_after::masked(q, k, v, mask), dit_before::masked(q, k, v, mask), what);
+    compare(dit_after::masked_in_braces(q, k, v, mask), dit_before::masked_in_braces(q, k, v, mask),
+            what + ", in braces");
+    compare(dit_after::chosen(q, k, v, mask), dit_before::chosen(q, k, v, mask), what + ", chosen");
+  }
 }
 
 }  // namespace

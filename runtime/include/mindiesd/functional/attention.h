@@ -52,8 +52,9 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
           heads_of(t) > 1 && heads_of(q) > heads_of(t) && heads_of(q) % heads_of(t) == 0;
       return shares ? t.repeat_interleave(heads_of(q) / heads_of(t), -3) : t;
     };
-    const at::Tensor result = at::scaled_dot_product_attention(
-        q, repeated(turned(key)), repeated(turned(value)), attn_mask, 0.0, is_causal, scale);
+    const at::Tensor result =
+        at::scaled_dot_product_attention(q, repeated(turned(key)), repeated(turned(value)),
+                                         masked ? attn_mask : std::nullopt, 0.0, is_causal, scale);
     if (by_heads) {
       const at::Tensor lying = result.contiguous();
       return head_first ? lying : lying.transpose(-3, -2);
