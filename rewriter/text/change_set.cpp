@@ -93,7 +93,8 @@ bool ChangeSets::has(const char* name) const {
   return is_own(name == kDone ? place_.done : place_.folder) && disk_.status(at(name));
 }
 
-ChangeSets::Result<Replaced> ChangeSets::write(std::vector<FileChange> changes, const Stop& stop) {
+ChangeSets::Result<ReplacedFiles> ChangeSets::write(std::vector<FileChange> changes,
+                                                    const Stop& stop) {
   const auto lock = Lock::take(*this);
   if (!lock) return and_so(lock.error(), kAllOld);
   if (const auto recovered = recover_locked(); !recovered) return tl::unexpected(recovered.error());
@@ -107,8 +108,8 @@ ChangeSets::Result<std::vector<std::string>> ChangeSets::recover() {
   return recover_locked();
 }
 
-ChangeSets::Result<Replaced> ChangeSets::undo(const Stop& stop) {
-  if (!has(kDone) && !has(kPending)) return Replaced();
+ChangeSets::Result<ReplacedFiles> ChangeSets::undo(const Stop& stop) {
+  if (!has(kDone) && !has(kPending)) return ReplacedFiles();
   if (!prepare()) return error_of({}, "cannot make " + place_.folder + "; nothing was restored");
   const auto lock = Lock::take(*this);
   if (!lock) return and_so(lock.error(), kAllOld);
@@ -116,7 +117,7 @@ ChangeSets::Result<Replaced> ChangeSets::undo(const Stop& stop) {
   auto done = load(kDone);
   if (!done || !*done) tidy();
   if (!done) return and_so(done.error(), "nothing was restored");
-  if (!*done) return Replaced();
+  if (!*done) return ReplacedFiles();
   Journal journal{true, new_id(), {}};
   for (FileChange& change : (*done)->files) {
     const auto current = disk_.read(place_.root + "/" + change.file, kAnyLength);
@@ -132,8 +133,8 @@ ChangeSets::Result<Replaced> ChangeSets::undo(const Stop& stop) {
 }
 
 // The change set from its first step to its last; the folder is locked.
-ChangeSets::Result<Replaced> ChangeSets::replace(Journal journal, const Stop& stop) {
-  Replaced replaced;
+ChangeSets::Result<ReplacedFiles> ChangeSets::replace(Journal journal, const Stop& stop) {
+  ReplacedFiles replaced;
   std::vector<FileChange> kept;
   for (FileChange& change : journal.files) {
     if (const auto checked = check(change, replaced.notes); checked) {
@@ -185,7 +186,7 @@ ChangeSets::Result<bool> ChangeSets::stage(const Journal& journal, const Stop& s
 
 // Renames the new texts over the old ones, or takes everything back.
 ChangeSets::Result<void> ChangeSets::commit(const Journal& journal, const Stop& stop,
-                                            Replaced& replaced) {
+                                            ReplacedFiles& replaced) {
   std::vector<std::size_t> numbers;
   const auto back = [&] { return take_back(journal, numbers); };
   for (std::size_t i = 0; i < journal.files.size(); ++i) {

@@ -34,7 +34,7 @@ struct FileError {
   std::string message;
 };
 
-struct Replaced {
+struct ReplacedFiles {
   std::vector<std::string> written;  // names as in FileChange
   std::vector<FileError> left;       // files that were not to be written, and why; they are old
   std::vector<std::string> notes;    // one sentence each
@@ -60,7 +60,7 @@ class ChangeSets {
   // Replaces all files, or none and fails. A file that is not to be written (it is marked
   // read-only, or holds no longer what its change was made from) stays old beside the others.
   // `stop` is asked before each file; once it says so, everything is taken back.
-  Result<Replaced> write(std::vector<FileChange> changes, const Stop& stop);
+  Result<ReplacedFiles> write(std::vector<FileChange> changes, const Stop& stop);
 
   // Completes or takes back what a killed run left. Gives sentences about what was found and done;
   // none where there was nothing. Fails where it cannot be done, and then again the next time.
@@ -68,7 +68,7 @@ class ChangeSets {
 
   // Gives the files of the last run their old texts. Fails where one of them changed since; gives
   // no written file where there is nothing to take back.
-  Result<Replaced> undo(const Stop& stop);
+  Result<ReplacedFiles> undo(const Stop& stop);
 
  private:
   class Lock;
@@ -77,9 +77,9 @@ class ChangeSets {
   };
 
   Result<std::vector<std::string>> recover_locked();
-  Result<Replaced> replace(Journal journal, const Stop& stop);
+  Result<ReplacedFiles> replace(Journal journal, const Stop& stop);
   Result<bool> stage(const Journal& journal, const Stop& stop);
-  Result<void> commit(const Journal& journal, const Stop& stop, Replaced& replaced);
+  Result<void> commit(const Journal& journal, const Stop& stop, ReplacedFiles& replaced);
   Result<std::string> complete(const Journal& journal);
   Result<void> take_back(const Journal& journal, const std::vector<std::size_t>& replaced);
   Result<std::string> finish(const Journal& journal);

@@ -27,7 +27,7 @@ std::vector<FileChange> changes() {
   return {{"a.py", "old", "new"}, {"b.py", "old", "new"}, {"c.py", "old", "new"}};
 }
 
-ChangeSets::Result<Replaced> write(MemoryDisk& disk, const ChangeSets::Stop& stop = kNever) {
+ChangeSets::Result<ReplacedFiles> write(MemoryDisk& disk, const ChangeSets::Stop& stop = kNever) {
   ChangeSets sets = sets_of(disk);
   if (!sets.prepare()) return tl::unexpected(FileError{"", "No space left on device"});
   return sets.write(changes(), stop);
