@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -90,18 +91,23 @@ Expected<std::set<std::string>> Selection::among(const std::vector<Finding>& fin
                                                  const Input& input) const {
   if (const auto gone = missing(findings)) return failure(*gone);
   std::map<std::string, GitTree::Lines> changed;
+  std::string below;  // the root's name in the work tree, whose top it is not where git ignores it
   if (since_) {
     const auto tree = GitTree::open(input.root);
     if (!tree) return tl::unexpected(tree.error());
     if (!*tree) {
       return failure(fmt::format("--since needs a git work tree, and {} is in none", input.root));
     }
-    auto lines = (*tree)->changed_since(*since_);
+    const std::filesystem::path root(input.root);
+    if (root != (*tree)->top()) below = root.lexically_relative((*tree)->top()).string() + "/";
+    std::set<std::string> files;
+    for (const Finding& finding : findings) files.insert(below + finding.file);
+    auto lines = (*tree)->changed_since(*since_, files);
     if (!lines) return tl::unexpected(lines.error());
     changed = std::move(*lines);
   }
   const auto is_new = [&](const Finding& finding) {
-    const auto lines = changed.find(finding.file);
+    const auto lines = changed.find(below + finding.file);
     return lines != changed.end() && std::ranges::any_of(lines->second, [&](const auto& stretch) {
              return stretch.first <= finding.end_line && finding.line <= stretch.second;
            });

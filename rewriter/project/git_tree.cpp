@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 #include "rewriter/text/libgit2.hpp"
@@ -146,7 +147,7 @@ Expected<GitTree::Listing> GitTree::list(const std::string& prefix) const {
 }
 
 Expected<std::map<std::string, GitTree::Lines>> GitTree::changed_since(
-    const std::string& revision) const {
+    const std::string& revision, const std::set<std::string>& files) const {
   git_object* raw_tree = nullptr;
   if (git_revparse_single(&raw_tree, repository_.get(), (revision + "^{tree}").c_str()) != 0) {
     return failure(fmt::format("git knows no revision {}: {}", revision, last_git_error()));
@@ -176,6 +177,16 @@ Expected<std::map<std::string, GitTree::Lines>> GitTree::changed_since(
   };
   if (git_diff_foreach(diff.get(), nullptr, nullptr, note, nullptr, &changed) != 0) {
     return tl::unexpected<Error>(git_failure("comparing the git work tree"));
+  }
+  for (const std::string& file : files) {
+    git_tree_entry* raw_entry = nullptr;
+    const int found =
+        git_tree_entry_bypath(&raw_entry, reinterpret_cast<git_tree*>(tree.get()), file.c_str());
+    git_tree_entry_free(raw_entry);
+    if (found == GIT_ENOTFOUND) changed[file] = {{1, std::numeric_limits<uint32_t>::max()}};
+    if (found != 0 && found != GIT_ENOTFOUND) {
+      return tl::unexpected<Error>(git_failure("reading the revision"));
+    }
   }
   return changed;
 }

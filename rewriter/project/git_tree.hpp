@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +40,10 @@ class GitTree {
 
   // Stretches of lines, from 1, both ends included.
   using Lines = std::vector<std::pair<uint32_t, uint32_t>>;
-  // By file, the lines of the work tree that a revision has not; all of an untracked file.
-  Expected<std::map<std::string, Lines>> changed_since(const std::string& revision) const;
+  // By file, the lines of the work tree that a revision has not: all of an untracked file, and of
+  // those of the `files` that it has not, whether or not git ignores them.
+  Expected<std::map<std::string, Lines>> changed_since(const std::string& revision,
+                                                       const std::set<std::string>& files) const;
 
   // Those of the files, by name, that are not as the last commit has them.
   Expected<std::vector<std::string>> uncommitted(const std::vector<std::string>& files) const;

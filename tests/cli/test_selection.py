@@ -146,6 +146,21 @@ def test_lines_that_a_revision_has_not(refit, tree):
     assert "ext.gelu(x)" in (tree / "new.py").read_text()
 
 
+def test_lines_of_a_folder_that_git_ignores(refit, tree):
+    git(tree, "init", "-q")
+    (tree / ".gitignore").write_text("vendored/\n")
+    (tree / "vendored").mkdir()
+    (tree / "vendored" / "m.py").write_text(SOURCE)
+    git(tree, "add", "-f", ".")
+    git(tree, "commit", "-qm", "one")
+    assert sites_of(refit, tree / "vendored", "--since", "HEAD") == {}
+    (tree / "vendored" / "m.py").write_text(SOURCE.replace("return F.silu(x)", "return F.silu(x)  # changed"))
+    # git does not know this one, so the revision has none of its lines.
+    (tree / "vendored" / "new.py").write_text("import torch.nn.functional as F\n\n\ndef f(x):\n    return F.gelu(x)\n")
+    found = sites_of(refit, tree / "vendored", "--since", "HEAD")
+    assert {rule: site["file"] for rule, site in found.items()} == {"silu-function": "m.py", "gelu-function": "new.py"}
+
+
 @pytest.mark.parametrize(("revision", "says"), [("nonsense", "git knows no revision nonsense"), ("HEAD", "git knows no")])
 def test_a_revision_that_is_not_there(refit, tree, revision, says):
     git(tree, "init", "-q")
