@@ -28,7 +28,7 @@ std::unique_ptr<Frontend> ShippedLanguages::frontend(Language language, const In
   for (const InputFile& file : input.files) {
     const LanguageFacts* facts = language_of(file.relative);
     if (facts != nullptr && facts->language == Language::python) {
-      files.push_back({file.path, file.relative});
+      files.push_back({file.path, file.relative, file.bytes.get()});
     }
   }
   return std::make_unique<python::PythonFrontend>(input.root, files, input.module_roots, catalogue,

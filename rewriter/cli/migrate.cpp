@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,7 +15,6 @@
 #include "rewriter/cli/closing.hpp"
 #include "rewriter/cli/interactive.hpp"
 #include "rewriter/cli/selection.hpp"
-#include "rewriter/cli/temporary_folder.hpp"
 #include "rewriter/cli/uncommitted.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
@@ -45,11 +45,10 @@ class Migration {
                            usage ? ExitCode::usage : ExitCode::unreadable_input);
     }
     Input& input = discovery->input;
-    const TemporaryFolder folder;
     std::string text;
     if (options.from_input) {
       text = session_.console.read_all();
-      if (!stand_in(input, text, folder.path())) return session_.code();
+      if (!stand_in(input, text)) return session_.code();
     }
     const auto recovered = recover(input, *session_.services.disk);
     if (!recovered) {
@@ -84,17 +83,16 @@ class Migration {
   }
 
  private:
-  // Has the only file of the input read from the text instead, which is put into the folder.
-  bool stand_in(Input& input, const std::string& text, const std::string& folder) {
+  // Takes the only file of the input to hold the text.
+  bool stand_in(Input& input, const std::string& text) {
     const bool one = input.files.size() == 1 && input.files.front().relative.ends_with(".py");
     if (!one) {
       session_.fail(fmt::format("{} is not one Python file", session_.options.paths.front()),
                     ExitCode::usage);
       return false;
     }
-    input.files.front().path = folder + "/input.py";
-    session_.write_file(input.files.front().path, "the text", text);
-    return session_.code() == ExitCode::done;
+    input.files.front().bytes = std::make_shared<const std::string>(text);
+    return true;
   }
 
   // The run with the sites that the options choose; nothing where that has failed and is said.

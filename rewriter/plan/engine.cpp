@@ -74,6 +74,7 @@ RunResult Run::go(const Progress& progress) {
 
 std::optional<std::string_view> Run::read(size_t i, ReadRoom& room) {
   FileState& state = states_[i];
+  if (const auto& given = input_.files[i].bytes) return *given;
   auto bytes = read_file(input_.files[i].path, kReadLimit, room);
   if (bytes) {
     ++files_read_;
@@ -345,6 +346,7 @@ void Run::plan(size_t i, const std::string& bytes) {
   if (options_.prefilter) enable_for(unit->borrowed, unit->source().text(), state);
   UnitPlan plan = plan_unit(i, *unit);
   for (const uint32_t line : plan.idle) {
+    state.idle.push_back(line);
     state.notes.push_back(
         fmt::format("{}:{}: no site needs the comment `refit: ignore`; remove it", name, line));
   }
@@ -441,6 +443,7 @@ RunResult Run::collect() {
     for (Finding& f : state.findings) out.findings.push_back(std::move(f));
     if (state.changed) out.changed.push_back(std::move(*state.changed));
     for (Problem& p : state.problems) out.problems.push_back(std::move(p));
+    for (const uint32_t line : state.idle) out.idle.push_back({input_.files[i].relative, line});
     for (std::string& n : state.notes) out.notes.push_back(std::move(n));
     if (state.trains) training.push_back(input_.files[i].relative);
     if (state.exports) exporting.push_back(input_.files[i].relative);

@@ -69,11 +69,18 @@ struct NearMiss {
   std::string message;          // the part that differs
 };
 
+// A comment `refit: ignore` that keeps no site.
+struct IdleRemark {
+  std::string file;  // as in Finding
+  uint32_t line = 0;
+};
+
 struct RunResult {
   std::vector<Finding> findings;  // by file, line, column
   std::vector<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;  // e.g. training-code warnings; one sentence each
+  std::vector<IdleRemark> idle;    // each is among the notes, too
   std::vector<NearMiss> near;      // nearest first; only where EngineOptions::explain asks for them
   uint64_t files_seen = 0, files_scanned = 0, files_parsed = 0;
   uint64_t files_read = 0, bytes_read = 0;  // a file counts as often as the run reads it

@@ -79,6 +79,7 @@ struct FileState {
   std::unique_ptr<FileResult> changed;
   std::vector<Problem> problems;
   std::vector<std::string> notes;
+  std::vector<uint32_t> idle;             // lines of comments that keep no site
   std::vector<std::string> replaced;      // said where anything was changed
   std::unique_ptr<BoundsReached> bounds;  // the line where each was first reached; null: none was
   bool trains = false, exports = false;

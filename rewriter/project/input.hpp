@@ -2,6 +2,7 @@
 // discover() (project/discover.hpp), read by the engine.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace refit {
 struct InputFile {
   std::string path;      // where to read it
   std::string relative;  // name in the report, '/' separated, relative to the root
+  // What the file is taken to hold, as bytes in its own encoding; null: what it holds on disk.
+  std::shared_ptr<const std::string> bytes = {};
 };
 
 struct Input {

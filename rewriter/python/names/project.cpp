@@ -138,7 +138,7 @@ std::optional<Source> Project::source_of(const std::string& module, bool* packag
   auto found = files_.find(module);
   if (found == files_.end()) return std::nullopt;
   const File& file = all_[found->second.file];
-  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
+  auto bytes = read(file);
   if (!bytes) return std::nullopt;
   auto source = Source::decode(std::string(file.relative), std::move(*bytes));
   if (!source) return std::nullopt;
@@ -169,17 +169,24 @@ std::unique_ptr<Module> Project::read_module(const std::string& name) const {
   return std::make_unique<Module>(index_module(tree.root(), source->text(), name, package));
 }
 
+std::optional<std::string> Project::read(const File& file) {
+  if (file.bytes != nullptr) return *file.bytes;
+  auto bytes = real_disk().read(std::string(file.path), kReadLimit);
+  if (!bytes) return std::nullopt;
+  return std::move(*bytes);
+}
+
 FileFacts Project::read_facts(uint32_t file) const {
-  const File& read = all_[file];
-  auto bytes = real_disk().read(std::string(read.path), kReadLimit);
+  const File& asked = all_[file];
+  auto bytes = read(asked);
   if (!bytes) return {};
   // A file that is not in the encoding that it names is read as it is: its names are ASCII.
-  auto source = Source::decode(std::string(read.relative), *bytes);
+  auto source = Source::decode(std::string(asked.relative), *bytes);
   const std::string_view text = source ? source->text() : std::string_view(*bytes);
   bool package = false;
-  std::string module = module_of(read.relative, &package);
+  std::string module = module_of(asked.relative, &package);
   const Tree tree(text);
-  return file_facts(tree.root(), text, std::move(module), package, test_file(read.relative));
+  return file_facts(tree.root(), text, std::move(module), package, test_file(asked.relative));
 }
 
 void Project::note(std::string_view relative, std::string_view bytes) {
@@ -196,7 +203,7 @@ NamesIndex& Project::index() {
   std::call_once(noted_once_, [this] {
     for (uint32_t file = 0; file < all_.size(); ++file) {
       if (noted_[file] != 0) continue;
-      auto bytes = real_disk().read(std::string(all_[file].path), kReadLimit);
+      auto bytes = read(all_[file]);
       if (bytes) note(all_[file].relative, *bytes);
     }
   });

@@ -26,6 +26,7 @@ class Project {
  public:
   struct File {  // its names outlive the project
     std::string_view path, relative;
+    const std::string* bytes = nullptr;  // that it is taken to hold; null: what it holds on disk
   };
   // `module_roots`: folders below the root ("" is the root) from which module names resolve too.
   Project(const std::string& root, const std::vector<File>& files,
@@ -110,6 +111,8 @@ class Project {
   Meaning resolve(const std::string& qualified, std::set<std::string>& asked);
   Meaning by_stars(const std::vector<std::string>& stars, const std::string& name,
                    std::set<std::string>& asked);
+  // Nothing where the file cannot be read.
+  static std::optional<std::string> read(const File& file);
   FileFacts read_facts(uint32_t file) const;
   // The index, once all files are noted.
   NamesIndex& index();
