@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace refit {
 struct Services {
   // As RuleSet::load, RuleSet::select and run.
   std::function<Expected<RuleSet>(const std::vector<std::string>& paths,
-                                  const std::string& catalogue_folder)>
+                                  const std::string& catalogue_folder,
+                                  const std::map<std::string, std::string>& texts)>
       load_rules;
   std::function<Expected<void>(RuleSet& rules, const std::vector<std::string>& select,
                                const std::vector<std::string>& ignore)>

@@ -24,7 +24,8 @@ bool wants_colour(Colour colour, bool terminal) {
   return terminal && (no_color == nullptr || *no_color == '\0');
 }
 
-std::optional<RuleSet> Session::load(const RuleOptions& chosen_rules) {
+std::optional<RuleSet> Session::load(const RuleOptions& chosen_rules,
+                                     const std::map<std::string, std::string>& texts) {
   const auto wrong = [&](const std::string& message, ExitCode code) {
     fail(message, code, Breaks::kept);
     return std::nullopt;
@@ -38,7 +39,7 @@ std::optional<RuleSet> Session::load(const RuleOptions& chosen_rules) {
     if (!path) return wrong(path.error().message, ExitCode::bad_rules);
     paths.push_back(std::move(*path));
   }
-  auto rules = services.load_rules(paths, *folder + "/catalogue");
+  auto rules = services.load_rules(paths, *folder + "/catalogue", texts);
   if (!rules) return wrong(rules.error().message, ExitCode::bad_rules);
   auto assumed = resolve_assumptions(*rules, options.assume);
   if (!assumed) return wrong(assumed.error().message, ExitCode::usage);

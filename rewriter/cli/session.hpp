@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,7 +25,9 @@ class Session {
 
   // The shipped rules and those that the options name, as `options` chooses among them. Where they
   // are wrong, that is said and nothing given.
-  std::optional<RuleSet> load(const RuleOptions& rules);
+  // `texts`: as RuleSet::load takes them.
+  std::optional<RuleSet> load(const RuleOptions& rules,
+                              const std::map<std::string, std::string>& texts = {});
   // `file`, `line`: the line that is asked about.
   Expected<RunResult> run(const RuleSet& rules, const Input& input, const std::string& file = {},
                           uint32_t line = 0);

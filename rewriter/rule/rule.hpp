@@ -146,8 +146,11 @@ class RuleSet {
   // isomorphisms.yaml and package.yaml are not rules). A folder is a package (rule/package.hpp):
   // its catalogue/ is read beside the one given. A typo is an error that names file, line, column
   // and the nearest valid key; two rules of one id are an error that names both places.
+  // `texts`: what rule files are taken to hold instead of what they hold on disk, by their path
+  // without links.
   static Expected<RuleSet> load(const std::vector<std::string>& paths,
-                                const std::string& catalogue_directory);
+                                const std::string& catalogue_directory,
+                                const std::map<std::string, std::string>& texts = {});
 
   const std::vector<Rule>& rules() const { return rules_; }
   const Catalogue& catalogue() const { return catalogue_; }

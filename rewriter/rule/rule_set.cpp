@@ -64,6 +64,13 @@ std::vector<std::string> rule_files(const std::vector<std::string>& paths,
   return files;
 }
 
+Expected<YamlFile> open(const std::string& path, const std::map<std::string, std::string>& texts) {
+  if (texts.empty()) return YamlFile::open(path);
+  std::error_code error;
+  const auto given = texts.find(std::filesystem::weakly_canonical(path, error).string());
+  return given == texts.end() ? YamlFile::open(path) : YamlFile::parse(path, given->second);
+}
+
 // A file holds one rule, or several under `rules`.
 std::vector<const YamlNode*> rule_nodes(YamlFile& file) {
   std::vector<const YamlNode*> nodes;
@@ -97,7 +104,8 @@ bool matches(const std::string& glob, const std::string& id) {
 }  // namespace
 
 Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
-                                const std::string& catalogue_directory) {
+                                const std::string& catalogue_directory,
+                                const std::map<std::string, std::string>& texts) {
   const auto packages = read_packages(paths, catalogue_directory);
   if (!packages) return tl::unexpected(packages.error());
   auto catalogue = Catalogue::load(catalogue_directory, packages->catalogues);
@@ -107,7 +115,7 @@ Expected<RuleSet> RuleSet::load(const std::vector<std::string>& paths,
   set.spellings_ = packages->spellings;
   std::vector<std::string> mistakes;
   for (const std::string& path : rule_files(paths, mistakes)) {
-    auto file = YamlFile::open(path);
+    auto file = open(path, texts);
     if (!file) {
       mistakes.push_back(file.error().message);
       continue;

@@ -110,7 +110,8 @@ class Harness : public testing::Test {
     for (const std::string& word : words) argv.push_back(word.c_str());
     Services services;
     services.load_rules = [this](const std::vector<std::string>& paths,
-                                 const std::string& catalogue) {
+                                 const std::string& catalogue,
+                                 const std::map<std::string, std::string>& /*texts*/) {
       rule_paths_ = paths;
       catalogue_ = catalogue;
       return load_();
