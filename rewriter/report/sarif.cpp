@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rewriter/plan/fingerprint.hpp"
+#include "rewriter/text/file_uri.hpp"
 
 namespace refit {
 namespace {
@@ -19,22 +20,7 @@ constexpr char kSchema[] =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 constexpr char kRoot[] = "ROOT";
 
-// A path as a part of a URI (RFC 3986): what is not unreserved is percent-encoded, byte by byte.
-std::string encoded(std::string_view path) {
-  constexpr std::string_view kUnreserved =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  std::string out;
-  for (const char c : path) {
-    if (kUnreserved.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
-Json artifact(std::string_view file) { return {{"uri", encoded(file)}, {"uriBaseId", kRoot}}; }
+Json artifact(std::string_view file) { return {{"uri", uri_path(file)}, {"uriBaseId", kRoot}}; }
 
 Json location(std::string_view file, Json region) {
   return {{"physicalLocation", {{"artifactLocation", artifact(file)}, {"region", region}}}};
@@ -126,7 +112,7 @@ std::string to_sarif(const RunResult& result, const ReportContext& context,
   const Json run = {
       {"tool", {{"driver", {{"name", "refit"}, {"version", context.version}, {"rules", rules}}}}},
       {"columnKind", "unicodeCodePoints"},
-      {"originalUriBaseIds", {{kRoot, {{"uri", "file://" + encoded(context.root) + "/"}}}}},
+      {"originalUriBaseIds", {{kRoot, {{"uri", file_uri(context.root) + "/"}}}}},
       {"invocations",
        {{{"executionSuccessful", result.problems.empty()},
          {"toolExecutionNotifications", notifications(result)}}}},

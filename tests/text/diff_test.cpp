@@ -5,10 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace refit {
 namespace {
@@ -114,21 +119,68 @@ TEST_F(Diff, ColourAddsOnlyEscapes) {
   EXPECT_EQ(stripped, plain);
 }
 
+// Two texts that share lines; either may lack the last line's end.
+std::pair<std::string, std::string> random_texts(std::mt19937& random) {
+  const char* lines[] = {"a\n", "b\n", "\n", "a\r\n", "  c\n", "\f\n", "\xc3\xa9\n"};
+  std::string before, after;
+  for (int i = 0; i < 30; ++i) {
+    const std::string line = lines[random() % 7];
+    before += line;
+    if (random() % 8 != 0) after += line;
+    if (random() % 8 == 0) after += lines[random() % 7];
+  }
+  if (random() % 2) before += "end";
+  if (random() % 2) after += "end";
+  return {before, after};
+}
+
 TEST_F(Diff, RandomTextsApply) {
   std::mt19937 random(11);
-  const char* lines[] = {"a\n", "b\n", "\n", "a\r\n", "  c\n", "\f\n", "\xc3\xa9\n"};
   for (int round = 0; round < 60; ++round) {
-    std::string before, after;
-    for (int i = 0; i < 30; ++i) {
-      const std::string line = lines[random() % 7];
-      before += line;
-      if (random() % 8 != 0) after += line;
-      if (random() % 8 == 0) after += lines[random() % 7];
-    }
-    if (random() % 2) before += "end";
-    if (random() % 2) after += "end";
+    const auto [before, after] = random_texts(random);
     if (before != after) expect_applies("f.py", before, after);
   }
+}
+
+std::string with_lines(const std::string& before, const std::vector<LineChange>& changes) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < before.size();) {
+    const std::size_t end = std::min(before.find('\n', at), before.size() - 1) + 1;
+    lines.push_back(before.substr(at, end - at));
+    at = end;
+  }
+  std::string text;
+  std::size_t line = 0;
+  for (const LineChange& change : changes) {
+    EXPECT_TRUE(line <= change.first && change.first + change.count <= lines.size());
+    while (line < change.first) text += lines[line++];
+    text += change.text;
+    line += change.count;
+  }
+  while (line < lines.size()) text += lines[line++];
+  return text;
+}
+
+TEST(ChangedLines, MakeOneTextOfTheOther) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 2000; ++round) {
+    const auto [before, after] = random_texts(random);
+    const auto changes = changed_lines(before, after);
+    ASSERT_TRUE(changes) << changes.error().message;
+    EXPECT_EQ(with_lines(before, *changes), after);
+  }
+}
+
+TEST(ChangedLines, AreNoMoreThanChanged) {
+  const auto changes = changed_lines("a\nb\nc\nd\n", "a\nB\nc\nd\ne\n").value();
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(std::tuple(changes[0].first, changes[0].count, changes[0].text),
+            std::tuple(1U, 1U, std::string("B\n")));
+  EXPECT_EQ(std::tuple(changes[1].first, changes[1].count, changes[1].text),
+            std::tuple(4U, 0U, std::string("e\n")));
+  EXPECT_EQ(with_lines("", changed_lines("", "a\n").value()), "a\n");
+  EXPECT_EQ(with_lines("a\n", changed_lines("a\n", "").value()), "");
+  EXPECT_TRUE(changed_lines("a", "a")->empty());
 }
 
 }  // namespace
