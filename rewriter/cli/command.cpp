@@ -11,6 +11,7 @@
 
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/explain_input.hpp"
+#include "rewriter/cli/language_server.hpp"
 #include "rewriter/cli/migrate.hpp"
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/rules_command.hpp"
@@ -118,6 +119,9 @@ int run_command(int argc, const char* const* argv, const Services& services) {
   }
   if (const auto* options = std::get_if<MigrateOptions>(&command)) {
     code = migrate(session, *options);
+  }
+  if (const auto* options = std::get_if<LspOptions>(&command)) {
+    code = serve_editor(session, *options);
   }
   if (const auto* options = std::get_if<UndoOptions>(&command)) {
     code = take_back(session, *options);

@@ -27,7 +27,7 @@ inline const std::vector<ExitCodeText>& exit_codes() {
       {ExitCode::done, "done"},
       {ExitCode::would_change,
        "--check: at least one file would change; rules test: a test failed; "
-       "rules check: a doubt"},
+       "rules check: a doubt; lsp: the client left without `shutdown`"},
       {ExitCode::usage, "usage error: nothing was read"},
       {ExitCode::unreadable_input,
        "a PATH, or some of the files, could not be read, decoded or parsed"},

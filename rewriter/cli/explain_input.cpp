@@ -1,4 +1,4 @@
-// Finding the tree of a file. Entry point: explain_input.
+// Finding the tree of a file. Entry points: explain_input, tree_folder.
 #include "rewriter/cli/explain_input.hpp"
 
 #include <filesystem>
@@ -35,6 +35,12 @@ tl::expected<ExplainInput, DiscoveryFailure> explain_input(const std::string& fi
     }
   }
   return ExplainInput{std::move(alone->input), asked.relative};
+}
+
+std::optional<std::string> tree_folder(const std::string& file) {
+  const auto alone = discover({file}, {});
+  if (!alone || alone->input.files.empty()) return std::nullopt;
+  return tree_of(alone->input);
 }
 
 }  // namespace refit

@@ -1,6 +1,8 @@
-// The tree in which the names of one file resolve. Entry point: explain_input.
+// The tree in which the names of one file resolve. Entry points: explain_input,
+// tree_folder.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "rewriter/project/discover.hpp"
@@ -14,5 +16,8 @@ struct ExplainInput {
 };
 
 tl::expected<ExplainInput, DiscoveryFailure> explain_input(const std::string& file);
+
+// The folder of that tree; nothing where the file cannot be read.
+std::optional<std::string> tree_folder(const std::string& file);
 
 }  // namespace refit

@@ -2,18 +2,17 @@
 #include "rewriter/cli/options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 
 #include "rewriter/cli/project_config.hpp"
 #include "rewriter/cli/shell_texts.hpp"
+#include "rewriter/cli/take_config.hpp"
 
 #include "rewriter/text/printable.hpp"
 
@@ -124,6 +123,7 @@ class Parser {
     add_review();
     add_explain();
     add_rules();
+    add_lsp();
     add_undo();
     add_shell_texts();
   }
@@ -150,6 +150,12 @@ class Parser {
       return rules_options_;
     }
     if (undo_->parsed()) return undo_options_;
+    if (lsp_->parsed()) {
+      lsp_options_.migrate.assume.insert(assume_.begin(), assume_.end());
+      lsp_options_.target_given = lsp_->get_option("--target")->count() != 0;
+      lsp_options_.no_config = no_config_;
+      return lsp_options_;
+    }
     if (man_->parsed()) return Answered{ExitCode::done, man_page(app_), {}};
     if (completion_->parsed()) return Answered{ExitCode::done, completion(app_, shell_), {}};
     if (explain_->parsed()) {
@@ -229,27 +235,7 @@ class Parser {
     if (no_config_) return std::nullopt;
     const auto config = project_config(path);
     if (!config) return config.error().message;
-    if (config->target && app.get_option("--target")->count() == 0) {
-      options.target = *config->target;
-    }
-    options.strict = options.strict || config->strict;
-    options.assume.insert(config->assume.begin(), config->assume.end());
-    options.by_path = config->paths;
-    const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    add(options.rules.rules, config->rules);
-    add(options.rules.select, config->select);
-    add(options.rules.ignore, config->ignore);
-    if constexpr (std::is_same_v<Options, MigrateOptions>) {
-      add(options.include, config->include);
-      add(options.exclude, config->exclude);
-      if (!options.baseline) options.baseline = config->baseline;
-      if (!config->keys.empty()) {
-        options.configured =
-            fmt::format("{} sets {}.", config->path, fmt::join(config->keys, ", "));
-      }
-    }
+    take_config(*config, app.get_option("--target")->count() != 0, options);
     return std::nullopt;
   }
 
@@ -404,6 +390,22 @@ class Parser {
         "Put what `before` becomes into the rule files, as the `after` of failed tests");
   }
 
+  void add_lsp() {
+    lsp_ = app_.add_subcommand("lsp", "Serve an editor: a language server on standard input");
+    MigrateOptions& options = lsp_options_.migrate;
+    add_choice<Target>(
+        *lsp_, "--target", options.target, {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
+        "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
+    lsp_->add_flag("--strict", options.strict, "Refuse whatever needs an assumption");
+    repeatable(
+        *lsp_, "--assume", assume_,
+        "Take this for granted, by an id of `refit assumptions`, under --strict, too (repeatable)",
+        "NAME");
+    add_rule_options(*lsp_, options.rules);
+    add_no_config(*lsp_);
+    lsp_->add_flag("--stdio", stdio_, "What it does anyway; editors say so");
+  }
+
   void add_undo() {
     undo_ = app_.add_subcommand(
         "undo", "Give the files that the last `migrate --write` changed their old texts");
@@ -430,6 +432,7 @@ class Parser {
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
   CLI::App* explain_ = nullptr;
+  CLI::App* lsp_ = nullptr;
   CLI::App* undo_ = nullptr;
   CLI::App* completion_ = nullptr;
   CLI::App* man_ = nullptr;
@@ -438,10 +441,11 @@ class Parser {
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
   RulesOptions rules_options_;
+  LspOptions lsp_options_;
   UndoOptions undo_options_;
   std::vector<std::string> assume_, reports_;
   std::optional<std::string> stdin_filename_;
-  bool no_config_ = false;
+  bool no_config_ = false, stdio_ = false;
 };
 
 }  // namespace

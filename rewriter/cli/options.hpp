@@ -73,6 +73,12 @@ struct ExplainOptions {
   RuleOptions rules;
 };
 
+struct LspOptions {
+  MigrateOptions migrate;     // what the project's configuration is added to
+  bool target_given = false;  // the configuration's does not count
+  bool no_config = false;
+};
+
 struct UndoOptions {
   std::string path = ".";
 };
@@ -84,7 +90,8 @@ struct Answered {
   std::string error;  // for standard error
 };
 
-using Command = std::variant<Answered, MigrateOptions, ExplainOptions, RulesOptions, UndoOptions>;
+using Command =
+    std::variant<Answered, MigrateOptions, ExplainOptions, RulesOptions, LspOptions, UndoOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 
