@@ -1,5 +1,4 @@
-// The run over all files: which are looked at, what is planned in each, and the result. Entry
-// point: run.
+// The run over all files: what is looked at, what is planned, and the result. Entry point: run.
 #include "rewriter/plan/engine.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +14,6 @@
 #include "rewriter/text/byte_scan.hpp"
 
 namespace refit {
-
 namespace {
 
 constexpr uint64_t kKeepLimit = uint64_t{16} << 20;  // bytes of files kept until they are planned
@@ -23,8 +21,7 @@ constexpr int kAliasRounds = 16;                     // packages that hand a nam
 constexpr uint64_t kReadLimit = uint64_t{1} << 31;
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 
-// The allocator keeps what a thread frees to itself, where the diff of a large file has no use of
-// it.
+// The allocator keeps what a thread frees, and the diff of a large file has no use of that.
 void give_back() {
 #ifdef __GLIBC__
   malloc_trim(0);
