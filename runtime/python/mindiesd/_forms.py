@@ -358,6 +358,18 @@ def rotary_qk_in_place(
         _ops.rotary_qk_(*operands, *options)
 
 
+def norm_rotary(x, weight, cos, sin, interleaved, across_heads, eps, dtype, strides):
+    """``_ops.norm_rotary``."""
+    span = _ops.QK_NORM_ALL if across_heads else _ops.QK_NORM_HEAD
+    if _is_eps(eps) and not _plain_pair(x, None, weight, None, cos, sin, span):
+        return _ops.norm_rotary(x, weight, cos, sin, interleaved, across_heads, eps, dtype, strides)
+    normal = _math.qk_norm(x, weight, eps, span, -2)
+    result = _math.rotary(normal, cos, sin, interleaved, dtype)
+    if strides == _ops.DENSE:
+        return result.contiguous()
+    return _strides.moved(result, _ops.root_strides(x, strides))
+
+
 def joint_heads(*arguments):
     """``_ops.joint_heads``."""
     inputs, weights, biases, tables, eps, options, dtypes = _block_ops.joint_parts(arguments)

@@ -85,6 +85,30 @@ def _rotate_qk(
         output.copy_(_math.rotary(y, cos, sin, interleaved, output.dtype))
 
 
+def _norm_rotary(
+    x, weight, cos, sin, interleaved, across_heads, eps, dtype, strides
+):
+    output = _norm_rotary_fake(x, weight, cos, sin, interleaved, across_heads, eps, dtype, strides)
+    span = QK_NORM_ALL if across_heads else QK_NORM_HEAD
+    served = rotation_backend((cos, sin), x, weight, output) == "kernels"
+    if not served or not _library.rotary_qk(
+        dict(query=x, query_weight=weight, cos=cos, sin=sin, query_output=output),
+        eps=eps, rotation=int(interleaved), norm=span, head_dimension=-2,
+    ):  # fmt: skip
+        y = _math.qk_norm(x, weight, eps, span, -2)
+        output.copy_(_math.rotary(y, cos, sin, interleaved, dtype))
+    return output
+
+
+def _norm_rotary_fake(
+    x, weight, cos, sin, interleaved, across_heads, eps, dtype, strides
+):
+    """The rotation lies as the norm before it."""
+    if strides == DENSE or not _strides.repeats(x):
+        return _norm_output(x, dtype, strides == DENSE)
+    return x.new_empty_strided(x.shape, root_strides(x, strides), dtype=dtype)
+
+
 def _rotary_qk(
     query, key, query_weight, key_weight, cos, sin, interleaved, norm, head_dim, eps, query_dtype,
     key_dtype,
@@ -312,6 +336,12 @@ _OPERATORS = (
         _nothing,
     ),
     (
+        "norm_rotary(Tensor x, Tensor? weight, Tensor cos, Tensor? sin, bool interleaved, "
+        "bool across_heads, float eps, ScalarType dtype, int strides) -> Tensor",
+        _norm_rotary,
+        _norm_rotary_fake,
+    ),
+    (
         "rms_norm(Tensor x, Tensor? weight, Tensor? bias, float eps, ScalarType dtype, "
         "ScalarType normalized, ScalarType product, int strides) -> Tensor",
         _rms_norm,
@@ -378,6 +408,7 @@ rotary_position_embedding = torch.ops.mindiesd.rotary_position_embedding.default
 rotary_position_embedding_ = torch.ops.mindiesd.rotary_position_embedding_.default
 rotary_qk = torch.ops.mindiesd.rotary_qk.default
 rotary_qk_ = torch.ops.mindiesd.rotary_qk_.default
+norm_rotary = torch.ops.mindiesd.norm_rotary.default
 rms_norm = torch.ops.mindiesd.rms_norm.default
 norm_scale_shift = torch.ops.mindiesd.norm_scale_shift.default
 residual = torch.ops.mindiesd.residual.default

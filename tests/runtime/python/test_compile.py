@@ -27,6 +27,7 @@ class Operands:
         self.device = device
         self.norm = torch.nn.LayerNorm(16, device=device)
         self.root = torch.nn.RMSNorm(16, device=device)
+        self.wide = torch.nn.RMSNorm(64, device=device)
         self.published = mindiesd.RMSNorm(16).to(device)
         self.typed = ext.TypedRMSNorm(16).to(device)
         self.weight = torch.randn(16, device=device)
@@ -108,6 +109,10 @@ CALLS = {
     ),
     "normed over heads": lambda o, x, s: ext.qk_norm_rotary(
         x, x, o.weight.repeat(4), None, table(x), table(x), eps=s, across_heads=True
+    ),
+    "norm and rotation": lambda o, x, s: ext.norm_rotary(o.root, x, table(x), table(x)),
+    "norm and rotation over heads": lambda o, x, s: ext.norm_rotary(
+        o.wide, x, phase(x), heads=2, strides="x"
     ),
     "joint heads": lambda o, x, s: ext.joint_heads(
         *[x] * 6, o.root, o.root, cos=x[0, :, :1], sin=x[1, :, :1],

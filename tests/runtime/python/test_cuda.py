@@ -27,6 +27,13 @@ def group_norm(x, weight, bias):
     return ext.group_norm(layer, x, "silu")
 
 
+def norm_rotary(x, weight, cos, sin, **options):
+    """Of a layer with this parameter."""
+    norm = torch.nn.RMSNorm(weight.numel())
+    norm.weight = torch.nn.Parameter(weight)
+    return ext.norm_rotary(norm, x, cos, sin, **options)
+
+
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
@@ -55,6 +62,12 @@ CALLS = {
         ext.qk_norm_rotary,
         (X, X, torch.randn(64), torch.randn(64), TABLE, TABLE),
         dict(across_heads=True, eps=1e-5),
+    ),
+    "norm and rotation": (norm_rotary, (X, TABLE[0, 0], TABLE, TABLE), {}),
+    "norm and rotation over heads": (
+        norm_rotary,
+        (X.transpose(0, 1), torch.randn(64), TABLE[:2], TABLE[:2]),
+        dict(heads=2, rotated_mode="rotated_interleaved", strides="x"),
     ),
     "joint heads": (
         ext.joint_heads,

@@ -82,6 +82,10 @@ CALLS = {
         lambda: [*packed()[:2], WEIGHT, WEIGHT.clone(), table(7, 1, 8), table(7, 1, 8)],
         ext.qk_norm_rotary,
     ),
+    "normed": (
+        lambda: [packed()[0], table(7, 1, 8), table(7, 1, 8)],
+        lambda q, cos, sin: ext.norm_rotary(ROOT, q, cos, sin),
+    ),
     "joint": (
         lambda: [*packed(), *packed(), table(7, 1, 8), table(7, 1, 8)],
         lambda q, k, v, a, b, c, cos, sin: ext.joint_heads(

@@ -16,6 +16,7 @@ CALLS = {
         ("norm", "branch_norm"),
     ),
     "group_norm": (ext.group_norm, {"x": X}, ("norm",)),
+    "norm_rotary": (ext.norm_rotary, {"x": X, "cos": X, "sin": X}, ("norm",)),
     "joint_heads": (
         ext.joint_heads,
         {name: X for key in ("query", "key", "value") for name in (key, f"other_{key}")},

@@ -129,6 +129,10 @@ def test_rotations(paths, device, dtype):
             found[f"qk_norm_rotary {width} {table_type} {mode} {like} {form}"] = paths(
                 lambda x=x, c=cos, s=sin, m=mode, w=weight: ext.qk_norm_rotary(x, x + 1, w, w, c, s, m)
             )
+            norm = torch.nn.RMSNorm(width, eps=1e-6, device=device, dtype=dtype)
+            found[f"norm_rotary {width} {table_type} {mode} {like} {form}"] = paths(
+                lambda x=x, c=cos, s=sin, m=mode, n=norm: ext.norm_rotary(n, x, c, s, m)
+            )
     assert not missed(found)
 
 

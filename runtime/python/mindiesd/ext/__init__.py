@@ -9,6 +9,7 @@ from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
 from .grid import rotary_grid
 from .group import group_norm
+from .heads import norm_rotary
 from .joint import joint_heads
 from .linear import linear_activation
 from .modules import (
@@ -46,6 +47,7 @@ __all__ = [
     "layer_norm",
     "layernorm_scale_shift",
     "linear_activation",
+    "norm_rotary",
     "norm_scale_shift",
     "qk_norm_rotary",
     "residual",
