@@ -327,8 +327,9 @@ std::optional<std::string> CppFrontend::spell(const Unit& base, uint32_t functio
 }
 
 bool CppFrontend::editable(const Unit&, const Change& change) const {
-  // Transposes go, but nothing between is made to follow yet; a call gives one value.
-  return change.swapped.empty() && change.results.empty();
+  // Transposes go, but nothing between is made to follow yet; a call gives one value, and takes
+  // over nothing that stands elsewhere.
+  return change.swapped.empty() && change.results.empty() && change.bypassed.empty();
 }
 
 Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,

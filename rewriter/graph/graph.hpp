@@ -64,7 +64,7 @@ struct Value {
   bool inlined = false;  // stands in another function's text, seen through a call
   bool number = false;   // by its type, in a language that has types; a truth value is none
   int index = 0;         // of an element; of the overload that an op's arguments bound to
-  int count = 0;
+  int count = 0;         // or of a parameter: the items of the tuple that it is declared to be
   int axes = 0;     // how many an op's spelling in the source named, a call's callee gives; or 0
   ByteRange range;  // the expression in the source; empty for joins
   StatementId statement = kNone;  // in which it is computed

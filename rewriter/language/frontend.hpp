@@ -129,6 +129,15 @@ struct Change {
     bool fresh = false;
   };
   std::vector<Result> results;
+  // Computations that the new call takes over where it stands: the text of each becomes that of its
+  // one operand. With `chooser`, a name, only where the call runs, which is where that name is None
+  // (`call_if_none`), or where it is not; else the text stays what it is.
+  struct Bypass {
+    ValueId value = kNone, operand = kNone;
+    std::string chooser;
+    bool call_if_none = false;
+  };
+  std::vector<Bypass> bypassed;
   // Parts of the root's result (`out, lse = f()`, `f()[0]`) that become the result itself.
   std::vector<ValueId> parts;
   std::vector<AxisSwap> swapped;                          // operations whose axes change places

@@ -83,6 +83,7 @@ void check_names(const Rule& rule, const std::set<std::string>& bound,
       }
     }
   };
+  for (const auto& [hole, operand] : rule.match.bypass) check(operand, rule.at, "`bypass`");
   check_clauses(rule.where);
   for (const Pattern& pattern : rule.match.patterns) check_clauses(pattern.where);
   for (const auto& [hole, alternatives] : rule.match.choices) {
@@ -120,6 +121,7 @@ void check_drops(const CompiledRule& compiled, std::vector<std::string>& mistake
   }
   std::set<std::string> kept(rule.drops.begin(), rule.drops.end());
   for (const auto& [hole, alternatives] : compiled.choices) kept.insert(hole);
+  for (const auto& [hole, operand] : rule.match.bypass) kept.insert(operand);
   for (const CompiledRewrite& rewrite : compiled.rewrites) {
     std::set<std::string> written = kept;
     for (const std::string& hole : holes_in(rewrite.source->with)) {

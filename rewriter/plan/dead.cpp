@@ -133,7 +133,7 @@ void Reads::Rest::settle() {
   }
 }
 
-void Reads::Rest::make(const Replaced& change) {
+void Reads::Rest::make(const Supplanted& change) {
   change_ = &change;
   const Graph& g = reads_.g_;
   std::set<ValueId> without_operands = change.gone;
@@ -167,14 +167,14 @@ void Reads::Rest::take_statement(StatementId id) {
   settle();
 }
 
-Reads::Rest Reads::without(const Replaced& change, const std::set<StatementId>& dead) const {
+Reads::Rest Reads::without(const Supplanted& change, const std::set<StatementId>& dead) const {
   Rest rest(*this);
   rest.make(change);
   for (StatementId s : dead) rest.take_statement(s);
   return rest;
 }
 
-std::vector<StatementId> Reads::dead_statements(const Replaced& change) const {
+std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const {
   const ValueId root = change.root;
   const StatementId home = g_[root].statement;
   // Statements whose effects are all accounted for.

@@ -19,7 +19,7 @@ namespace refit {
 
 // What is rewritten: `root` is replaced and reads only `kept`; `gone` values are replaced by text
 // and read nothing; the effects of `accounted` values are part of what is replaced.
-struct Replaced {
+struct Supplanted {
   ValueId root = kNone;
   std::vector<ValueId> kept;
   std::set<ValueId> gone;
@@ -40,7 +40,7 @@ class Reads {
   explicit Reads(const Graph& graph);
 
   // The statements that only serve values which a change no longer needs, ascending.
-  std::vector<StatementId> dead_statements(const Replaced& change) const;
+  std::vector<StatementId> dead_statements(const Supplanted& change) const;
 
   // The values of a statement that have an effect, in the order in which they are evaluated.
   using Effect = std::pair<StatementId, ValueId>;
@@ -57,19 +57,19 @@ class Reads {
    private:
     friend class Reads;
     explicit Rest(const Reads& reads) : reads_(reads) {}
-    void make(const Replaced& change);
+    void make(const Supplanted& change);
     void add_read(ValueId id);
     void take_read(ValueId id);
     void take_statement(StatementId id);
     void settle();
 
     const Reads& reads_;
-    const Replaced* change_ = nullptr;
+    const Supplanted* change_ = nullptr;
     std::unordered_map<ValueId, uint32_t> added_, taken_;
     std::unordered_set<ValueId> ended_;  // needed before, and no more
     std::vector<ValueId> ending_, just_ended_;
   };
-  Rest without(const Replaced& change, const std::set<StatementId>& dead) const;
+  Rest without(const Supplanted& change, const std::set<StatementId>& dead) const;
 
  private:
   bool kept_by_statement(DefinitionId id) const;

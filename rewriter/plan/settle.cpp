@@ -73,6 +73,10 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
   }
   for (Finding& f : further.findings) {
     f.file = name;
+    // A call that was rewritten itself does not go through its definition any more.
+    std::erase_if(state.calls.sites, [&f](const CallSites::Site& call) {
+      return call.line == f.line && call.column == f.column;
+    });
     // What overlapped with another rewrite is said as what it became.
     auto same = std::ranges::find_if(sites, [&](const PlannedSite* site) {
       const Finding& first = site->finding;

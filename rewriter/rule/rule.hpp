@@ -76,6 +76,9 @@ struct Match {
   // What the new call gives, in its order: holes, which are computed no more, and one other name
   // for the pattern's own value. Empty: that value alone.
   std::vector<std::string> results;
+  // Holes whose computation the new call takes over, each with the hole of what it is made from,
+  // which takes its place in the text.
+  std::map<std::string, std::string> bypass;
 };
 
 // A telltale that is weaker than the patterns: a value that meets it, and that no pattern of the

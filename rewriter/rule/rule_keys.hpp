@@ -14,8 +14,8 @@ inline constexpr std::array<std::string_view, 17> kRuleKeys{
     "anchors", "where",    "shared",   "joint",     "layout", "drops",
     "rewrite", "rewrites", "triggers", "in_file",   "tests"};
 
-inline constexpr std::array<std::string_view, 6> kMatchKeys{"call",     "construct", "pattern",
-                                                            "patterns", "choices",   "results"};
+inline constexpr std::array<std::string_view, 7> kMatchKeys{
+    "call", "construct", "pattern", "patterns", "choices", "results", "bypass"};
 
 inline constexpr std::array<std::string_view, 3> kPatternKeys{"code", "set", "where"};
 

@@ -129,6 +129,7 @@ void RuleReader::read_match(const YamlNode& node, Rule& rule) {
     }
   }
   if (const YamlNode* results = keys->find("results")) read_results(*results, rule);
+  if (const YamlNode* bypass = keys->find("bypass")) read_bypass(*bypass, rule);
 }
 
 void RuleReader::read_results(const YamlNode& node, Rule& rule) {
@@ -141,6 +142,18 @@ void RuleReader::read_results(const YamlNode& node, Rule& rule) {
         node,
         "expected holes with `choices` and one other name, for the pattern's own value, in "
         "`results`");
+  }
+}
+
+void RuleReader::read_bypass(const YamlNode& node, Rule& rule) {
+  auto holes = file_.mapping(node, "`bypass`, from holes with `choices` to holes", {});
+  if (!holes) return;
+  for (const auto& [hole, operand] : holes->entries()) {
+    if (!rule.match.choices.contains(hole)) {
+      file_.report(holes->key_node(hole),
+                   "expected a hole with `choices` in `bypass`, found `" + hole + "`");
+    }
+    rule.match.bypass[hole] = file_.text(operand, "bypass").value_or("");
   }
 }
 

@@ -24,6 +24,7 @@ class RuleReader {
   std::string read_code(const YamlNode& node, std::string_view what);
   void read_match(const YamlNode& node, Rule& rule);
   void read_results(const YamlNode& node, Rule& rule);
+  void read_bypass(const YamlNode& node, Rule& rule);
   std::vector<std::string> read_callees(const YamlNode& node, std::string_view key);
   // Names of operations that the catalogue has.
   std::vector<std::string> read_operations(const YamlNode& node, std::string_view key);

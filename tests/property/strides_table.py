@@ -12,6 +12,7 @@ HEAD = """import math
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from diffusers.models.normalization import RMSNorm
 
 layer_norm = nn.LayerNorm(8, elementwise_affine=False)
 
@@ -31,6 +32,8 @@ class Norms(nn.Module):
         self.norm = nn.LayerNorm(8)
         self.bare = nn.LayerNorm(8, elementwise_affine=False)
         self.rms = nn.RMSNorm(8)
+        self.wide = nn.RMSNorm(40)
+        self.typed = RMSNorm(8, eps=1e-6)
 """
 
 # Name: body. Those under "self" are methods of Norms.
@@ -123,6 +126,27 @@ FORMS = {
     "self: scaled": "return self.norm(x) * (1 + y)",
     "self: scaled, scale first": "return (1 + y) * self.norm(x)",
     "self: norm": "return self.norm(x)",
+    "self: rms norm, rotated": """
+        q = self.rms(x)
+        return q * cos + rotate_half(q) * sin""",
+    "self: rms norm, rotated, tables first": """
+        q = self.rms(x)
+        return cos * q + rotate_half(q) * sin""",
+    "self: rms norm, rotated by a condition": """
+        q = x
+        q = self.rms(q)
+        if w is not None:
+            q = q * cos + rotate_half(q) * sin
+        return q""",
+    "self: rms norm of all heads, rotated": """
+        q = self.wide(x.flatten(2)).unflatten(2, (5, 8))
+        return q * cos + rotate_half(q) * sin""",
+    "self: typed norm, rotated": """
+        q = self.typed(x)
+        return q * cos + rotate_half(q) * sin""",
+    "self: typed norm, rotated in float32": """
+        q = self.typed(x)
+        return (q.float() * cos + rotate_half(q).float() * sin).to(q.dtype)""",
 }
 
 

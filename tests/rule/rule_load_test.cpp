@@ -90,6 +90,7 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.match.choices.at("weight")[0].code, "$given.float()");
   EXPECT_EQ(pattern.match.choices.at("weight")[2].code, "");
   EXPECT_EQ(pattern.match.choices.at("weight")[2].set.at("given"), "None");
+  EXPECT_EQ(pattern.match.bypass.at("weight"), "given");
   ASSERT_EQ(pattern.anchors.size(), 2u);
   EXPECT_EQ(pattern.anchors[0].patterns.at(0).code, "return torch.rsqrt($any)");
   EXPECT_EQ(pattern.anchors[0].code, "no-pattern");

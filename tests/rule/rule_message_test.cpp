@@ -159,6 +159,8 @@ TEST(RuleMessages, OfMatch) {
        "r.yaml:4:39: expected a hole's name without `$`, found `$a`"},
       {4, "match: {pattern: return $x, choices: {a: b}}",
        "r.yaml:4:42: expected a list of patterns for `choices`"},
+      {4, "match: {pattern: return f($x), bypass: {x: y}}",
+       "r.yaml:4:41: expected a hole with `choices` in `bypass`, found `x`"},
       {6, "anchor: {pattern: return $x}", "r.yaml:6:9: `anchor` needs the key `says`"},
       {6, "anchors: []", "r.yaml:6:10: expected a list of anchors for `anchors`"},
       {6, "anchor: {operation: torch.softmax, says: why}",

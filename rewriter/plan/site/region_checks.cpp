@@ -69,13 +69,14 @@ const Reads& SitePlanner::reads() const {
   return *reads_;
 }
 
-bool SitePlanner::still_read(const PlannedSite& site, const Replaced& replaced,
+bool SitePlanner::still_read(const PlannedSite& site, const Supplanted& replaced,
                              const Change& change, const std::set<StatementId>& dead) const {
   const Reads::Rest rest = reads().without(replaced, dead);
   const std::vector<ValueId>& kept = replaced.kept;
   return std::ranges::any_of(site.interior, [&](ValueId id) {
     if (id == replaced.root || !rest.needs(id)) return false;
-    if (std::ranges::find(change.results, id, &Change::Result::value) != change.results.end()) {
+    if (std::ranges::find(change.results, id, &Change::Result::value) != change.results.end() ||
+        std::ranges::find(change.bypassed, id, &Change::Bypass::value) != change.bypassed.end()) {
       return false;
     }
     if (g_[id].kind == Kind::call) return true;

@@ -168,7 +168,8 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
       if (!matched) return false;
     }
     site.interior.insert(bindings.interior.begin(), bindings.interior.end());
-    bindings.holes.erase(hole);
+    // What carries a part that the new call takes over is written, and the part itself looked at.
+    if (rule.rule->match.bypass.empty()) bindings.holes.erase(hole);
   }
   return true;
 }
@@ -176,9 +177,10 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
 // The steps: what the clauses say against it, the rewrite for the target, what the new call reads,
 // effects and readers that stand in the way, statements that die with it, the call's arguments.
 void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
-                                const Bindings& bindings,
+                                const Bindings& matched,
                                 const std::map<std::string, std::string>& set, Change& change,
                                 PlannedSite& site) {
+  const Bindings bindings = without_carriers(rule, matched, site);
   const SiteView view = region_view(change.root, bindings);
   for (const auto* clauses : {&rule.rule->where, &pattern.source->where}) {
     for (const Where& clause : *clauses) {
@@ -203,6 +205,7 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   if (loses_meaning(rule, bindings, change.root, kept, site)) return;
   std::set<StatementId> dead;
   if (!can_give_results(rule, kept, change, dead, site)) return;
+  if (!take_over(rule, bindings, kept, change, site)) return;
   if (!remove_parts(rule, kept, change, dead, site)) return;
   if (!region_arguments(*rewrite, bindings, set, dead, change)) {
     refuse(site, "not-spellable",
@@ -215,6 +218,12 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   }
   if (rule.rule->layout) {
     add_arguments(change, rule.rule->layout->otherwise);
+  }
+  if (!change.bypassed.empty() && !frontend_.editable(unit_, change)) {
+    refuse(site, "not-editable",
+           "a comment, or another argument, stands in the text of a part that the new call takes "
+           "over; move it out");
+    return;
   }
   if (!change.results.empty() && !frontend_.editable(unit_, change)) {
     refuse(site, "not-spellable",
@@ -291,7 +300,12 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
       gone.insert(result.value);  // what was the root becomes a name
     }
   }
-  const Replaced replaced{change.root, kept, std::move(gone), accounted(site), along};
+  for (const Change::Bypass& bypass : change.bypassed) {
+    // Where the new call may not run the text stays, and reads what it reads today.
+    along[bypass.value] =
+        bypass.chooser.empty() ? std::vector<ValueId>{bypass.operand} : g_[bypass.value].operands;
+  }
+  const Supplanted replaced{change.root, kept, std::move(gone), accounted(site), along};
   change.dead = reads().dead_statements(replaced);
   dead.insert(change.dead.begin(), change.dead.end());
   // A restated statement stays, and so does every `if` around it.

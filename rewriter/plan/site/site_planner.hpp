@@ -206,6 +206,32 @@ class SitePlanner {
       const CompiledRewrite& rewrite, const Bindings& bindings,
       const std::map<std::string, std::string>& set) const;
 
+  // Notes the computations that a rule's new call takes over, with the condition under which it
+  // does. False, and refused, where their text serves other readers, too.
+  bool take_over(const CompiledRule& rule, const Bindings& bindings,
+                 const std::vector<ValueId>& kept, Change& change, PlannedSite& site) const;
+  // The bindings, those to such a computation being to its operand where only the site reads it and
+  // the operand has a name where the new call stands: then its statement just goes.
+  Bindings without_carriers(const CompiledRule& rule, const Bindings& matched,
+                            const PlannedSite& site) const;
+  // Why one of them cannot be; "" where it can.
+  std::string why_not_bypassed(const PlannedSite& site, Change::Bypass& bypass) const;
+  // The value whose being None decides between two others, and which of the two stands for None.
+  struct NoneTest {
+    ValueId of = kNone;
+    bool if_none = false;
+  };
+  std::optional<NoneTest> none_test(ValueId condition) const;
+  // The tests of such values around a statement: `if_none` says that it runs only where the value
+  // is None, and else only where it is not.
+  std::vector<NoneTest> tests_around(StatementId statement) const;
+  // What keeps a reader apart from where the root runs, as the root has it; nullopt where nothing
+  // does. Of a join only the side counts on which it reads the value.
+  std::optional<NoneTest> apart(ValueId read, ValueId reader, ValueId root) const;
+  std::optional<NoneTest> apart(StatementId reader, ValueId root) const;
+  // Whether the part runs whenever the root does, and no loop runs the root more often.
+  bool runs_with(ValueId part, ValueId root) const;
+
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const PlannedSite& site) const;
   // A call whose helper was seen through: what else its arguments do would be lost.
@@ -215,7 +241,7 @@ class SitePlanner {
   bool reorders_effects(ValueId root, const std::vector<ValueId>& kept) const;
 
   // Whether a part that costs something is needed beside the values that the new call gives.
-  bool still_read(const PlannedSite& site, const Replaced& replaced, const Change& change,
+  bool still_read(const PlannedSite& site, const Supplanted& replaced, const Change& change,
                   const std::set<StatementId>& dead) const;
   // Notes which values a rule's new call gives beside the root.
   static void name_results(const CompiledRule& rule, const Bindings& bindings, Change& change);

@@ -67,7 +67,13 @@ bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& b
   if (!change.behind.empty()) return true;  // the rule gives the result its strides there
   const Operation* target = catalogue_.find(change.callee);
   if (target == nullptr || target->strides.empty()) return true;  // as its operand, as torch's
-  const auto read = read_by_parameter(rewrite, bindings, set);
+  auto read = read_by_parameter(rewrite, bindings, set);
+  for (auto& [parameter, value] : read) {
+    for (const Change::Bypass& bypass : change.bypassed) {
+      // What carried the part carries its operand.
+      if (reads().reach({value}, bypass.value)) value = bypass.operand;
+    }
+  }
   if (!change.results.empty()) return keeps_strides(*target, read, change, site);
   std::vector<ValueId> vectors, all;
   for (const auto& [parameter, value] : read) {

@@ -20,6 +20,8 @@ Expected<ChangeEdits> Realiser::run() {
   out_.dead.insert(change_.dead.begin(), change_.dead.end());
   auto done = forward_all();
   if (!done) return tl::unexpected(done.error());
+  done = bypass_all();
+  if (!done) return tl::unexpected(done.error());
   for (const AxisSwap& swap : change_.swapped) {
     auto edit = swap_edit(unit_, change_.function, swap);
     if (!edit) return tl::unexpected(edit.error());

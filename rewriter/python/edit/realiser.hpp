@@ -38,6 +38,9 @@ class Realiser {
   Expected<void> cut(ByteRange in, ByteRange outer);
   // Whether a line goes on with a comment and nothing else.
   static bool begins_with_comment(std::string_view text);
+  // Calls that the new call takes over become what they are called with; see Change::Bypass.
+  Expected<void> bypass_all();
+  Expected<void> bypass(const Change::Bypass& bypass);
   // The new call gives what used to be one part of its result: `out, _ = f()` becomes `out = f()`
   // and `f()[0]` becomes `f()`.
   Expected<void> take_parts();

@@ -68,6 +68,7 @@ class Speller {
     if (v.kind == Kind::symbol && v.range.size() != 0) {
       return std::string(unit_.source().slice(v.range));
     }
+    if (v.kind == Kind::element && v.inlined) return part_of_declared(id, depth);
     if (v.kind == Kind::index || (v.kind == Kind::op && v.op->pure && v.op->view)) {
       if (auto text = again(id)) return text;
       if (v.inlined) return rebuilt(id, depth);
@@ -116,6 +117,22 @@ class Speller {
       }
     }
     return *base + "." + v.op->methods.front() + "(" + arguments + ")";
+  }
+
+  // `cos` of `cos, sin = tables` in a helper that was seen through, as `tables[0]`: where what is
+  // taken apart is declared to be a tuple of as many items, or a tensor.
+  std::optional<std::string> part_of_declared(ValueId id, int depth) {
+    const Value& part = g_[id];
+    const Value& whole = g_[part.operands[0]];
+    const bool tensor =
+        whole.literal.kind == Literal::Kind::symbol && whole.literal.text == "torch.Tensor";
+    if (whole.kind != Kind::parameter || part.index < 0 || part.index >= part.count ||
+        !(tensor || whole.count == part.count)) {
+      return std::nullopt;
+    }
+    auto base = spell(part.operands[0], depth + 1);
+    if (!base) return std::nullopt;
+    return *base + "[" + std::to_string(part.index) + "]";
   }
 
   std::optional<std::string> subscript_part(ValueId id) {

@@ -26,6 +26,25 @@ std::string_view without_none(std::string_view text) {
   return left == "None" ? right : text;
 }
 
+// How many items a tuple of that annotation has, `tuple[Tensor, Tensor]`; 0 where it is none, or
+// may have any number.
+int items_of_tuple(std::string_view text) {
+  text = without_none(text);
+  const size_t open = text.find('[');
+  if (open == std::string_view::npos || !text.ends_with(']')) return 0;
+  const std::string_view name = trimmed(text.substr(0, open));
+  if (name != "tuple" && name != "Tuple" && name != "typing.Tuple") return 0;
+  const std::string_view inside = trimmed(text.substr(open + 1, text.size() - open - 2));
+  if (inside.empty() || inside.ends_with("...") || inside.ends_with(',')) return 0;
+  int items = 1, depth = 0;
+  for (const char c : inside) {
+    depth += static_cast<int>(c == '[' || c == '(') - static_cast<int>(c == ']' || c == ')');
+    if (depth < 0) return 0;
+    items += static_cast<int>(c == ',' && depth == 0);
+  }
+  return items;
+}
+
 }  // namespace
 
 std::optional<std::string> FunctionLowering::declared_class(TSNode annotation) {
@@ -73,6 +92,7 @@ void FunctionLowering::parameter(TSNode node) {
     value.literal.kind = Literal::Kind::symbol;
     value.literal.text = std::move(*declared);
   }
+  if (present(annotation)) value.count = items_of_tuple(text(annotation));
   ValueId id = add(std::move(value), name);
   bind(text(name), id);
   // An object of a class of this file.

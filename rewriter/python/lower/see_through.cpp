@@ -181,6 +181,28 @@ std::optional<std::map<std::string, ValueId, std::less<>>> FunctionLowering::bou
   return out;
 }
 
+// `*pair` as the items that the annotation of `pair` says it has, `pair[0]` and `pair[1]`.
+std::vector<FunctionLowering::Argument> FunctionLowering::without_stars(
+    const std::vector<Argument>& arguments) {
+  std::vector<Argument> out;
+  for (const Argument& argument : arguments) {
+    const bool starred = argument.stars == 1 && g()[argument.value].kind == Kind::starred;
+    const ValueId pair = starred ? g()[argument.value].operands[0] : kNone;
+    const int items = starred && g()[pair].kind == Kind::parameter ? g()[pair].count : 0;
+    if (items == 0) {
+      out.push_back(argument);
+      continue;
+    }
+    for (int i = 0; i < items; ++i) {
+      Value item;
+      item.kind = Kind::index;
+      item.operands = {pair, literal_value(Literal::whole(i), TSNode{})};
+      out.push_back({"", add(std::move(item), TSNode{}), 0, argument.node});
+    }
+  }
+  return out;
+}
+
 // Whether a result reads what each argument gives: the text of a call does, whatever its function
 // makes of it.
 bool FunctionLowering::reads_all(ValueId result, size_t first,
@@ -225,12 +247,16 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   if (!parameters || (handed && parameters->empty())) return std::nullopt;
   const std::string own = handed ? parameters->front() : "";
   if (handed) parameters->erase(parameters->begin());
-  auto bound = bound_by_name(*parameters, arguments);
-  if (!bound) return std::nullopt;
-  if (handed) (*bound)[own] = object;
 
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
+  const std::vector<Argument> given = without_stars(arguments);
+  auto bound = bound_by_name(*parameters, given);
+  if (!bound) {
+    take_back(values, marks);
+    return std::nullopt;
+  }
+  if (handed) (*bound)[own] = object;
   size_t uses = current_ == kNone ? 0 : g().statements[current_].uses.size();
   const size_t calls = unit_.project_calls.size();
   bool outer_impure = impure_;
@@ -257,7 +283,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   size_t uses_now = current_ == kNone ? 0 : g().statements[current_].uses.size();
   ok = ok && uses_now == uses && g().sinks.size() == sinks && result != kNone && result >= values &&
        (g()[result].kind == Kind::op || g()[result].kind == Kind::phi) &&
-       reads_all(result, values, arguments);
+       reads_all(result, values, given);
   unit_.project_calls.resize(calls);
   unit_.arguments.erase(unit_.arguments.lower_bound({index_, static_cast<ValueId>(values)}),
                         unit_.arguments.lower_bound({index_ + 1, 0}));

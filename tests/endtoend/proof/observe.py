@@ -69,9 +69,10 @@ class Event:
 
 
 def runtime_kind(operator: str) -> str:
-    """The kind of a runtime operator's name ("rotary"), or "other"."""
+    """The kind of a runtime operator's name ("rotary"), or "other"; of "rms_norm in …" that of the norm."""
+    own = operator.split(" in ")[0]
     for word, kind in RUNTIME_KINDS:
-        if word in operator:
+        if word in own:
             return kind
     return "other"
 
@@ -261,7 +262,10 @@ _FOLLOWERS = {
 
 
 def _rms_norms_inside(func, args) -> int:
-    """How many RMSNorms a fused operator of the runtime stands for: of the sum, and of the branch."""
+    """How many RMSNorms a fused operator of the runtime stands for: of the sum, and of the branch; or of what it
+    rotates."""
+    if func._schema.name == "mindiesd::norm_rotary":
+        return 1
     given = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
     fused = given.get("kind") == RMS_NORM and "scale" in given
     return int(fused) + int(given.get("branch_eps") is not None)

@@ -29,7 +29,7 @@ _KINDS = (("rms", "norm"), ("rotary", "rotary"), ("attention", "attention"), ("f
 # What a region of each kind holds after migration.
 WRITTEN = {
     "attention": ("attention_forward",),
-    "rotary": ("mindiesd.rotary", "mindiesd.ext.rotary"),
+    "rotary": ("mindiesd.rotary", "mindiesd.ext.rotary", "mindiesd.ext.norm_rotary"),
     "norm": ("rms_norm", "RMSNorm", "norm_scale_shift"),
 }
 _MASKS = {False: (None, "bool", "float"), True: (None, "float")}
@@ -221,7 +221,8 @@ class Runner:
         shapes = any(word in old for word in ("view(", "reshape(", "unflatten(", "rearrange("))
         rules = Rules(
             ranks=frozenset({4}) if published and (len(region.after) == 1 or not shapes) else None,
-            averages=case.kind == "attention",
+            # Attention may stand among the lines of another kind.
+            averages="attention_forward(" in text,
             preserving=case.kind == "rotary",
             numbers=case.owner.endswith("__init__"),
             floating_masks=case.floating_masks,

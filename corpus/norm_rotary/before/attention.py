@@ -1,0 +1,222 @@
+"""Norms of query and key and the rotations behind them, as attention processors write them."""
+
+import torch
+import torch.nn.functional as F
+from diffusers.models.normalization import RMSNorm
+from torch import nn
+
+
+def apply_rotary_emb(x, cos, sin):
+    a, b = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-b, a), dim=-1) * sin
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads, norm_width, processor):
+        super().__init__()
+        self.heads = heads
+        self.to_q = nn.Linear(width, width)
+        self.to_k = nn.Linear(width, width)
+        self.to_v = nn.Linear(width, width)
+        self.norm_q = nn.RMSNorm(norm_width, eps=1e-6)
+        self.norm_k = nn.RMSNorm(norm_width, eps=1e-6)
+        self.processor = processor
+
+    def forward(self, x, context=None, rotary_emb=None):
+        return self.processor(self, x, context, rotary_emb)
+
+
+class WanLike:
+    """Over all heads together, and with rotary tables alone; the table of each pair stands at its first
+    or its second place."""
+
+    def __call__(
+        self,
+        attn: "Attention",
+        hidden_states: torch.Tensor,
+        encoder_hidden_states: torch.Tensor | None = None,
+        rotary_emb: tuple[torch.Tensor, torch.Tensor] | None = None,
+    ) -> torch.Tensor:
+        if encoder_hidden_states is None:
+            encoder_hidden_states = hidden_states
+        query, key = attn.to_q(hidden_states), attn.to_k(encoder_hidden_states)
+        value = attn.to_v(encoder_hidden_states)
+
+        # Before the heads are apart.
+        query = attn.norm_q(query)
+        key = attn.norm_k(key)
+
+        query = query.unflatten(2, (attn.heads, -1))
+        key = key.unflatten(2, (attn.heads, -1))
+        value = value.unflatten(2, (attn.heads, -1))
+
+        if rotary_emb is not None:
+
+            def apply_rotary_emb(
+                hidden_states: torch.Tensor,
+                freqs_cos: torch.Tensor,
+                freqs_sin: torch.Tensor,
+            ):
+                x1, x2 = hidden_states.unflatten(-1, (-1, 2)).unbind(-1)
+                cos = freqs_cos[..., 0::2]
+                sin = freqs_sin[..., 1::2]
+                out = torch.empty_like(hidden_states)
+                out[..., 0::2] = x1 * cos - x2 * sin
+                out[..., 1::2] = x1 * sin + x2 * cos
+                return out.type_as(hidden_states)
+
+            query = apply_rotary_emb(query, *rotary_emb)
+            key = apply_rotary_emb(key, *rotary_emb)
+
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+        hidden_states = F.scaled_dot_product_attention(query, key, value)
+        return hidden_states.transpose(1, 2).flatten(2, 3)
+
+
+class Always:
+    """No condition: the norms go."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        q = attn.to_q(x).unflatten(-1, (attn.heads, -1))
+        k = attn.to_k(x).unflatten(-1, (attn.heads, -1))
+        q = attn.norm_q(q)
+        k = attn.norm_k(k)
+        q = apply_rotary_emb(q, cos, sin)
+        k = apply_rotary_emb(k, cos, sin)
+        return torch.cat((q, k), dim=1)
+
+
+class Typed(nn.Module):
+    """Diffusers' norm, whose result lies as its operand does."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.to_qk = nn.Linear(width, 2 * width)
+        self.norm_q = RMSNorm(width // heads, eps=1e-6)
+        self.norm_k = RMSNorm(width, eps=1e-6)
+
+    def forward(self, x, cos, sin):
+        q, k = self.to_qk(x).chunk(2, dim=-1)
+        q = q.unflatten(-1, (self.heads, -1))
+        turned = apply_rotary_emb(self.norm_q(q), cos, sin)
+        k = apply_rotary_emb(self.norm_k(k).unflatten(-1, (self.heads, -1)), cos, sin)
+        return turned, k
+
+
+class WithoutTables:
+    """The test the other way round, and a norm that stands inside another expression."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        q = attn.to_q(x)
+        q = attn.norm_q(q).unflatten(2, (attn.heads, -1))
+        if rotary_emb is None:
+            out = q * 2
+        else:
+            cos, sin = rotary_emb
+            out = apply_rotary_emb(q, cos, sin)
+        return out
+
+
+def apply_rotary_pair(x, freqs):
+    cos, sin = freqs
+    x_real, x_imag = x.unflatten(2, (-1, 2)).unbind(-1)
+    x_rotated = torch.stack([-x_imag, x_real], dim=-1).flatten(2)
+    return (x.float() * cos + x_rotated.float() * sin).to(x.dtype)
+
+
+class LTXLike:
+    """Heads still side by side when they turn, and tables that the rotation takes apart."""
+
+    def __call__(self, attn: "Attention", x, context, rotary_emb: torch.Tensor | None = None):
+        query = attn.to_q(x)
+        query = attn.norm_q(query)
+        if rotary_emb is not None:
+            query = apply_rotary_pair(query, rotary_emb)
+        return query.unflatten(2, (attn.heads, -1))
+
+
+class TablesOfAnyKind:
+    """Nothing says that what is taken apart has items by their numbers: the calls stay two."""
+
+    def __call__(self, attn: "Attention", x, context, rotary_emb):
+        return apply_rotary_pair(attn.norm_q(attn.to_q(x)), rotary_emb)
+
+
+class NormReadElsewhere:
+    """What the norm gives is needed beside the rotation: two calls stay."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        q = attn.norm_q(attn.to_q(x)).unflatten(2, (attn.heads, -1))
+        return apply_rotary_emb(q, cos, sin) + q.mean()
+
+
+class Written:
+    """Written in place between norm and rotation."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        q = attn.norm_q(attn.to_q(x))
+        q.mul_(2)
+        q = q.unflatten(2, (attn.heads, -1))
+        return apply_rotary_emb(q, cos, sin)
+
+
+class OperandWritten:
+    """What the norm was given is written in place before the rotation."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        raw = attn.to_q(x)
+        q = attn.norm_q(raw)
+        raw.mul_(2)
+        q = q.unflatten(2, (attn.heads, -1))
+        return apply_rotary_emb(q, cos, sin)
+
+
+class AnotherCondition:
+    """Where neither flag is set what the norm gives is read on the rotation's side."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb, skip=None):
+        q = attn.to_q(x)
+        q = attn.norm_q(q)
+        q = q.unflatten(2, (attn.heads, -1))
+        if rotary_emb is not None and skip is None:
+            cos, sin = rotary_emb
+            q = apply_rotary_emb(q, cos, sin)
+        return q
+
+
+class InALoop:
+    """The norm once, the rotation each time."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        q = attn.norm_q(attn.to_q(x))
+        found = []
+        for cos, sin in (rotary_emb, rotary_emb):
+            found.append(apply_rotary_emb(q.unflatten(2, (attn.heads, -1)), cos, sin))
+        return torch.cat(found)
+
+
+class Captured:
+    """A function inside reads the name."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        q = attn.norm_q(attn.to_q(x))
+
+        def mean():
+            return q.mean()
+
+        return apply_rotary_emb(q.unflatten(2, (attn.heads, -1)), cos, sin) + mean()
+
+
+class OtherSplit:
+    """Three parts: the norm's dimension is not the heads and the width of each."""
+
+    def __call__(self, attn: Attention, x, context, rotary_emb):
+        cos, sin = rotary_emb
+        q = attn.norm_q(attn.to_q(x)).unflatten(2, (1, attn.heads, -1))
+        return apply_rotary_emb(q, cos, sin)

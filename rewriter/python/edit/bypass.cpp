@@ -1,0 +1,77 @@
+// Calls that a new call takes over where they stand: `q = norm(q)` goes, or becomes a choice where
+// the new call does not always run. Entry point: Realiser::bypass_all.
+#include "rewriter/python/edit/realiser.hpp"
+#include "rewriter/python/syntax/lines.hpp"
+#include "rewriter/python/syntax/text_parts.hpp"
+
+namespace refit::python {
+
+namespace {
+
+// A choice between two values needs brackets where its text stands beside other text.
+bool stands_alone(TSNode node) {
+  const TSNode parent = ts_node_parent(node);
+  return is(parent, "argument_list") || is(parent, "keyword_argument") ||
+         (is(parent, "assignment") && ts_node_eq(field(parent, "right"), node));
+}
+
+// What can stand where a call stood, whatever is beside it.
+bool is_primary(TSNode node) {
+  return is(node, "identifier") || is(node, "call") || is(node, "attribute") ||
+         is(node, "subscript") || is(node, "parenthesized_expression");
+}
+
+}  // namespace
+
+Expected<void> Realiser::bypass_all() {
+  for (const Change::Bypass& taken : change_.bypassed) {
+    auto done = bypass(taken);
+    if (!done) return done;
+  }
+  return {};
+}
+
+Expected<void> Realiser::bypass(const Change::Bypass& bypass) {
+  const TSNode node = unit_.nodes[g_[bypass.value].syntax];
+  const auto list = is(node, "call") ? children_of(field(node, "arguments")) : NodeList{};
+  if (list.size() != 1 || is(list[0], "keyword_argument") || is(list[0], "list_splat") ||
+      is(list[0], "dictionary_splat") || is(list[0], "generator_expression") ||
+      is(list[0], "named_expression")) {
+    return failure("the call that would go has not one argument");
+  }
+  const TSNode kept = list[0];
+  const ByteRange whole = range_of(node), inner = range_of(kept);
+  if (!comments_in(unit_.tree, unit_.text(), whole).empty()) {
+    return failure("a comment stands inside the call that would go; move it out");
+  }
+  if (!bypass.chooser.empty()) {
+    if (!is(kept, "identifier")) {
+      return failure("what the call that would go is called with has no name; give it one");
+    }
+    const std::string name(text_of(text_, kept));
+    const bool alone = stands_alone(node);
+    const std::string test = bypass.chooser + (bypass.call_if_none ? " is None" : " is not None");
+    auto done = out_.edits.add(
+        {{whole.begin, whole.begin}, (alone ? "" : "(") + name + " if " + test + " else "});
+    if (!done || alone) return done;
+    return out_.edits.add({{whole.end, whole.end}, ")"});
+  }
+  const StatementId home = g_[bypass.value].statement;
+  if (home != kNone) {
+    switch (names_itself(unit_, node, kept, &unpacked_[home])) {
+      case NamesItself::no:
+        break;
+      case NamesItself::whole:
+        out_.dead.insert(home);
+        return {};
+      case NamesItself::turns:
+        return failure("the call that would go stands in a text that makes several values");
+    }
+  }
+  const bool brackets = !is_primary(kept) && !stands_alone(node);
+  auto done = out_.edits.add({{whole.begin, inner.begin}, brackets ? "(" : ""});
+  if (!done) return done;
+  return out_.edits.add({{inner.end, whole.end}, brackets ? ")" : ""});
+}
+
+}  // namespace refit::python
