@@ -145,6 +145,14 @@ struct Change {
 };
 
 // What the file shows of an attribute of an object whose class it defines.
+// A side of a choice between two values, and what is known on it.
+struct Branch {
+  ValueId condition = kNone;  // of the choice
+  size_t side = 0;            // which operand of the choice is that side's
+  ValueId tested = kNone;     // a value that is None on the other side alone
+  bool asks = false;          // what is written only asks whether that value is None
+};
+
 struct AttributeFacts {
   bool elsewhere = false;           // a class of another file that inherits from it stores it, too
   bool number = false;              // whatever is stored there is a number
@@ -225,6 +233,13 @@ class Frontend {
   virtual std::optional<std::string> spell(const Unit& unit, uint32_t function, ValueId value,
                                            ValueId root,
                                            const std::set<StatementId>& dead) const = 0;
+  // The same in a text that is evaluated under a condition alone: a name that a branch gave the
+  // value means it there, whatever the name means elsewhere.
+  virtual std::optional<std::string> spell_under(const Unit& unit, uint32_t function, ValueId value,
+                                                 ValueId root, const std::set<StatementId>& dead,
+                                                 const Branch&) const {
+    return spell(unit, function, value, root, dead);
+  }
   // Whether a class of another file inherits from this one of the unit.
   virtual bool subclassed(const Unit&, const std::string& /*qualified*/) const { return false; }
   // Whether a file of the project asks if an object is one of a class of that name.

@@ -126,8 +126,14 @@ void check_drops(const CompiledRule& compiled, std::vector<std::string>& mistake
     std::set<std::string> written = kept;
     for (const std::string& hole : holes_in(rewrite.source->with)) {
       written.insert(hole);
-      if (auto found = written_by.find(hole); found != written_by.end()) {
-        written.insert(found->second.begin(), found->second.end());
+      std::vector<std::string> given{hole};  // texts may have names that other alternatives give
+      while (!given.empty()) {
+        const auto found = written_by.find(given.back());
+        given.pop_back();
+        if (found == written_by.end()) continue;
+        for (const std::string& part : found->second) {
+          if (written.insert(part).second) given.push_back(part);
+        }
       }
     }
     // What was not passed, or is a known literal, has no code to lose.

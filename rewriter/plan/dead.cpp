@@ -177,15 +177,21 @@ Reads::Rest Reads::without(const Supplanted& change, const std::set<StatementId>
 std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const {
   const ValueId root = change.root;
   const StatementId home = g_[root].statement;
-  // Statements whose effects are all accounted for.
+  // Statements whose effects are all accounted for, the write of `x += y` among them.
   std::unordered_map<StatementId, uint32_t> accounted;
   for (ValueId id : change.accounted) {
     StatementId s = g_[id].statement;
-    if (s != kNone && g_.statements[s].names_only) accounted[s] += has_effect(g_, id) ? 1 : 0;
+    const bool counts = has_effect(g_, id) || g_.in_place.contains(id);
+    if (s != kNone && g_.statements[s].names_only) accounted[s] += counts ? 1 : 0;
   }
   auto free = [&](StatementId s) {
     auto found = accounted.find(s);
-    return found != accounted.end() && found->second == effects_of(s).size();
+    if (found == accounted.end()) return false;
+    const auto written = std::ranges::count_if(g_.statements[s].definitions, [&](DefinitionId d) {
+      const ValueId value = g_.definitions[d].value;
+      return g_.in_place.contains(value) && !has_effect(g_, value);
+    });
+    return found->second == effects_of(s).size() + static_cast<size_t>(written);
   };
   std::set<StatementId> dead;
   Rest rest(*this);

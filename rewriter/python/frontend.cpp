@@ -440,7 +440,14 @@ std::optional<std::string> PythonFrontend::assignment(const std::string& name,
 std::optional<std::string> PythonFrontend::spell(const Unit& unit, uint32_t function, ValueId value,
                                                  ValueId root,
                                                  const std::set<StatementId>& dead) const {
-  return spell_value(static_cast<const PythonUnit&>(unit), function, value, root, dead);
+  return spell_value(static_cast<const PythonUnit&>(unit), function, value, root, dead, {});
+}
+
+std::optional<std::string> PythonFrontend::spell_under(const Unit& unit, uint32_t function,
+                                                       ValueId value, ValueId root,
+                                                       const std::set<StatementId>& dead,
+                                                       const Branch& branch) const {
+  return spell_value(static_cast<const PythonUnit&>(unit), function, value, root, dead, branch);
 }
 
 std::optional<ByteRange> PythonFrontend::copied_from(const Unit& unit, uint32_t function,

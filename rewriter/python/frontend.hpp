@@ -39,6 +39,9 @@ class PythonFrontend : public Frontend, public RuleLanguage {
   Expected<Template> rewrite_template(std::string_view code) override;
   std::optional<std::string> spell(const Unit& unit, uint32_t function, ValueId value, ValueId root,
                                    const std::set<StatementId>& dead) const override;
+  std::optional<std::string> spell_under(const Unit& unit, uint32_t function, ValueId value,
+                                         ValueId root, const std::set<StatementId>& dead,
+                                         const Branch& branch) const override;
   bool compared(const Unit& unit, const std::string& class_name) const override;
   bool subclassed(const Unit& unit, const std::string& qualified) const override;
   AttributeFacts attribute(const Unit& unit, uint32_t function, ValueId value) const override;

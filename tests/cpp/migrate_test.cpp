@@ -76,6 +76,14 @@ const Row kBodies[] = {
      "  return mindiesd::ext::attention_forward(q, k, v,\n"
      "                                          {.attn_mask = m, .scale = s, .head_first = "
      "true});\n"},
+    {"a_finite_number_where_hidden",
+     "  auto scores = torch::matmul(q, k.transpose(-2, -1)) * 0.25;\n"
+     "  scores = scores.masked_fill(~m, -1e9);\n"
+     "  return torch::matmul(torch::softmax(scores, -1), v);\n",
+     "  return mindiesd::ext::attention_forward(\n      q,\n      k,\n      v,\n      {.attn_mask "
+     "= m,\n"
+     "       .scale = 0.25,\n       .head_first = true,\n       .strides = \"BNSD\",\n"
+     "       .without_key = \"mean\"});\n"},
     {"in_a_lambda",
      "  auto g = [&](const torch::Tensor& x) {\n"
      "    return torch::scaled_dot_product_attention(x, k, v);\n  };\n  return g(q);\n",

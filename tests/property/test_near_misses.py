@@ -94,6 +94,7 @@ def test_some_are_rewritten(migrated):
     rewritten = {site["rule"] for site in report["sites"] if site["outcome"] == "rewritten"}
     assert rewritten >= {
         "attention-by-hand",
+        "attention-multi-query",
         "gated-activation",
         "gelu-function",
         "quick-gelu",

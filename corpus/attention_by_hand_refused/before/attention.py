@@ -27,9 +27,9 @@ def dropped(q, k, v):
 
 
 def filled(q, k, v, hidden):
-    """A finite value is no boolean mask: a row of nothing else is an average."""
+    """A number that scores may come near is no mask: what is hidden keeps some weight."""
     scores = q @ k.transpose(-2, -1)
-    scores = scores.masked_fill(hidden, -1e9)
+    scores = scores.masked_fill(hidden, -50.0)
     return scores.softmax(dim=-1) @ v
 
 

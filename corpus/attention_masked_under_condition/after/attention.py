@@ -7,26 +7,41 @@ import torch.nn as nn
 
 class Optional(nn.Module):
     def forward(self, q, k, v, mask=None):
-        scores = q @ k.transpose(-2, -1)
-        if mask is not None:
-            scores = scores.masked_fill(mask == 0, float("-inf"))
-        return scores.softmax(dim=-1) @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            attn_mask=None if mask is None else ~(mask == 0),
+            scale=1.0,
+            head_first=True,
+            strides="BNSD",
+        )
 
 
 class ByAFlag(nn.Module):
     def forward(self, q, k, v, mask, use_mask=False):
-        scores = q @ k.transpose(-2, -1) * 0.5
-        if use_mask:
-            scores = scores.masked_fill(mask, float("-inf"))
-        return scores.softmax(dim=-1) @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            attn_mask=~mask if use_mask else None,
+            scale=0.5,
+            head_first=True,
+            strides="BNSD",
+        )
 
 
 class OfAPart(nn.Module):
     def forward(self, q, k, v, bias=None):
-        scores = q @ k.transpose(-2, -1) * 0.5
-        if bias is not None:
-            scores = scores + bias[None]
-        return scores.softmax(dim=-1) @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            attn_mask=None if bias is None else bias[None],
+            scale=0.5,
+            head_first=True,
+            strides="BNSD",
+        )
 
 
 class EitherWay(nn.Module):
@@ -73,10 +88,15 @@ class AddedOnBoth(nn.Module):
 
 class UnderTwoConditions(nn.Module):
     def forward(self, q, k, v, bias=None, use=False):
-        scores = q @ k.transpose(-2, -1) * 0.5
-        if bias is not None and use:
-            scores = scores + bias
-        return scores.softmax(dim=-1) @ v
+        return mindiesd.ext.attention_forward(
+            q,
+            k,
+            v,
+            attn_mask=bias if bias is not None and use else None,
+            scale=0.5,
+            head_first=True,
+            strides="BNSD",
+        )
 
 
 class ANumberForNone(nn.Module):

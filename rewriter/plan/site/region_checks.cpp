@@ -15,10 +15,21 @@ bool SitePlanner::overridden(const PlannedSite& site) const {
   });
 }
 
-std::set<ValueId> SitePlanner::accounted(const PlannedSite& site) const {
+std::set<ValueId> SitePlanner::accounted(const CompiledRule& rule, const PlannedSite& site) const {
+  // `scores += mask` writes where nothing but the computation looks: into what one of its own parts
+  // made. Attention has one type whatever its mask's is, so that it also has the type which the
+  // write kept.
+  auto writes_own_part = [&](ValueId id) {
+    if (!rule.rule->attention || !g_.in_place.contains(id) || g_[id].operands.empty()) return false;
+    const ValueId old = g_[id].operands[0];
+    if (old == kNone || !site.interior.contains(old)) return false;
+    const Value& v = g_[old];
+    return v.kind == Kind::op && v.op->pure && !v.op->view && !v.op->one_of &&
+           v.op->axes != AxisKind::cast && v.op->axes != AxisKind::contiguous;
+  };
   std::set<ValueId> out;
   for (ValueId id : site.interior) {
-    if (id != kNone && has_effect(g_, id)) out.insert(id);
+    if (id != kNone && (has_effect(g_, id) || writes_own_part(id))) out.insert(id);
   }
   return out;
 }

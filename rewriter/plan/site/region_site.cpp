@@ -35,7 +35,8 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     if (want.kind != have.kind || want.op != have.op) continue;
     Bindings bindings;
     if (!match_value(pattern.graph, pattern.root, g_, id, bindings)) continue;
-    std::map<std::string, std::string> set = pattern.source->set;
+    SetTexts set;
+    for (const auto& [name, text] : pattern.source->set) set[name] = {text, {}};
     Change change;
     change.rule = rule.rule->id;
     change.function = function_;
@@ -70,6 +71,8 @@ bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Binding
 
 namespace {
 
+constexpr std::string_view kIsOperation = "operator.is_";
+
 // The holes of a rule that its call is made of: those in the texts, and those with choices.
 std::set<std::string> holes_used(const CompiledRule& rule) {
   std::set<std::string> out;
@@ -103,19 +106,47 @@ std::set<std::string> given_by(const CompiledPattern& alternative,
   return out;
 }
 
+// The side of a choice that an alternative's text is about: where a value is tested, that where it
+// is no None, else the one where the condition holds.
+Branch branch_of(const CompiledPattern& alternative, const Graph& g, ValueId leaf) {
+  const Value& choice = alternative.graph[alternative.root];
+  if (choice.kind != Kind::phi || g[leaf].kind != Kind::phi) return {};
+  const Value& asked = alternative.graph[choice.operands[0]];
+  const bool tests = asked.kind == Kind::op && asked.op->id == kIsOperation;
+  Branch out;
+  out.condition = g[leaf].operands[0];
+  out.side = tests ? 2 : 1;
+  if (tests) out.tested = g[out.condition].operands[0];
+  return out;
+}
+
 }  // namespace
 
-bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
-                          std::map<std::string, std::string>& set, Change& change,
-                          PlannedSite& site) {
+bool SitePlanner::plausible(const CompiledRule& rule, const Bindings& before,
+                            const Bindings& bindings) const {
+  return std::ranges::all_of(rule.choices, [&](const auto& choice) {
+    const auto& [hole, alternatives] = choice;
+    const auto bound = bindings.holes.find(hole);
+    if (bound == bindings.holes.end() || before.holes.contains(hole)) return true;
+    if (g_[bound->second].kind == Kind::phi) return true;
+    return std::ranges::any_of(alternatives, [&](const CompiledPattern& a) {
+      Bindings trial = bindings;
+      return match_value(a.graph, a.root, g_, bound->second, trial);
+    });
+  });
+}
+
+bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings, SetTexts& set,
+                          Change& change, PlannedSite& site) {
   for (const auto& [hole, alternatives] : rule.choices) {
     auto bound = bindings.holes.find(hole);
     if (bound == bindings.holes.end()) continue;
     std::vector<ValueId> leaves, work{bound->second};
     auto whole = [&](ValueId at) {
-      Bindings trial = bindings;
       return std::ranges::any_of(alternatives, [&](const CompiledPattern& a) {
-        return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial);
+        Bindings trial = bindings;
+        return a.graph[a.root].kind == Kind::phi && match_value(a.graph, a.root, g_, at, trial) &&
+               plausible(rule, bindings, trial);
       });
     };
     while (!work.empty()) {
@@ -129,44 +160,7 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
         leaves.push_back(at);
       }
     }
-    // What one branch gives to the call and another does not is not what the call is made of:
-    // `if hidden: s = s.masked_fill(m, -inf)` has a mask on one side alone.
-    const auto used = leaves.size() > 1 ? holes_used(rule) : std::set<std::string>();
-    std::optional<std::set<std::string>> given;
-    for (ValueId leaf : leaves) {
-      bool matched = false;
-      for (const CompiledPattern& alternative : alternatives) {
-        Bindings trial = bindings;
-        if (!match_value(alternative.graph, alternative.root, g_, leaf, trial)) continue;
-        if (!clauses_hold(alternative, trial, change.root, true)) continue;
-        if (leaves.size() > 1) {
-          auto own = given_by(alternative, used);
-          if (given && *given != own) return false;
-          given = std::move(own);
-        }
-        bindings = std::move(trial);
-        matched = true;
-        for (const auto& [name, text] : alternative.source->set) {
-          if (leaves.size() == 1) {
-            set[name] = text;
-            continue;
-          }
-          // Each branch says its own: the statement that computed the leaf now names the choice.
-          StatementId home = g_[leaf].statement;
-          if (home == kNone || g_.statements[home].definitions.size() != 1 ||
-              alternative.source->set.size() != 1 || text.find('$') != std::string::npos) {
-            return false;
-          }
-          auto restated = frontend_.assignment(name, text);
-          if (!restated) return false;
-          change.restated.emplace_back(home, std::move(*restated));
-          set[name] = name;
-          if (g_.name_index(name)) return false;  // the name is taken
-        }
-        break;
-      }
-      if (!matched) return false;
-    }
+    if (!settle_leaves(rule, alternatives, leaves, bindings, set, change)) return false;
     site.interior.insert(bindings.interior.begin(), bindings.interior.end());
     // What carries a part that the new call takes over is written, and the part itself looked at.
     if (rule.rule->match.bypass.empty()) bindings.holes.erase(hole);
@@ -174,11 +168,70 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings,
   return true;
 }
 
+// What one branch gives to the call and another does not is not what the call is made of:
+// `if hidden: s = s.masked_fill(m, -inf)` has a mask on one side alone, which an alternative for
+// both must say.
+bool SitePlanner::settle_leaves(const CompiledRule& rule,
+                                const std::vector<CompiledPattern>& alternatives,
+                                const std::vector<ValueId>& leaves, Bindings& bindings,
+                                SetTexts& set, Change& change) {
+  const bool several = leaves.size() > 1;
+  const auto used = several ? holes_used(rule) : std::set<std::string>();
+  std::optional<std::set<std::string>> given;
+  SetTexts shared;  // texts with holes, which mean the same on every branch
+  for (ValueId leaf : leaves) {
+    const CompiledPattern* matched = nullptr;
+    for (const CompiledPattern& alternative : alternatives) {
+      Bindings trial = bindings;
+      if (!match_value(alternative.graph, alternative.root, g_, leaf, trial)) continue;
+      if (!plausible(rule, bindings, trial)) continue;
+      if (!clauses_hold(alternative, trial, change.root, true)) continue;
+      bindings = std::move(trial);
+      matched = &alternative;
+      break;
+    }
+    if (matched == nullptr) return false;
+    if (several) {
+      auto own = given_by(*matched, used);
+      if (given && *given != own) return false;
+      given = std::move(own);
+    }
+    for (const auto& [name, text] : matched->source->set) {
+      if (!several) {
+        set[name] = {text, branch_of(*matched, g_, leaf)};
+      } else if (text.find('$') != std::string::npos) {
+        const Branch branch = branch_of(*matched, g_, leaf);
+        const auto [known, first] = shared.emplace(name, SetText{text, branch});
+        if (branch.condition != kNone || (!first && known->second.text != text)) return false;
+        set[name] = known->second;
+      } else if (!restate(*matched, leaf, name, text, change)) {
+        return false;
+      } else {
+        set[name] = {name, {}};
+      }
+    }
+  }
+  return true;
+}
+
+// Each branch says its own: the statement that computed the leaf now names the choice.
+bool SitePlanner::restate(const CompiledPattern& alternative, ValueId leaf, const std::string& name,
+                          const std::string& text, Change& change) const {
+  const StatementId home = g_[leaf].statement;
+  if (home == kNone || g_.statements[home].definitions.size() != 1 ||
+      alternative.source->set.size() != 1) {
+    return false;
+  }
+  auto restated = frontend_.assignment(name, text);
+  if (!restated) return false;
+  change.restated.emplace_back(home, std::move(*restated));
+  return !g_.name_index(name);  // else the name is taken
+}
+
 // The steps: what the clauses say against it, the rewrite for the target, what the new call reads,
 // effects and readers that stand in the way, statements that die with it, the call's arguments.
 void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
-                                const Bindings& matched,
-                                const std::map<std::string, std::string>& set, Change& change,
+                                const Bindings& matched, const SetTexts& set, Change& change,
                                 PlannedSite& site) {
   const Bindings bindings = without_carriers(rule, matched, site);
   const SiteView view = region_view(change.root, bindings);
@@ -237,14 +290,29 @@ void SitePlanner::finish_region(const CompiledRule& rule, const CompiledPattern&
   site.finding.outcome = Outcome::rewritten;
 }
 
+std::vector<std::string> SitePlanner::parts_of(const std::string& hole, const SetTexts& set) {
+  std::vector<std::string> out, work{hole};
+  std::set<std::string> seen;
+  while (!work.empty()) {
+    const std::string name = std::move(work.back());
+    work.pop_back();
+    const auto given = set.find(name);
+    if (given == set.end()) {
+      out.push_back(name);
+    } else if (seen.insert(name).second) {
+      const auto inside = holes_in(given->second.text);
+      work.insert(work.end(), inside.rbegin(), inside.rend());
+    }
+  }
+  return out;
+}
+
 std::vector<ValueId> SitePlanner::kept_by(const CompiledRewrite& rewrite, const Bindings& bindings,
-                                          const std::map<std::string, std::string>& set) {
+                                          const SetTexts& set) {
   std::vector<ValueId> kept;
   for (const auto& [keyword, text] : rewrite.with.arguments) {
     for (const std::string& hole : holes_in(text)) {
-      auto given = set.find(hole);
-      for (const std::string& name :
-           given == set.end() ? std::vector<std::string>{hole} : holes_in(given->second)) {
+      for (const std::string& name : parts_of(hole, set)) {
         auto found = bindings.holes.find(name);
         if (found != bindings.holes.end()) kept.push_back(found->second);
       }
@@ -305,7 +373,7 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
     along[bypass.value] =
         bypass.chooser.empty() ? std::vector<ValueId>{bypass.operand} : g_[bypass.value].operands;
   }
-  const Supplanted replaced{change.root, kept, std::move(gone), accounted(site), along};
+  const Supplanted replaced{change.root, kept, std::move(gone), accounted(rule, site), along};
   change.dead = reads().dead_statements(replaced);
   dead.insert(change.dead.begin(), change.dead.end());
   // A restated statement stays, and so does every `if` around it.
@@ -332,8 +400,8 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
 }
 
 bool SitePlanner::region_arguments(const CompiledRewrite& rewrite, const Bindings& bindings,
-                                   const std::map<std::string, std::string>& set,
-                                   const std::set<StatementId>& dead, Change& change) const {
+                                   const SetTexts& set, const std::set<StatementId>& dead,
+                                   Change& change) const {
   const Operation* target = catalogue_.find(change.callee);
   bool skipped = false;  // an argument before this one
   for (size_t position = 0; position < rewrite.with.arguments.size(); ++position) {
@@ -365,21 +433,15 @@ bool SitePlanner::region_arguments(const CompiledRewrite& rewrite, const Binding
 }
 
 std::optional<std::string> SitePlanner::argument_text(
-    const std::string& text, const Bindings& bindings,
-    const std::map<std::string, std::string>& set, ValueId root, const std::set<StatementId>& dead,
-    bool* missing, std::optional<ByteRange>* copied) const {
+    const std::string& text, const Bindings& bindings, const SetTexts& set, ValueId root,
+    const std::set<StatementId>& dead, bool* missing, std::optional<ByteRange>* copied,
+    const Branch& branch) const {
   return frontend_.fill(text, [&](const std::string& hole, int*) -> std::optional<std::string> {
     auto given = set.find(hole);
-    if (given != set.end() && given->second.find('$') == std::string::npos) return given->second;
     if (given != set.end()) {
-      // Only a hole and nothing else is the source's own text.
-      std::optional<ByteRange> inner;
-      bool plain = given->second.find_first_not_of(
-                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", 1) ==
-                   std::string::npos;
-      auto filled = argument_text(given->second, bindings, {}, root, dead, missing, &inner);
-      *copied = plain ? inner : std::nullopt;
-      return filled;
+      SetTexts others = set;
+      others.erase(hole);
+      return set_text(given->second, bindings, others, root, dead, missing, copied, branch);
     }
     auto found = bindings.holes.find(hole);
     if (found == bindings.holes.end()) {
@@ -387,8 +449,44 @@ std::optional<std::string> SitePlanner::argument_text(
       return std::nullopt;
     }
     *copied = frontend_.copied_from(unit_, function_, found->second, root);
-    return frontend_.spell(unit_, function_, found->second, root, dead);
+    return frontend_.spell_under(unit_, function_, found->second, root, dead, branch);
   });
+}
+
+std::optional<std::string> SitePlanner::set_text(const SetText& given, const Bindings& bindings,
+                                                 const SetTexts& set, ValueId root,
+                                                 const std::set<StatementId>& dead, bool* missing,
+                                                 std::optional<ByteRange>* copied,
+                                                 const Branch& outer) const {
+  if (given.text.find('$') == std::string::npos) return given.text;
+  // Only a hole and nothing else is the source's own text.
+  std::optional<ByteRange> inner;
+  const bool plain = given.text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", 1) ==
+                     std::string::npos;
+  if (given.branch.condition == kNone) {
+    auto filled = argument_text(given.text, bindings, set, root, dead, missing, &inner, outer);
+    *copied = plain ? inner : std::nullopt;
+    return filled;
+  }
+  // The condition is asked outside of the branch that the rest stands under.
+  std::vector<std::string> pieces;
+  auto filled =
+      frontend_.fill(given.text, [&](const std::string& hole, int*) -> std::optional<std::string> {
+        Branch branch = given.branch;
+        const auto bound = set.contains(hole) ? bindings.holes.end() : bindings.holes.find(hole);
+        if (bound != bindings.holes.end()) {
+          branch.asks = bound->second == branch.tested;
+          if (bound->second == branch.condition) branch = outer;
+        }
+        auto piece = argument_text("$" + hole, bindings, set, root, dead, missing, &inner, branch);
+        if (piece) pieces.push_back(*piece);
+        return piece;
+      });
+  *copied = std::nullopt;
+  // What is None just where the branch does not run need not be chosen.
+  const bool itself = given.branch.tested != kNone && pieces.size() == 2 && pieces[0] == pieces[1];
+  return filled && itself ? pieces[0] : filled;
 }
 
 }  // namespace refit

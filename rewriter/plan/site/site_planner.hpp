@@ -21,6 +21,14 @@
 
 namespace refit {
 
+// What an alternative of a rule gives a name: text with holes. Where the alternative is a choice
+// between two values, the text is written where that was decided, and holds under the branch.
+struct SetText {
+  std::string text;
+  Branch branch;
+};
+using SetTexts = std::map<std::string, SetText>;
+
 class SitePlanner {
  public:
   SitePlanner(const Planner& planner, const Unit& unit, const Frontend& frontend, uint32_t function,
@@ -161,8 +169,17 @@ class SitePlanner {
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
 
   // Holes whose value is one of several alternatives, by branch perhaps.
-  bool choices(const CompiledRule& rule, Bindings& bindings,
-               std::map<std::string, std::string>& set, Change& change, PlannedSite& site);
+  bool choices(const CompiledRule& rule, Bindings& bindings, SetTexts& set, Change& change,
+               PlannedSite& site);
+  // The alternative of each leaf, and what these give to the call, which must be one thing on all
+  // branches.
+  bool settle_leaves(const CompiledRule& rule, const std::vector<CompiledPattern>& alternatives,
+                     const std::vector<ValueId>& leaves, Bindings& bindings, SetTexts& set,
+                     Change& change);
+  bool restate(const CompiledPattern& alternative, ValueId leaf, const std::string& name,
+               const std::string& text, Change& change) const;
+  // Whether some alternatives fit what a pattern leaves to choices, as far as no branch decides it.
+  bool plausible(const CompiledRule& rule, const Bindings& before, const Bindings& bindings) const;
 
   // Whether a private method that is part of it may be another one in a class of another file.
   bool overridden(const PlannedSite& site) const;
@@ -172,11 +189,14 @@ class SitePlanner {
                     bool with_code) const;
 
   void finish_region(const CompiledRule& rule, const CompiledPattern& pattern,
-                     const Bindings& bindings, const std::map<std::string, std::string>& set,
-                     Change& change, PlannedSite& site);
+                     const Bindings& bindings, const SetTexts& set, Change& change,
+                     PlannedSite& site);
+  // The holes of patterns that a hole of a rewrite stands for: itself, or those of what it is set
+  // to.
+  static std::vector<std::string> parts_of(const std::string& hole, const SetTexts& set);
   // The values that the new call of a computation reads.
   static std::vector<ValueId> kept_by(const CompiledRewrite& rewrite, const Bindings& bindings,
-                                      const std::map<std::string, std::string>& set);
+                                      const SetTexts& set);
   // Refuses a computation whose result, effects or casts would differ.
   bool loses_meaning(const CompiledRule& rule, const Bindings& bindings, ValueId root,
                      const std::vector<ValueId>& kept, PlannedSite& site) const;
@@ -186,14 +206,13 @@ class SitePlanner {
                     std::set<StatementId>& dead, PlannedSite& site);
   // False where an argument of the new call cannot be written at its place.
   bool region_arguments(const CompiledRewrite& rewrite, const Bindings& bindings,
-                        const std::map<std::string, std::string>& set,
-                        const std::set<StatementId>& dead, Change& change) const;
+                        const SetTexts& set, const std::set<StatementId>& dead,
+                        Change& change) const;
 
   // Adds what tells the new call which strides its result has, where a reader could tell them from
   // those that it gives anyway. False, and refused, where it cannot be told.
-  bool tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
-                    const std::map<std::string, std::string>& set, Change& change,
-                    PlannedSite& site);
+  bool tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings, const SetTexts& set,
+                    Change& change, PlannedSite& site);
   // The same for a call that gives several values: those that it gives dense can be told to lie as
   // what orders another one.
   bool keeps_strides(const Operation& target, const std::multimap<std::string, ValueId>& read,
@@ -202,9 +221,9 @@ class SitePlanner {
   // The same for attention that is written out, once its layout is settled.
   void tell_attention_strides(PlannedSite& site);
   void add_strides(Change& change, std::string_view strides) const;
-  std::multimap<std::string, ValueId> read_by_parameter(
-      const CompiledRewrite& rewrite, const Bindings& bindings,
-      const std::map<std::string, std::string>& set) const;
+  std::multimap<std::string, ValueId> read_by_parameter(const CompiledRewrite& rewrite,
+                                                        const Bindings& bindings,
+                                                        const SetTexts& set) const;
 
   // Notes the computations that a rule's new call takes over, with the condition under which it
   // does. False, and refused, where their text serves other readers, too.
@@ -233,7 +252,7 @@ class SitePlanner {
   bool runs_with(ValueId part, ValueId root) const;
 
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
-  std::set<ValueId> accounted(const PlannedSite& site) const;
+  std::set<ValueId> accounted(const CompiledRule& rule, const PlannedSite& site) const;
   // A call whose helper was seen through: what else its arguments do would be lost.
   bool loses_effects(ValueId root, const PlannedSite& site, const std::vector<ValueId>& kept) const;
 
@@ -267,9 +286,15 @@ class SitePlanner {
   // The text of an argument of the new call, holes filled; `missing` is set where this alternative
   // of the pattern has no such part.
   std::optional<std::string> argument_text(const std::string& text, const Bindings& bindings,
-                                           const std::map<std::string, std::string>& set,
-                                           ValueId root, const std::set<StatementId>& dead,
-                                           bool* missing, std::optional<ByteRange>* copied) const;
+                                           const SetTexts& set, ValueId root,
+                                           const std::set<StatementId>& dead, bool* missing,
+                                           std::optional<ByteRange>* copied,
+                                           const Branch& branch = {}) const;
+  // The same of a text that an alternative gives a name.
+  std::optional<std::string> set_text(const SetText& given, const Bindings& bindings,
+                                      const SetTexts& set, ValueId root,
+                                      const std::set<StatementId>& dead, bool* missing,
+                                      std::optional<ByteRange>* copied, const Branch& branch) const;
 
   // Whether a part whose type depends on autocast stands in another region of it than `root`.
   bool cast_elsewhere(ValueId root, const PlannedSite& site) const;

@@ -41,18 +41,16 @@ void SitePlanner::add_strides(Change& change, std::string_view strides) const {
 }
 
 // Of each parameter of the new call, the values that its argument is made of.
-std::multimap<std::string, ValueId> SitePlanner::read_by_parameter(
-    const CompiledRewrite& rewrite, const Bindings& bindings,
-    const std::map<std::string, std::string>& set) const {
+std::multimap<std::string, ValueId> SitePlanner::read_by_parameter(const CompiledRewrite& rewrite,
+                                                                   const Bindings& bindings,
+                                                                   const SetTexts& set) const {
   const Operation* target = catalogue_.find(rewrite.with.callee);
   std::multimap<std::string, ValueId> out;
   for (size_t position = 0; position < rewrite.with.arguments.size(); ++position) {
     const auto& [keyword, text] = rewrite.with.arguments[position];
     const std::string name = keyword.empty() ? target_name(target, position) : keyword;
     for (const std::string& hole : holes_in(text)) {
-      auto given = set.find(hole);
-      for (const std::string& part :
-           given == set.end() ? std::vector<std::string>{hole} : holes_in(given->second)) {
+      for (const std::string& part : parts_of(hole, set)) {
         auto bound = bindings.holes.find(part);
         if (bound != bindings.holes.end()) out.emplace(name, bound->second);
       }
@@ -62,8 +60,7 @@ std::multimap<std::string, ValueId> SitePlanner::read_by_parameter(
 }
 
 bool SitePlanner::tell_strides(const CompiledRewrite& rewrite, const Bindings& bindings,
-                               const std::map<std::string, std::string>& set, Change& change,
-                               PlannedSite& site) {
+                               const SetTexts& set, Change& change, PlannedSite& site) {
   if (!change.behind.empty()) return true;  // the rule gives the result its strides there
   const Operation* target = catalogue_.find(change.callee);
   if (target == nullptr || target->strides.empty()) return true;  // as its operand, as torch's

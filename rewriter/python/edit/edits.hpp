@@ -13,9 +13,10 @@ namespace refit::python {
 
 // A literal as Python writes it: `None`, `0.5`.
 std::string python_literal(const Literal& literal);
-// How a value can be written just before a statement runs; see Frontend::spell.
+// How a value can be written just before a statement runs; see Frontend::spell and spell_under.
 std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function, ValueId value,
-                                       ValueId root, const std::set<StatementId>& dead);
+                                       ValueId root, const std::set<StatementId>& dead,
+                                       const Branch& branch);
 // The text of a template's argument; see Frontend::fill.
 std::optional<std::string> fill_holes(const std::string& text, const Frontend::SpellHole& spell);
 // How a qualified name is written inside a function: its text, and what must be imported for it:

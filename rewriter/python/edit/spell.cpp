@@ -34,8 +34,8 @@ bool digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 class Speller {
  public:
   Speller(const PythonUnit& unit, const Function& function, ValueId root,
-          const std::set<StatementId>& dead)
-      : unit_(unit), g_(function.graph), dead_(dead) {
+          const std::set<StatementId>& dead, const Branch& branch)
+      : unit_(unit), g_(function.graph), dead_(dead), branch_(branch) {
     const Value& r = g_[root];
     root_range_ = r.range;
     if (r.statement != kNone) time_ = g_.statements[r.statement].time;
@@ -159,7 +159,7 @@ class Speller {
     for (DefinitionId d : g_.definitions_of(id)) names.insert(g_.definitions[d].name);
     for (uint32_t name : names) {
       DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
-      if (d == kNone || g_.definitions[d].value != id) continue;
+      if (d == kNone || !means(g_.definitions[d].value, id)) continue;
       const bool own = v.kind == Kind::parameter && g_.names[name] == v.text;
       std::tuple<bool, bool, uint32_t> rank{read_here(g_.names[name]), own, d};
       if (!best || rank >= best_rank) {
@@ -173,6 +173,31 @@ class Speller {
       if (!g_.name_index(text)) return std::string(text);
     }
     return best;
+  }
+
+  // Whether a name that has the value `now` where the text is written means `wanted` in it. Under a
+  // branch it means what that branch gave it, and a name for the value that is tested may be None
+  // just where that is.
+  bool means(ValueId now, ValueId wanted) const {
+    if (now == wanted) return true;
+    const Value& joined = g_[now];
+    if (branch_.condition == kNone || joined.kind != Kind::phi ||
+        !g_.same(joined.operands[0], branch_.condition)) {
+      return false;
+    }
+    const ValueId here = joined.operands[branch_.side];
+    if (!branch_.asks) return here == wanted;
+    return wanted == branch_.tested && joined.operands[3 - branch_.side] == wanted &&
+           is_tensor(here);
+  }
+
+  // Whether a value is no None: what an operation gives, or a part that slices tell.
+  bool is_tensor(ValueId id) const {
+    const Value& v = g_[id];
+    if (v.kind == Kind::op) return !v.op->one_of && v.op->pure;
+    if (v.kind != Kind::index || g_[v.operands[1]].kind != Kind::tuple) return false;
+    return std::ranges::any_of(g_[v.operands[1]].operands,
+                               [&](ValueId part) { return g_[part].kind == Kind::slice; });
   }
 
   // Whether the name stands in the text that is rewritten or that goes with it.
@@ -215,7 +240,7 @@ class Speller {
         DefinitionId before = g_.reaching(*name, then);
         DefinitionId now = effective(g_, g_.reaching(*name, time_), dead_);
         if (before == kNone || now == kNone ||
-            g_.definitions[before].value != g_.definitions[now].value) {
+            !means(g_.definitions[now].value, g_.definitions[before].value)) {
           return std::nullopt;
         }
         continue;
@@ -240,6 +265,7 @@ class Speller {
   const PythonUnit& unit_;
   const Graph& g_;
   const std::set<StatementId>& dead_;
+  const Branch& branch_;
   ByteRange root_range_;
   uint32_t time_ = 0;
 };
@@ -353,9 +379,16 @@ std::optional<std::string> fill_holes(const std::string& text, const Frontend::S
     if (!piece) return std::nullopt;
     if (part == -2) end = close;
     bool whole = at == 0 && end == text.size();
-    // A sign may stand where the text goes on with a word: `-5 if flag else None`.
-    bool sign = piece->starts_with("-") && at == 0 && text.substr(end).starts_with(" if ");
-    bool atom = is_atom(std::string_view(*piece).substr(sign ? 1 : 0));
+    // A sign may stand where the text is a choice: `-5 if flag else None`.
+    const bool first = at == 0 || text.substr(0, at).ends_with(" else ");
+    const bool last = end == text.size() || text.substr(end).starts_with(" if ");
+    bool sign = (piece->starts_with("-") || piece->starts_with("~")) && first && last;
+    // What a choice asks reads as a whole between its words.
+    const bool asked =
+        text.substr(0, at).ends_with(" if ") && text.substr(end).starts_with(" else ");
+    bool atom = is_atom(std::string_view(*piece).substr(sign ? 1 : 0)) ||
+                (asked && !holds_word(*piece, "if") && !holds_word(*piece, "lambda") &&
+                 piece->find_first_of(":\n") == std::string::npos);
     out += whole || atom ? *piece : "(" + *piece + ")";
     at = end;
   }
@@ -363,8 +396,9 @@ std::optional<std::string> fill_holes(const std::string& text, const Frontend::S
 }
 
 std::optional<std::string> spell_value(const PythonUnit& unit, uint32_t function, ValueId value,
-                                       ValueId root, const std::set<StatementId>& dead) {
-  return Speller(unit, unit.functions[function], root, dead).spell(value);
+                                       ValueId root, const std::set<StatementId>& dead,
+                                       const Branch& branch) {
+  return Speller(unit, unit.functions[function], root, dead, branch).spell(value);
 }
 
 Expected<Spelling> spell_symbol(const PythonUnit& unit, uint32_t function,

@@ -234,6 +234,18 @@ void FunctionLowering::note_old_syntax(TSNode node) {
   }
 }
 
+namespace {
+
+// `x` of `x.f(…)`, where that is all that is written.
+TSNode receiver_name(TSNode call) {
+  if (!is(call, "call")) return {};
+  const TSNode function = field(call, "function");
+  if (!is(function, "attribute") || !is(field(function, "object"), "identifier")) return {};
+  return field(function, "object");
+}
+
+}  // namespace
+
 bool FunctionLowering::simple(TSNode node) {
   const NodeKind type = type_of(node);
   if (type == "expression_statement") {
@@ -247,8 +259,24 @@ bool FunctionLowering::simple(TSNode node) {
       return true;
     }
     auto id = open(node, StatementKind::expression);
-    for (TSNode child : inside) use(expression(child));
+    const TSNode name = inside.size() == 1 ? receiver_name(inside[0]) : TSNode{};
+    const bool local = present(name) && scope_->locals.contains(text(name));
+    const ValueId before = local ? expression(name) : kNone;
+    const bool own = before != kNone && fresh(before) && !escaped(before);
+    ValueId value = kNone;
+    for (TSNode child : inside) use(value = expression(child));
     g().statements[id].pure = !impure_;
+    // `x.add_(y)` gives x back: of a tensor made here it is `x = x.add_(y)`.
+    const Value* v = own && value != kNone ? &g()[value] : nullptr;
+    if (v != nullptr && v->kind == Kind::op && v->op->in_place && v->operands[0] == before) {
+      // The call took the name for unknown; nobody reads that meaning.
+      const auto index = g().name_index(text(name));
+      std::erase_if(g().statements[id].definitions,
+                    [&](DefinitionId d) { return g().definitions[d].name == index; });
+      bind(text(name), value);
+      g().statements[id].kind = StatementKind::assign;
+      g().statements[id].names_only = true;
+    }
     close(id);
     return true;
   }

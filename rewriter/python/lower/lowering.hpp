@@ -239,6 +239,7 @@ class FunctionLowering {
   // What each parameter is given; nullopt where one is given nothing, or there are other arguments.
   static std::optional<std::map<std::string, ValueId, std::less<>>> bound_by_name(
       const std::vector<std::string>& parameters, const std::vector<Argument>& arguments);
+  bool of_a_product(ValueId id) const;
   std::optional<ValueId> see_through_other(ValueId callee, const std::vector<Argument>& arguments,
                                            TSNode node);
   std::optional<ValueId> see_through(ValueId callee, const std::vector<Argument>& arguments,

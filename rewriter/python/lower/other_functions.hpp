@@ -30,12 +30,14 @@ class OtherFunctions {
       : project_(project), catalogue_(catalogue), isomorphisms_(isomorphisms) {}
 
   // Of a function by its qualified name; null where it is not the only thing of that name at the
-  // top of its module, is decorated, reads anything but its parameters or not all of them, or does
-  // more than compute one value; and where its file may bind the name again.
+  // top of its module, is decorated by more than what gives it back, reads anything but its
+  // parameters or not all of them, or does more than compute one value; and where its file may bind
+  // the name again.
   const Computing* computing(const std::string& qualified);
 
  private:
   std::unique_ptr<Computing> read(const std::string& qualified) const;
+  bool keeps(const std::string& decorator) const;
 
   Project& project_;
   const Catalogue& catalogue_;

@@ -175,6 +175,7 @@ void FunctionLowering::augmented(TSNode node) {
   }
   // Its result may be read through another name, so the statement always stays.
   g().statements[id].pure = false;
+  g().statements[id].names_only = is(left, "identifier");
   use(result);
   close(id);
 }

@@ -32,6 +32,14 @@ def expect_bool(name, value):
         raise ParametersInvalid(f"{name} must be a bool, but is {type(value).__name__}.")
 
 
+def flag(name, value):
+    """A bool from a bool or a 0-dimensional tensor."""
+    if isinstance(value, torch.Tensor) and value.dim() == 0:
+        return bool(value)
+    expect_bool(name, value)
+    return value
+
+
 def expect_callable(name, value):
     if not callable(value):
         raise ParametersInvalid(f"{name} must be a module, but is {type(value).__name__}.")

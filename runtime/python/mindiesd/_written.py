@@ -97,12 +97,13 @@ def rms_norm(x, weight, bias, eps, result_type, strides):
     return result.contiguous() if strides == "dense" else result
 
 
-def attention(query, key, value, mask, scale):
-    """A softmax between two products of matrices, of every rank that these take."""
+def attention(query, key, value, mask, scale, fill=float("-inf")):
+    """A softmax between two products of matrices, of every rank that these take; ``fill`` is what scores become that
+    a boolean mask hides."""
     scores = query @ key.transpose(-2, -1) * scale
     if mask is not None:
         boolean = mask.dtype == torch.bool
-        scores = scores.masked_fill(~mask, float("-inf")) if boolean else scores + mask
+        scores = scores.masked_fill(~mask, fill) if boolean else scores + mask
     return scores.softmax(dim=-1) @ value
 
 

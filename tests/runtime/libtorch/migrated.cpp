@@ -57,13 +57,33 @@ void shared_heads(at::ScalarType type) {
   compare(found, wanted, "attention of shared key heads");
 }
 
+// Hidden scores that are one finite number: a row of it gives the mean of the values.
+void rows_without_a_key(at::ScalarType type) {
+  const auto q = torch::randn({2, 6, 5, 8}).to(type), k = torch::randn({2, 6, 7, 8}).to(type);
+  const auto v = torch::randn({2, 6, 7, 8}).to(type);
+  auto keep = torch::rand({2, 1, 5, 7}) > 0.5;
+  keep.select(2, 3).fill_(false);
+  const auto scores = torch::matmul(q, k.transpose(-2, -1)) * 0.25;
+  const auto wanted = torch::matmul(torch::softmax(scores.masked_fill(~keep, -1e9), -1), v);
+  const auto found = mindiesd::ext::attention_forward(
+      q, k, v, {.attn_mask = keep, .scale = 0.25, .head_first = true, .without_key = "mean"});
+  compare(found, wanted, "attention with rows that see no key");
+  const auto by_places =
+      mindiesd::ext::attention_forward(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
+                                       {.attn_mask = keep, .scale = 0.25, .without_key = "mean"});
+  compare(by_places.transpose(1, 2), wanted, "the same by places");
+}
+
 }  // namespace
 
 int main() {
   const torch::NoGradGuard no_gradients;
   torch::manual_seed(20);
   for (at::ScalarType type : {torch::kFloat, torch::kBFloat16, torch::kDouble}) of_type(type);
-  for (at::ScalarType type : {torch::kFloat, torch::kDouble}) shared_heads(type);
+  for (at::ScalarType type : {torch::kFloat, torch::kDouble}) {
+    shared_heads(type);
+    rows_without_a_key(type);
+  }
   dit_before::Attention before(32, 4);
   dit_after::Attention after(32, 4);
   const auto from = before.named_parameters();

@@ -78,6 +78,29 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
   return output;
 }
 
+// `result` of attention by a boolean mask, the mean of all values in the rows that the mask shows
+// no key.
+inline at::Tensor with_means(const at::Tensor& result, const at::Tensor& value,
+                             const at::Tensor& mask, bool head_first) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "mindiesd: attn_mask must be boolean with without_key = \"mean\", but is ",
+              mask.scalar_type());
+  const std::int64_t heads = head_first ? -3 : -2, sequence = head_first ? -2 : -3;
+  const std::int64_t keys = value.size(sequence);
+  at::Tensor mean = value.to(at::promote_types(result.scalar_type(), at::kFloat))
+                        .sum(sequence, /*keepdim=*/true) /
+                    static_cast<double>(keys > 0 ? keys : 1);
+  if (value.dim() >= 3 && value.size(heads) != 1 && value.size(heads) != result.size(heads)) {
+    mean = mean.repeat_interleave(result.size(heads) / value.size(heads), heads);
+  }
+  at::Tensor shown = mask.dim() > 0 ? mask.any(-1, /*keepdim=*/true) : mask;
+  if (!head_first && shown.dim() == 2) shown = shown.unsqueeze(1);
+  if (!head_first && mask.dim() > 2) shown = shown.transpose(-2, -3);
+  const at::Tensor chosen = at::where(shown, result, mean.to(result.scalar_type()));
+  if (chosen.strides() == result.strides()) return chosen;
+  return at::empty_strided(result.sizes(), result.strides(), result.options()).copy_(chosen);
+}
+
 }  // namespace functional_internal
 
 struct AttentionArguments {
@@ -103,15 +126,25 @@ struct AttentionArguments {
   bool is_causal = false;  // position i sees keys 0 to i, as torch's is_causal
   // "BNSD": the result lies as [B, N, S, D] without gaps, as a product of matrices gives it.
   std::string_view strides = "";
+  // "mean": a query that a boolean mask shows no key gives the mean of the values, as where hidden
+  // scores are filled with one finite number.
+  std::string_view without_key = "zeros";
 };
 
 // Like mindiesd::attention_forward, of every rank that torch's scaled_dot_product_attention takes.
 inline at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
                                     const at::Tensor& value,
                                     const AttentionArguments& arguments = {}) {
-  return functional_internal::attention(query, key, value, arguments.attn_mask, arguments.scale,
-                                        arguments.head_first, arguments.is_causal,
-                                        arguments.strides);
+  const bool means = arguments.without_key == "mean";
+  TORCH_CHECK(means || arguments.without_key == "zeros",
+              "mindiesd: without_key must be \"zeros\" or \"mean\"");
+  TORCH_CHECK(!(means && arguments.is_causal),
+              "mindiesd: without_key = \"mean\" goes with a mask alone, and is_causal is given");
+  const at::Tensor result =
+      functional_internal::attention(query, key, value, arguments.attn_mask, arguments.scale,
+                                     arguments.head_first, arguments.is_causal, arguments.strides);
+  if (!means || !functional_internal::is_given(arguments.attn_mask)) return result;
+  return functional_internal::with_means(result, value, *arguments.attn_mask, arguments.head_first);
 }
 
 }  // namespace ext

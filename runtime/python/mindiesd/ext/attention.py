@@ -1,5 +1,6 @@
 """Attention in its general form: ``attention_forward`` and ``attention_forward_varlen``."""
 
+import functools
 import math
 
 import torch
@@ -13,12 +14,14 @@ from .._checks import (
     expect_same_device,
     expect_tensor,
     finite_number,
+    flag,
     is_either,
     number,
 )
 from .._eager import eager
 from ..utils import ParametersInvalid
-from ._block_masks import flex_attention, is_block_mask
+from ._by_torch import flex_attention, is_block_mask, nested_attention
+from ._hidden_rows import expect_mask_alone, with_means
 from .activation import expect_out
 
 _CAUSAL = {"top_left": _ops.CAUSAL_TOP_LEFT, "bottom_right": _ops.CAUSAL_BOTTOM_RIGHT}
@@ -50,13 +53,6 @@ def _scale(scale, head_dim):
     if scale is None:
         return head_dim**-0.5 if head_dim > 0 else 1.0
     return number("scale", scale)
-
-
-def _flag(name, value):
-    if isinstance(value, torch.Tensor) and value.dim() == 0:
-        return bool(value)
-    expect_bool(name, value)
-    return value
 
 
 def _slopes(alibi_slopes, query, heads, batch):
@@ -184,6 +180,7 @@ def attention_forward(
     key_lengths=None,
     parallel_config=None,
     strides=None,
+    without_key="zeros",
     opt_mode="runtime",
     op_type=None,
     out=None,
@@ -211,6 +208,9 @@ def attention_forward(
         parallel_config: must be None; there is no context parallelism here.
         strides: ``"BNSD"``: the result lies in memory as [B, N, S, D], without gaps, in either layout, as
             a product of matrices gives it.
+        without_key: what a query gives that a boolean mask shows no key: ``"zeros"``, or ``"mean"``: the mean
+            of all values, as where hidden scores are filled with one finite number. Takes no other
+            restriction than the mask, and no ``out``.
         opt_mode, op_type: which back end computes it (docs/runtime.md); they change no result.
         out: None, or a floating tensor of the result's shape, such as a slice of a wider one, in which the
             result is written and which is returned.
@@ -218,7 +218,7 @@ def attention_forward(
     Returns:
         A tensor of query's type (bfloat16 for float8): [B, Sq, N, Dv], dense; with ``head_first``, four dimensions and
         nothing but heads to share in the stride order of the query, else dense, as torch's result is; unless
-        ``strides`` says otherwise. A query that sees no key gives zeros.
+        ``strides`` says otherwise. A query that sees no key gives what ``without_key`` says.
         Nested tensors go to torch's own function. Under ``torch.autocast`` operands are cast as
         torch casts those of scaled_dot_product_attention.
 
@@ -232,6 +232,14 @@ def attention_forward(
         )
     expect_choice("strides", strides, (None, "BNSD"))
     by_heads = strides == "BNSD"
+    expect_choice("without_key", without_key, ("zeros", "mean"))
+    if without_key == "mean":
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
+        expect_mask_alone(attn_mask, is_causal or beyond or mask_2d != "query_key" or out is not None)
+        attend = functools.partial(
+            attention_forward, head_first=head_first, strides=strides, opt_mode=opt_mode, op_type=op_type
+        )
+        return with_means(attend, query, key, value, attn_mask, scale, head_first)
     if isinstance(attn_mask, (int, float)) and isinstance(query, torch.Tensor):
         # The same number added to every score changes no weight.
         attn_mask = None if math.isfinite(attn_mask) else query.new_tensor(attn_mask)
@@ -255,7 +263,7 @@ def attention_forward(
                 "softcap, slopes, key lengths or bottom-right causality."
             )
         return _placed(
-            _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal), query, out
+            nested_attention(query, key, value, attn_mask, scale, head_first, is_causal), query, out
         )
     cast = autocast_type(query, "aten::scaled_dot_product_attention")
     if cast is not None:
@@ -266,7 +274,7 @@ def attention_forward(
     expect_bool("head_first", head_first)
     expect_choice("causal_alignment", causal_alignment, ("top_left", "bottom_right"))
     expect_choice("mask_2d", mask_2d, ("query_key", "batch_key"))
-    causal = _CAUSAL[causal_alignment] if _flag("is_causal", is_causal) else _ops.CAUSAL_NONE
+    causal = _CAUSAL[causal_alignment] if flag("is_causal", is_causal) else _ops.CAUSAL_NONE
     left, right = _window(window_size)
     softcap = _softcap(softcap)
     rank = query.dim()
@@ -344,17 +352,6 @@ def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
     """Whether a call asks for what torch's own functions do not take."""
     given = alibi_slopes is not None or key_lengths is not None
     return given or _window(window_size) != _window((-1, -1)) or _softcap(softcap) != 0.0
-
-
-def _nested_attention(query, key, value, attn_mask, scale, head_first, is_causal):
-    """torch's own function, which knows nested tensors: there is no kernel for them here."""
-    if not head_first:
-        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
-    result = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, attn_mask, is_causal=_flag("is_causal", is_causal),
-        scale=None if scale is None else number("scale", scale),
-    )  # fmt: skip
-    return result if head_first else result.transpose(1, 2)
 
 
 def _mask(mask, query, key, sequence, mask_2d):
@@ -492,7 +489,7 @@ def attention_forward_varlen(
         cu_seqlens_q,
         cu_seqlens_k,
         _scale(softmax_scale, q.shape[-1]),
-        _ops.CAUSAL_BOTTOM_RIGHT if _flag("causal", causal) else _ops.CAUSAL_NONE,
+        _ops.CAUSAL_BOTTOM_RIGHT if flag("causal", causal) else _ops.CAUSAL_NONE,
         left,
         right,
         _softcap(softcap),

@@ -42,6 +42,7 @@ struct AttentionArguments {
   bool head_first = false;
   bool is_causal = false;
   std::string_view strides = "";
+  std::string_view without_key = "zeros";
 };
 at::Tensor attention_forward(const at::Tensor& query, const at::Tensor& key,
                              const at::Tensor& value, const AttentionArguments& arguments = {});

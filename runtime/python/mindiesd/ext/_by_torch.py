@@ -1,7 +1,9 @@
-"""Attention by block masks, which torch's flex_attention alone reads. Entry points: ``is_block_mask``,
-``flex_attention``."""
+"""Attention that torch's own functions alone compute: block masks, which flex_attention reads, and nested
+tensors. Entry points: ``is_block_mask``, ``flex_attention``, ``nested_attention``."""
 
-from .._checks import expect_tensor, number
+import torch
+
+from .._checks import expect_tensor, flag, number
 
 
 def is_block_mask(mask):
@@ -26,3 +28,14 @@ def flex_attention(query, key, value, block_mask, scale, head_first, by_heads):
         result = result.contiguous()
         return result if head_first else result.transpose(1, 2)
     return result if head_first else result.transpose(1, 2).contiguous()
+
+
+def nested_attention(query, key, value, attn_mask, scale, head_first, is_causal):
+    """torch's scaled_dot_product_attention, which knows nested tensors: there is no kernel for them here."""
+    if not head_first:
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+    result = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, is_causal=flag("is_causal", is_causal),
+        scale=None if scale is None else number("scale", scale),
+    )  # fmt: skip
+    return result if head_first else result.transpose(1, 2)
