@@ -469,24 +469,28 @@ std::optional<std::string> SitePlanner::set_text(const SetText& given, const Bin
     *copied = plain ? inner : std::nullopt;
     return filled;
   }
-  // The condition is asked outside of the branch that the rest stands under.
-  std::vector<std::string> pieces;
-  auto filled =
-      frontend_.fill(given.text, [&](const std::string& hole, int*) -> std::optional<std::string> {
-        Branch branch = given.branch;
-        const auto bound = set.contains(hole) ? bindings.holes.end() : bindings.holes.find(hole);
-        if (bound != bindings.holes.end()) {
-          branch.asks = bound->second == branch.tested;
-          if (bound->second == branch.condition) branch = outer;
-        }
-        auto piece = argument_text("$" + hole, bindings, set, root, dead, missing, &inner, branch);
-        if (piece) pieces.push_back(*piece);
-        return piece;
-      });
   *copied = std::nullopt;
+  // The condition is asked outside of the branch that the rest stands under.
+  std::map<std::string, std::string> pieces;
+  for (const std::string& hole : holes_in(given.text)) {
+    Branch branch = given.branch;
+    const auto bound = set.contains(hole) ? bindings.holes.end() : bindings.holes.find(hole);
+    if (bound != bindings.holes.end()) {
+      branch.asks = bound->second == branch.tested;
+      if (bound->second == branch.condition) branch = outer;
+    }
+    auto piece = argument_text("$" + hole, bindings, set, root, dead, missing, &inner, branch);
+    if (!piece) return std::nullopt;
+    pieces.emplace(hole, std::move(*piece));
+  }
   // What is None just where the branch does not run need not be chosen.
-  const bool itself = given.branch.tested != kNone && pieces.size() == 2 && pieces[0] == pieces[1];
-  return filled && itself ? pieces[0] : filled;
+  if (given.branch.tested != kNone && pieces.size() == 2 &&
+      pieces.begin()->second == pieces.rbegin()->second) {
+    return pieces.begin()->second;
+  }
+  return frontend_.fill(given.text, [&](const std::string& hole, int*) {
+    return std::optional<std::string>(pieces.at(hole));
+  });
 }
 
 }  // namespace refit
