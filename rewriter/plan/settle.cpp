@@ -77,6 +77,11 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
     std::erase_if(state.calls.sites, [&f](const CallSites::Site& call) {
       return call.line == f.line && call.column == f.column;
     });
+    // What stood there is the file's own text, not what an earlier round made of it.
+    const auto earlier = std::ranges::find_if(sites, [&](const PlannedSite* site) {
+      return site->rewritten && site->finding.line == f.line && site->finding.column == f.column;
+    });
+    if (earlier != sites.end()) f.before = (*earlier)->finding.before;
     // What overlapped with another rewrite is said as what it became.
     auto same = std::ranges::find_if(sites, [&](const PlannedSite* site) {
       const Finding& first = site->finding;
