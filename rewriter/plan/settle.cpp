@@ -77,11 +77,6 @@ void Run::realise(size_t i, std::unique_ptr<Unit> unit, const std::vector<Change
     std::erase_if(state.calls.sites, [&f](const CallSites::Site& call) {
       return call.line == f.line && call.column == f.column;
     });
-    // What stood there is the file's own text, not what an earlier round made of it.
-    const auto earlier = std::ranges::find_if(sites, [&](const PlannedSite* site) {
-      return site->rewritten && site->finding.line == f.line && site->finding.column == f.column;
-    });
-    if (earlier != sites.end()) f.before = (*earlier)->finding.before;
     // What overlapped with another rewrite is said as what it became.
     auto same = std::ranges::find_if(sites, [&](const PlannedSite* site) {
       const Finding& first = site->finding;
@@ -207,7 +202,8 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
         begin = round_before.before(begin);
         end = round_before.before(end);
       }
-      // A text that an earlier round moved is said where it stood.
+      // A text that an earlier round moved is said where it stood, and of one that it made what
+      // stood there.
       std::string_view whole = unit.source().text();
       if (!f.before.empty() && whole.substr(begin, f.before.size()) != f.before) {
         auto distance = [&](size_t at) { return at > begin ? at - begin : begin - at; };
@@ -218,6 +214,8 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
         if (nearest != std::string_view::npos) {
           begin = static_cast<uint32_t>(nearest);
           end = begin + static_cast<uint32_t>(f.before.size());
+        } else {
+          f.before = whole.substr(begin, std::max(begin, end) - begin);
         }
       }
       f.line = unit.source().position(begin).line;

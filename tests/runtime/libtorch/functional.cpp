@@ -7,15 +7,14 @@
 #include <mindiesd/functional.h>
 
 #include <cstdio>
-#include <functional>
 #include <string>
 #include <vector>
+
+#include "refused.h"
 
 namespace {
 
 namespace ext = mindiesd::ext;
-int g_wrong = 0;
-
 void wrong(const std::string& what, const at::Tensor& found, const at::Tensor& wanted) {
   std::printf("%s differs: %s %s, expected %s %s\n", what.c_str(), found.toString().c_str(),
               c10::str(found.sizes(), found.strides()).c_str(), wanted.toString().c_str(),
@@ -33,18 +32,6 @@ void expect(const std::string& what, const at::Tensor& found, const at::Tensor& 
                     at::allclose(found.to(at::kDouble), wanted.to(at::kDouble), tolerance,
                                  tolerance, /*equal_nan=*/true);
   if (!same) wrong(what, found, wanted);
-}
-
-void expect_refused(const std::function<void()>& call, const char* text) {
-  std::string found = "nothing";
-  try {
-    call();
-  } catch (const c10::Error& error) {
-    found = error.what_without_backtrace();
-    if (found.find(text) != std::string::npos) return;
-  }
-  std::printf("expected a refusal with \"%s\", but got %s\n", text, found.c_str());
-  ++g_wrong;
 }
 
 struct Operand {

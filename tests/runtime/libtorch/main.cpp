@@ -5,13 +5,12 @@
 #include <mindiesd/torch.h>
 
 #include <cstdio>
-#include <functional>
-#include <string>
+
+#include "refused.h"
 
 namespace {
 
 namespace m = mindiesd::torch;
-int g_wrong = 0;
 
 void expect_close(const at::Tensor& found, const at::Tensor& wanted, const char* what) {
   if (found.sizes() == wanted.sizes() && found.scalar_type() == wanted.scalar_type() &&
@@ -19,18 +18,6 @@ void expect_close(const at::Tensor& found, const at::Tensor& wanted, const char*
     return;
   }
   std::printf("%s differs\n", what);
-  ++g_wrong;
-}
-
-void expect_refused(const std::function<void()>& call, const char* text) {
-  std::string found = "nothing";
-  try {
-    call();
-  } catch (const c10::Error& error) {
-    found = error.what_without_backtrace();
-    if (found.find(text) != std::string::npos) return;
-  }
-  std::printf("expected a refusal with \"%s\", but got %s\n", text, found.c_str());
   ++g_wrong;
 }
 
