@@ -212,7 +212,7 @@ def arguments(dtype: torch.dtype) -> list[torch.Tensor]:
     draw = torch.Generator().manual_seed(1)
 
     def normal(*size):
-        return torch.randn(*size, generator=draw).to(dtype)
+        return torch.randn(*size, generator=draw, dtype=torch.float32).to(dtype)
 
     sizes = (BATCH, TOKENS, WIDTH)
     return [
