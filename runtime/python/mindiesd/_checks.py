@@ -15,7 +15,8 @@ def expect_tensor(name, value, optional=False):
 
 
 def expect_choice(name, value, choices):
-    if value in choices:
+    # Names and types; of an array or a tensor `in` would ask whether its elements are the choice.
+    if isinstance(value, (str, int, type(None), torch.dtype)) and value in choices:
         return
     wanted = ", ".join(repr(choice) for choice in choices)
     raise ParametersInvalid(f"{name} must be one of {wanted}, but is {value!r}.")

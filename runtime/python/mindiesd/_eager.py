@@ -25,6 +25,7 @@ from torch.compiler import is_dynamo_compiling
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _library
+from ._refusals import ERRORS, refuse, refusing
 from .utils import logger
 
 _NAME = "libmindiesd_python.so"
@@ -373,14 +374,16 @@ def _stand_in(args, keywords):
 
 def overridable(function):
     """``function``, which objects that stand in for tensors may override as they may torch's own."""
+    refused = refusing(function)
 
     @functools.wraps(function)
     def call(*args, **keywords):
-        if not is_dynamo_compiling():
-            value = _stand_in(args, keywords)
-            if value is not None:
-                return value.__torch_function__(call, (type(value),), args, keywords)
-        return function(*args, **keywords)
+        if is_dynamo_compiling():
+            return function(*args, **keywords)
+        value = _stand_in(args, keywords)
+        if value is not None:
+            return value.__torch_function__(call, (type(value),), args, keywords)
+        return refused(*args, **keywords)
 
     return call
 
@@ -400,9 +403,12 @@ def eager(function):
             value = _stand_in(args, keywords)
             if value is not None:
                 return value.__torch_function__(call, (type(value),), args, keywords)
-            if result is None:
-                return _first(number, function, args, keywords)
-            return _run(function, args, keywords)
+            try:
+                if result is None:
+                    return _first(number, function, args, keywords)
+                return _run(function, args, keywords)
+            except ERRORS as error:
+                refuse(error, function, args, keywords)
         return function(*args, **keywords)
 
     return call

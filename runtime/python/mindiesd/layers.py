@@ -7,6 +7,7 @@ from torch import nn
 from . import _ops, ext
 from ._checks import expect_choice, expect_tensor
 from ._eager import stands_in
+from ._refusals import refusing
 from .ext.activation import activate
 from .ext.norm import casting_norm, modulated_norm, module_norm, rows_of
 from .utils import ParametersInvalid
@@ -20,11 +21,13 @@ class RMSNorm(nn.Module):
         eps: added to the mean square.
     """
 
+    @refusing
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(hidden_size))
         self.variance_epsilon = eps
 
+    @refusing
     def forward(self, hidden_states, if_fused=True):
         """Args:
             hidden_states: two to eight dimensions.
@@ -53,6 +56,7 @@ def _expect_layer_norm(name, norm):
     raise ParametersInvalid(f"{name} must be a torch.nn.LayerNorm, but is {type(norm).__name__}.")
 
 
+@refusing
 def fast_layernorm(norm, x, impl_mode=0, fused=True):
     """``norm(x)`` for a ``torch.nn.LayerNorm``.
 
@@ -91,6 +95,7 @@ def fast_layernorm(norm, x, impl_mode=0, fused=True):
     return norm(x)
 
 
+@refusing
 def layernorm_scale_shift(layernorm, x, scale, shift=None, fused=True):
     """``layernorm(x) * (1 + scale) + shift``.
 
@@ -129,6 +134,7 @@ def _for_torch(x):
 class _FastGELU(nn.Module):
     """x * sigmoid(1.702 x) (arXiv 1606.08415, section 2)."""
 
+    @refusing
     def forward(self, x):
         return x * torch.sigmoid(1.702 * x) if _for_torch(x) else ext.gelu(x, "fast")
 
@@ -136,6 +142,7 @@ class _FastGELU(nn.Module):
 class _Mish(nn.Mish):
     """x * tanh(log(1 + e^x)) (arXiv 1908.08681)."""
 
+    @refusing
     def forward(self, input):
         return super().forward(input) if _for_torch(input) else activate(input, _ops.MISH)
 
@@ -143,6 +150,7 @@ class _Mish(nn.Mish):
 class _ReLU(nn.ReLU):
     """max(x, 0)."""
 
+    @refusing
     def forward(self, input):
         return super().forward(input) if _for_torch(input) else activate(input, _ops.RELU)
 

@@ -5,6 +5,7 @@ import torch
 from .. import _forms, _math, _ops, _strides, _written
 from .._checks import expect_choice, expect_same_device, expect_tensor
 from .._eager import eager, overridable, stands_in
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from ._casting import is_wide_silu
 from .norm import has_hooks
@@ -218,6 +219,7 @@ def glu(x, activation, *, gate="second", dim=-1, out=None):
 class GELU(torch.nn.GELU):
     """``torch.nn.GELU`` with the runtime's kernel; where a gradient is wanted, torch's forward runs."""
 
+    @refusing
     def forward(self, input):
         """input: a floating tensor; the result has its shape and type."""
         if stands_in(input) or torch.is_grad_enabled() and input.requires_grad:
@@ -229,6 +231,7 @@ class SiLU(torch.nn.SiLU):
     """``torch.nn.SiLU`` with the runtime's kernel; with ``inplace``, and where a gradient is wanted,
     torch's forward runs."""
 
+    @refusing
     def forward(self, input):
         """input: a floating tensor; the result has its shape and type."""
         if self.inplace or stands_in(input) or (torch.is_grad_enabled() and input.requires_grad):

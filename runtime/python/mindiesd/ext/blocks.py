@@ -13,6 +13,7 @@ from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 from .. import _forms, _ops, _strides
 from .._checks import expect_callable, expect_choice, expect_tensor, is_either, promoted
 from .._eager import eager
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .norm import _eps, _norm_types, _torch_norm_type, casting_norm, has_hooks, module_norm
 
@@ -136,6 +137,7 @@ def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
     )
 
 
+@refusing
 def norm_scale_shift(
     norm, x, scale=None, shift=None, *, rms_type=None, input_dtype=None, dtype=None, strides="dense"
 ):
@@ -226,6 +228,7 @@ def _residual(x, branch, gate, gate_tanh, branch_weight, branch_eps, dtype):
     return _forms.residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps)
 
 
+@refusing
 def residual(
     x, branch, gate=None, *, gate_function=None, branch_norm=None, branch_rms_type=None, dtype=None,
     strides="x",
@@ -275,6 +278,7 @@ def _residual_norm(
     )  # fmt: skip
 
 
+@refusing
 def residual_norm(
     norm,
     x,

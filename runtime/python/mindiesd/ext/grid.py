@@ -5,6 +5,7 @@ import torch
 from .. import _forms
 from .._checks import expect_same_device, expect_tensor
 from .._eager import eager
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 
 
@@ -39,6 +40,7 @@ def _check_grids(grid_sizes, x, table):
             )
 
 
+@refusing
 def rotary_grid(x, freqs, grid_sizes):
     """Each token turned by its place in a grid of frames, rows and columns, as ``rope_apply`` of Wan has it.
 

@@ -8,6 +8,7 @@ from torch import nn
 from .. import _block_ops, _forms
 from .._checks import expect_callable, expect_choice, expect_tensor
 from .._eager import eager
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from . import activation as _activations
 from .norm import has_hooks
@@ -74,6 +75,7 @@ def _group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last):
     return _forms.group_norm(x, weight, bias, groups, eps, silu, dtype, channels_last)
 
 
+@refusing
 def group_norm(norm, x, activation=None, *, strides="torch"):
     """``activation(norm(x))`` for a ``torch.nn.GroupNorm``, in float32 and not rounded between the two.
 

@@ -6,6 +6,7 @@ import torch
 from .. import _forms, _ops
 from .._checks import expect_callable, expect_choice, expect_tensor
 from .._eager import eager, stands_in
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .blocks import _RMS_TYPES
 from .joint import _norm_of, _rotated
@@ -84,6 +85,7 @@ def _in_one_launch(norm, x, cos, sin, mode, place, rms_type, result_type, stride
     return _norm_rotary(x, weight, cos, sin, interleaved, across, eps, result, order)
 
 
+@refusing
 def norm_rotary(
     norm,
     x,

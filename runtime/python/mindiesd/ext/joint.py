@@ -5,6 +5,7 @@ import torch
 from .. import _forms, _ops
 from .._checks import expect_bool, expect_callable, expect_choice, expect_tensor
 from .._eager import eager
+from .._refusals import refusing
 from .blocks import _RMS_TYPES, _norm_parts
 from .norm import _eps
 from .rotary import (
@@ -150,6 +151,7 @@ def _in_one_launch(inputs, norms, tables, mode, rms_type, across_heads, head_fir
     )  # fmt: skip
 
 
+@refusing
 def joint_heads(
     query,
     key,

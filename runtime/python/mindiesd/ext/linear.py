@@ -6,6 +6,7 @@ from torch import nn
 from .. import _forms
 from .._checks import expect_choice, expect_tensor
 from .._eager import eager
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from . import activation as _activations
 from .norm import has_hooks
@@ -101,6 +102,7 @@ def _joined(after, result_shape, write):
     return joined
 
 
+@refusing
 def linear_activation(
     linear, x, activation, *, approximate="none", gate=None, after=None, out=None
 ):

@@ -9,6 +9,7 @@ from torch.nn.modules.normalization import LayerNorm
 from .. import _ops
 from .._checks import expect_choice, expect_tensor, is_either
 from .._eager import stands_in
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
 from .norm import casting_norm, modulated_norm, module_norm, rms_norm
@@ -22,6 +23,7 @@ _STRIDES = {
 }
 
 
+@refusing
 def layernorm_scale_shift(
     layernorm, x, scale, shift=None, *, norm_type=None, strides="dense"
 ):
@@ -107,6 +109,7 @@ class TypedRMSNorm(nn.Module):
         result_type: ``"promoted"``, ``"input"``, ``"weight"`` or ``"float32"``.
     """
 
+    @refusing
     def __init__(
         self, hidden_size, eps=1e-6, elementwise_affine=True, bias=False, result_type="promoted"
     ):
@@ -124,6 +127,7 @@ class TypedRMSNorm(nn.Module):
         """What T5's norm calls eps."""
         return self.eps
 
+    @refusing
     def forward(self, hidden_states):
         """hidden_states: [..., hidden_size]; the result has its shape."""
         return rms_norm(
@@ -134,6 +138,7 @@ class TypedRMSNorm(nn.Module):
 class _FlashAttention(nn.Module):
     """What flash_attn's two attention modules share: their arguments, inference only."""
 
+    @refusing
     def __init__(self, causal, softmax_scale, attention_dropout, window_size, alibi_slopes):
         super().__init__()
         self.causal = causal
@@ -162,6 +167,7 @@ class _FlashAttention(nn.Module):
 class FlashSelfAttention(_FlashAttention):
     """``flash_attn.modules.mha.FlashSelfAttention``: same constructor, calls and (no) parameters."""
 
+    @refusing
     def __init__(
         self,
         causal=False,
@@ -174,6 +180,7 @@ class FlashSelfAttention(_FlashAttention):
         super().__init__(causal, softmax_scale, attention_dropout, window_size, alibi_slopes)
         self.deterministic = deterministic
 
+    @refusing
     def forward(self, qkv, causal=None, cu_seqlens=None, max_seqlen=None):
         """qkv: [B, S, 3, N, D], or with cu_seqlens [T, 3, N, D]; the result lacks the 3."""
         expect_tensor("qkv", qkv)
@@ -184,6 +191,7 @@ class FlashSelfAttention(_FlashAttention):
 class FlashCrossAttention(_FlashAttention):
     """``flash_attn.modules.mha.FlashCrossAttention``: same constructor, calls and (no) parameters."""
 
+    @refusing
     def __init__(
         self,
         causal=False,
@@ -196,6 +204,7 @@ class FlashCrossAttention(_FlashAttention):
         super().__init__(causal, softmax_scale, attention_dropout, window_size, alibi_slopes)
         self.deterministic = deterministic
 
+    @refusing
     def forward(
         self,
         q,

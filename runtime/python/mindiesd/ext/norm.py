@@ -18,6 +18,7 @@ from .._checks import (
     promoted,
 )
 from .._eager import eager, stands_in
+from .._refusals import refusing
 from ..utils import ParametersInvalid
 from ._casting import merely_casts
 
@@ -253,6 +254,7 @@ def modulated_norm(
     )
 
 
+@refusing
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     """LayerNorm (arXiv 1607.06450) over the dimensions of ``normalized_shape``, as
     ``torch.nn.functional.layer_norm`` with the same arguments.
@@ -356,6 +358,7 @@ class RMSNorm(TorchRMSNorm):
     Over more than one dimension, and where a gradient is wanted, torch's own forward runs.
     """
 
+    @refusing
     def forward(self, x):
         """x: [..., *normalized_shape]; the result has x's shape and type."""
         if stands_in(x):
