@@ -2,7 +2,10 @@
 the published MindIE-SD names, over libmindiesd. ``mindiesd.ext`` goes beyond the published API;
 ``mindiesd.utils`` has the exceptions. Where a derivative is wanted, torch code computes."""
 
+import os
+
 from . import ext, utils
+from ._bisect import check_forms, disable
 from ._library import library_path
 from .attention import attention_forward, attention_forward_varlen
 from .layers import RMSNorm, fast_layernorm, get_activation_layer, layernorm_scale_shift
@@ -12,8 +15,12 @@ __all__ = [
     "RMSNorm",
     "attention_forward",
     "attention_forward_varlen",
+    "disable",
     "fast_layernorm",
     "get_activation_layer",
     "layernorm_scale_shift",
     "rotary_position_embedding",
 ]
+
+if os.environ.get("MINDIESD_CHECK") == "1":
+    check_forms()

@@ -82,7 +82,7 @@ def _load():
     path = _library.library_path.parent / _NAME
     if not path.is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
-    if os.environ.get("MINDIESD_REPLAY") == "0":
+    if os.environ.get("MINDIESD_REPLAY") == "0" or os.environ.get("MINDIESD_CHECK") == "1":
         return None
     try:
         functions = ctypes.PyDLL(str(path)).mindiesd_python_functions

@@ -50,7 +50,8 @@ _REFUSALS = {
 ERRORS = tuple(_REFUSALS)
 # torch's RuntimeErrors that are about the machine.
 _MACHINE = re.compile(r"CUDA error|CUBLAS|cuBLAS|CUDNN_STATUS|out of memory|device-side|NCCL|Triton")
-_OWN_CODE = tuple(
+# The files whose errors are about arguments, by how their paths begin.
+OWN_CODE = tuple(
     f"{pathlib.Path(file).resolve().parent}/" for file in (__file__, torch.__file__)
 )
 
@@ -58,13 +59,14 @@ _OWN_CODE = tuple(
 def _in_own_code(traceback):
     """Whether only this package and torch ran: an error of a model's module or hook is the model's."""
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OWN_CODE):
+        if not traceback.tb_frame.f_code.co_filename.startswith(OWN_CODE):
             return False
         traceback = traceback.tb_next
     return True
 
 
-def _described(value):
+def described(value):
+    """A value as a message names it: the type and sizes of a tensor, else the kind of object."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         return f"{dtype} tensor {list(value.shape)}" if not value.is_nested else f"nested {dtype} tensor"
@@ -90,8 +92,8 @@ def refuse(error, function, args, keywords):
         raise error
     if kind is InvalidType and not _fits(function, args, keywords):
         raise error
-    given = [_described(value) for value in args]
-    given += [f"{name}={_described(value)}" for name, value in keywords.items()]
+    given = [described(value) for value in args]
+    given += [f"{name}={described(value)}" for name, value in keywords.items()]
     raise kind(
         f"{function.__qualname__} cannot compute with what is given ({', '.join(given)}): {error}"
     ) from error
