@@ -131,6 +131,9 @@ class Graph {
   std::vector<Definition> definitions;
   std::vector<std::string> names;
   std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
+  // Statements that only take names away (`del q, k`), which reads nothing: the names must mean
+  // something there.
+  std::vector<StatementId> unbinding;
   std::vector<ValueId> results;  // what `return` gives, in source order
   std::set<ValueId> captured;    // given to names that functions inside this one read
   // Names of attributes written anywhere in it; an empty one may be any.

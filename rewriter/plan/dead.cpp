@@ -169,12 +169,65 @@ void Reads::Rest::take_statement(StatementId id) {
 
 Reads::Rest Reads::without(const Supplanted& change, const std::set<StatementId>& dead) const {
   Rest rest(*this);
+  // What a `del` that stays takes away must have been made.
+  for (StatementId s : g_.unbinding) {
+    if (dead.contains(s)) continue;
+    for (DefinitionId d : bindings_before(s)) {
+      const Definition& binding = g_.definitions[d];
+      if (binding.statement == kNone || dead.contains(binding.statement)) continue;
+      rest.add_read(binding.value);
+    }
+  }
   rest.make(change);
   for (StatementId s : dead) rest.take_statement(s);
   return rest;
 }
 
+// What may have given the names of a `del` their values: on every path to it.
+std::vector<DefinitionId> Reads::bindings_before(StatementId unbinding) const {
+  std::vector<DefinitionId> out, work;
+  std::set<DefinitionId> seen;
+  for (DefinitionId d : g_.statements[unbinding].definitions) {
+    work.push_back(g_.definitions[d].previous);
+  }
+  while (!work.empty()) {
+    const DefinitionId id = work.back();
+    work.pop_back();
+    if (id == kNone || !seen.insert(id).second) continue;
+    const Definition& d = g_.definitions[id];
+    if (d.join) {
+      work.insert(work.end(), {d.then_side, d.else_side});
+    } else {
+      out.push_back(id);
+    }
+  }
+  return out;
+}
+
 std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const {
+  std::vector<ValueId> kept;
+  std::set<StatementId> dead = dying(change, kept);
+  // `del q, k` goes with what gave it its names. Where only some are gone it needs them all.
+  for (StatementId s : g_.unbinding) {
+    std::vector<ValueId> named;
+    size_t bound = 0;
+    for (DefinitionId d : bindings_before(s)) {
+      named.push_back(g_.definitions[d].value);
+      bound += effective(g_, d, dead) != kNone;
+    }
+    if (bound == named.size()) continue;
+    if (bound == 0) {
+      dead.insert(s);
+    } else {
+      kept.insert(kept.end(), named.begin(), named.end());
+    }
+  }
+  if (!kept.empty()) dead = dying(change, kept);
+  return {dead.begin(), dead.end()};
+}
+
+std::set<StatementId> Reads::dying(const Supplanted& change,
+                                   const std::vector<ValueId>& kept) const {
   const ValueId root = change.root;
   const StatementId home = g_[root].statement;
   // Statements whose effects are all accounted for, the write of `x += y` among them.
@@ -215,6 +268,7 @@ std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const 
            std::ranges::all_of(statement.children,
                                [&](StatementId child) { return dead.contains(child); });
   };
+  for (ValueId id : kept) rest.add_read(id);
   rest.make(change);
   std::vector<StatementId> asked;
   auto ask_after = [&] {  // about the statements that define what just ended
@@ -235,7 +289,7 @@ std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const 
     ask_after();
     if (g_.statements[s].parent != kNone) asked.push_back(g_.statements[s].parent);
   }
-  return {dead.begin(), dead.end()};
+  return dead;
 }
 
 bool is_result(const Graph& graph, ValueId id) {

@@ -73,6 +73,9 @@ class Reads {
 
  private:
   bool kept_by_statement(DefinitionId id) const;
+  // As dead_statements, with values that are read besides.
+  std::set<StatementId> dying(const Supplanted& change, const std::vector<ValueId>& kept) const;
+  std::vector<DefinitionId> bindings_before(StatementId unbinding) const;
 
   const Graph& g_;
   std::vector<bool> needed_;

@@ -284,8 +284,10 @@ bool FunctionLowering::simple(TSNode node) {
   note_old_syntax(node);
   StatementKind kind = type == "return_statement" ? StatementKind::give : StatementKind::other;
   auto id = open(node, kind);
+  const bool unbinds = type == "delete_statement" && only_local_names(node);
+  if (unbinds) g().unbinding.push_back(id);
   for (TSNode child : children_of(node)) {
-    if (type == "global_statement" || type == "nonlocal_statement") break;
+    if (unbinds || type == "global_statement" || type == "nonlocal_statement") break;
     if (type == "delete_statement") remove_entries(child);
     ValueId value = is(child, "expression_list") ? sequence(child, Kind::tuple) : expression(child);
     use(value);
@@ -309,6 +311,21 @@ bool FunctionLowering::simple(TSNode node) {
   close(id);
   return type != "return_statement" && type != "raise_statement" && type != "continue_statement" &&
          type != "break_statement";
+}
+
+// Whether a `del` takes away nothing but names of this function that no other one knows.
+bool FunctionLowering::only_local_names(TSNode target) const {
+  if (is(target, "identifier")) {
+    const std::string name(text(target));
+    return scope_->locals.contains(name) && !scope_->captured.contains(name) &&
+           !scope_->rebound.contains(name);
+  }
+  if (!is(target, "delete_statement") && !is(target, "expression_list") &&
+      !is(target, "parenthesized_expression") && !is(target, "tuple") && !is(target, "list")) {
+    return false;
+  }
+  return std::ranges::all_of(children_of(target),
+                             [this](TSNode part) { return only_local_names(part); });
 }
 
 // `del x[0]`: another entry is there, or none.

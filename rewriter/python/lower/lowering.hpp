@@ -55,6 +55,7 @@ class FunctionLowering {
   bool statement(TSNode node);
   bool simple(TSNode node);
   void note_old_syntax(TSNode node);
+  bool only_local_names(TSNode target) const;
   void remove_entries(TSNode target);
   bool if_statement(TSNode node);
   // A loop makes opaque the names that its rounds bind; leave_round notes what they mean where a
