@@ -60,26 +60,3 @@ def gated(q, k, v, gate):
 def linear_attention(q, k, v):
     """No product before the softmax: not even a candidate."""
     return q.softmax(dim=-1) @ (k.softmax(dim=-2).transpose(-2, -1) @ v)
-
-
-class WindowAttention(nn.Module):
-    """Every window of an image has its own mask, which is added by a view, on one branch."""
-
-    def __init__(self, heads):
-        super().__init__()
-        self.heads = heads
-        self.softmax = nn.Softmax(dim=-1)
-        self.attn_drop = nn.Dropout(0.1)
-
-    def forward(self, q, k, v, mask=None):
-        windows, _, n, _ = q.shape
-        attn = q @ k.transpose(-2, -1)
-        if mask is not None:
-            count = mask.shape[0]
-            attn = attn.view(windows // count, count, self.heads, n, n) + mask.unsqueeze(1).unsqueeze(0)
-            attn = attn.view(-1, self.heads, n, n)
-            attn = self.softmax(attn)
-        else:
-            attn = self.softmax(attn)
-        attn = self.attn_drop(attn)
-        return attn @ v

@@ -22,6 +22,7 @@ from .._eager import eager
 from ..utils import ParametersInvalid
 from ._by_torch import flex_attention, is_block_mask, nested_attention
 from ._hidden_rows import expect_mask_alone, with_means
+from ._masks import with_cyclic, with_key_lengths
 from .activation import expect_out
 
 _CAUSAL = {"top_left": _ops.CAUSAL_TOP_LEFT, "bottom_right": _ops.CAUSAL_BOTTOM_RIGHT}
@@ -178,6 +179,7 @@ def attention_forward(
     softcap=0.0,
     alibi_slopes=None,
     key_lengths=None,
+    cyclic_mask=None,
     parallel_config=None,
     strides=None,
     without_key="zeros",
@@ -205,6 +207,8 @@ def attention_forward(
         softcap: where positive, scores become softcap * tanh(score / softcap) (flash-attn).
         alibi_slopes: [N] or [B, N]; -slope * |i + Sk - Sq - j| is added (flash-attn).
         key_lengths: [B] integers: in batch b, keys from key_lengths[b] on are masked.
+        cyclic_mask: [W, Sq, Sk], numbers that are added to the scores of batch b for b % W, beside the mask: the
+            windows of an image, each of which has its mask in all images (Swin).
         parallel_config: must be None; there is no context parallelism here.
         strides: ``"BNSD"``: the result lies in memory as [B, N, S, D], without gaps, in either layout, as
             a product of matrices gives it.
@@ -234,7 +238,7 @@ def attention_forward(
     by_heads = strides == "BNSD"
     expect_choice("without_key", without_key, ("zeros", "mean"))
     if without_key == "mean":
-        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths, cyclic_mask)
         expect_mask_alone(attn_mask, is_causal or beyond or mask_2d != "query_key" or out is not None)
         attend = functools.partial(
             attention_forward, head_first=head_first, strides=strides, opt_mode=opt_mode, op_type=op_type
@@ -244,7 +248,7 @@ def attention_forward(
         # The same number added to every score changes no weight.
         attn_mask = None if math.isfinite(attn_mask) else query.new_tensor(attn_mask)
     if not (attn_mask is None or isinstance(attn_mask, torch.Tensor)) and is_block_mask(attn_mask):
-        if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
+        if is_causal or _beyond_torch(window_size, softcap, alibi_slopes, key_lengths, cyclic_mask):
             raise ParametersInvalid(
                 "a BlockMask goes through torch's flex_attention, which gets no causality, windows, "
                 "softcap, slopes or key lengths beside it."
@@ -256,7 +260,7 @@ def attention_forward(
         expect_tensor(name, operand)
     expect_tensor("attn_mask", attn_mask, optional=True)
     if query.is_nested:
-        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths, cyclic_mask)
         if beyond or is_causal and causal_alignment != "top_left":
             raise ParametersInvalid(
                 "nested tensors go through torch's scaled_dot_product_attention, which has no windows, "
@@ -285,7 +289,7 @@ def attention_forward(
             f"{rank}, {key.dim()} and {value.dim()}; other ranks need head_first=True."
         )
     if head_first and min(rank, value.dim()) == 1 < key.dim():
-        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths)
+        beyond = _beyond_torch(window_size, softcap, alibi_slopes, key_lengths, cyclic_mask)
         if not (causal or beyond):  # torch's products take a vector, its attention does not
             factor = _scale(scale, query.shape[-1])
             return _placed(_written.attention(query, key, value, attn_mask, factor), query, out)
@@ -299,9 +303,10 @@ def attention_forward(
     scale = _scale(scale, query.shape[-1])
     if attn_mask is not None:
         attn_mask = _mask(attn_mask, query, key, sequence, mask_2d)
-
+    if cyclic_mask is not None:
+        attn_mask = with_cyclic(cyclic_mask, attn_mask, query, key, sequence)
     if key_lengths is not None:
-        attn_mask = _with_key_lengths(key_lengths, attn_mask, query, key, sequence)
+        attn_mask = with_key_lengths(key_lengths, attn_mask, query, key, sequence)
     choice = _backends.CHOICES.index(_backends.choice_of(opt_mode, op_type))
 
     slopes = None
@@ -348,9 +353,9 @@ def _placed(result, query, out):
     return out.copy_(result)
 
 
-def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths):
+def _beyond_torch(window_size, softcap, alibi_slopes, key_lengths, cyclic_mask):
     """Whether a call asks for what torch's own functions do not take."""
-    given = alibi_slopes is not None or key_lengths is not None
+    given = any(value is not None for value in (alibi_slopes, key_lengths, cyclic_mask))
     return given or _window(window_size) != _window((-1, -1)) or _softcap(softcap) != 0.0
 
 
@@ -378,26 +383,6 @@ def _mask(mask, query, key, sequence, mask_2d):
                 f"length), but has shape {list(mask.shape)}."
             )
     return mask
-
-
-def _with_key_lengths(key_lengths, mask, query, key, sequence):
-    """The mask that also hides the keys beyond each batch's length."""
-    expect_tensor("key_lengths", key_lengths)
-    if query.dim() != 4 or key_lengths.shape != query.shape[:1]:
-        raise ParametersInvalid(
-            "key_lengths must have shape [batch] for a query of 4 dimensions, but has shape "
-            f"{list(key_lengths.shape)} for a query of shape {list(query.shape)}."
-        )
-    if key_lengths.is_floating_point() or key_lengths.dtype == torch.bool:
-        raise ParametersInvalid(f"key_lengths must be integers, but is {key_lengths.dtype}.")
-    expect_same_device("key_lengths", key_lengths, "query", query)
-    positions = torch.arange(key.shape[sequence], device=query.device)
-    inside = (positions < key_lengths[:, None])[:, None, None, :]
-    if mask is None:
-        return inside
-    if mask.dtype == torch.bool:
-        return mask & inside
-    return mask.masked_fill(~inside, float("-inf"))
 
 
 def _plain_4d(query, key, value, mask, head_first):
