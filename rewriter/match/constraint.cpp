@@ -266,8 +266,11 @@ bool spelt(const Where& clause, const SiteView& site, const Argument& a) {
 bool instance(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
-    if ((*site.graph)[call].operands[0] != a.value || site.graph->elsewhere.contains(call))
+    // The attribute may have been read before the call, too: `if self.norm is not None`.
+    if (site.graph->elsewhere.contains(call) ||
+        !site.graph->same((*site.graph)[call].operands[0], a.value)) {
       continue;
+    }
     if (site.attribute(a.value).elsewhere) return false;
     return std::ranges::all_of(classes, [&](const Operation* op) {
       return std::ranges::any_of(clause.values,

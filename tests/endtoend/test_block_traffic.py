@@ -16,8 +16,8 @@ import models_bench  # noqa: E402
 
 # Block -> passes of the original, of the migrated block at most; launches of the migrated block at most.
 PASSES = {
-    "Flux, two streams": (130.2, 25.0, 17),
-    "Flux, one stream": (125.2, 27.0, 9),
+    "Flux, two streams": (130.2, 17.0, 11),
+    "Flux, one stream": (125.2, 23.0, 7),
     "SD3.5": (72.2, 19.9, 16),
     "Wan": (187.7, 20.3, 9),
     "HunyuanVideo, two streams": (118.2, 24.3, 17),

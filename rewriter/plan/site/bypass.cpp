@@ -1,7 +1,8 @@
 // Parts of a computation that the new call takes over although statements stand between: the text
 // of such a part, `q = norm(q)`, becomes its operand's, and what lies between the part and the call
-// (names, views) carries the operand. Where the call stands under an `if`, other readers of the
-// part may stand on the other side of a test of the same name: there the part is still computed,
+// (names, views, joins of branches) carries the operand. A concatenation becomes its list, which
+// only names carry. Where the call stands under an `if`, other readers of the part may stand on the
+// other side of a test of the same name: there the part is still computed,
 // `q = q if tables is not None else norm(q)`. Entry point: SitePlanner::take_over.
 #include <algorithm>
 
@@ -9,6 +10,12 @@
 #include "rewriter/text/words.hpp"
 
 namespace refit {
+
+namespace {
+
+bool is_sequence(Kind kind) { return kind == Kind::list || kind == Kind::tuple; }
+
+}  // namespace
 
 std::optional<SitePlanner::NoneTest> SitePlanner::none_test(ValueId condition) const {
   if (condition == kNone) return std::nullopt;
@@ -65,7 +72,28 @@ std::optional<SitePlanner::NoneTest> SitePlanner::apart(ValueId read, ValueId re
   return std::nullopt;
 }
 
-bool SitePlanner::runs_with(ValueId part, ValueId root) const {
+bool SitePlanner::joins_list(ValueId id) const {
+  const Value& v = g_[id];
+  return v.kind == Kind::op && v.op->axes == AxisKind::concat && !v.operands.empty() &&
+         v.operands[0] != kNone && is_sequence(g_[v.operands[0]].kind);
+}
+
+bool SitePlanner::decided_by(StatementId branch, const std::set<ValueId>& interior) const {
+  if (g_.statements[branch].kind != StatementKind::branch) return false;
+  const auto same = [&](ValueId condition, ValueId other) {
+    if (condition == other) return true;
+    const auto test = none_test(condition), with = none_test(other);
+    return test && with && test->of == with->of;
+  };
+  const auto& uses = g_.statements[branch].uses;
+  return std::ranges::any_of(interior, [&](ValueId id) {
+    return g_[id].kind == Kind::phi &&
+           std::ranges::any_of(uses, [&](ValueId use) { return same(g_[id].operands[0], use); });
+  });
+}
+
+bool SitePlanner::runs_with(ValueId part, const PlannedSite& site) const {
+  const ValueId root = site.root;
   std::map<StatementId, uint32_t> around;  // the root: in which block of each
   for (StatementId s = g_[root].statement; s != kNone; s = g_.statements[s].parent) {
     if (g_.statements[s].parent != kNone) around[g_.statements[s].parent] = g_.statements[s].block;
@@ -74,7 +102,12 @@ bool SitePlanner::runs_with(ValueId part, ValueId root) const {
     const StatementId outer = g_.statements[s].parent;
     if (outer == kNone) break;
     const auto found = around.find(outer);
-    if (found == around.end() || found->second != g_.statements[s].block) return false;
+    if (found == around.end()) {
+      // Where the computation chooses by the same condition, so does the new call.
+      if (!decided_by(outer, site.interior)) return false;
+      continue;
+    }
+    if (found->second != g_.statements[s].block) return false;
     around.erase(found);
   }
   // What stands around the root alone only decides whether it runs.
@@ -83,24 +116,46 @@ bool SitePlanner::runs_with(ValueId part, ValueId root) const {
   });
 }
 
-// The steps: the part has a text of its own; all that reads it is the computation, or stands where
-// the computation does not; what decides between the two has a name at the part's place.
-std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypass& bypass) const {
+bool SitePlanner::has_operand_text(const Change::Bypass& bypass) const {
   const ValueId part = bypass.value;
   const Value& v = g_[part];
   const bool repeated =
       g_.repeats.contains(part) ||
       std::ranges::any_of(g_.repeats, [&](const auto& r) { return r.second == part; });
-  if (v.kind != Kind::call || !g_.instances.contains(part) || v.operands.size() != 2 ||
-      v.operands[1] != bypass.operand || v.syntax == kNone || v.inlined || repeated) {
+  if (v.syntax == kNone || v.inlined || repeated) return false;
+  if (joins_list(part)) return v.operands[0] == bypass.operand;
+  return v.kind == Kind::call && g_.instances.contains(part) && v.operands.size() == 2 &&
+         v.operands[1] == bypass.operand;
+}
+
+// A list is no tensor: nothing but joins and names may stand between it and the call.
+bool SitePlanner::carries_list(ValueId part, const std::set<ValueId>& carriers,
+                               ValueId root) const {
+  const bool joins_only = std::ranges::all_of(
+      carriers, [&](ValueId id) { return id == part || g_[id].kind == Kind::phi; });
+  const bool named_once = std::ranges::all_of(g_.definitions, [&](const Definition& d) {
+    return d.join || !carriers.contains(d.value) || d.statement == g_[part].statement;
+  });
+  const auto name = frontend_.spell(unit_, function_, *carriers.rbegin(), root, {});
+  return joins_only && named_once && name && std::ranges::all_of(*name, in_word);
+}
+
+// The steps: the part has a text of its own; all that reads it is the computation, or stands where
+// the computation does not; what decides between the two has a name at the part's place.
+std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypass& bypass) const {
+  const ValueId part = bypass.value;
+  if (!has_operand_text(bypass)) {
     return "has no text of its own that its operand could take the place of";
   }
-  if (!runs_with(part, site.root)) return "does not run whenever what reads it does, once each";
+  if (!runs_with(part, site)) return "does not run whenever what reads it does, once each";
   std::set<ValueId> carriers{part};
   for (const ValueId id : site.interior) {
     const bool reads_one = std::ranges::any_of(
         g_[id].operands, [&](ValueId operand) { return carriers.contains(operand); });
     if (id != site.root && reads_one) carriers.insert(id);
+  }
+  if (joins_list(part) && !carries_list(part, carriers, site.root)) {
+    return "gives a tensor of which more than its name is used";
   }
   std::optional<NoneTest> decides;
   const auto keeps_apart = [&](const std::optional<NoneTest>& test) {
@@ -109,7 +164,9 @@ std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypas
     return true;
   };
   for (const ValueId carrier : carriers) {
-    const bool carries = carrier == part || (g_[carrier].kind == Kind::op && g_[carrier].op->view);
+    const Kind kind = g_[carrier].kind;
+    const bool carries = carrier == part || kind == Kind::phi || is_sequence(kind) ||
+                         joins_list(carrier) || (kind == Kind::op && g_[carrier].op->view);
     bool alone = carries && !g_.captured.contains(carrier) && !g_.in_place.contains(carrier) &&
                  std::ranges::find(g_.sinks, carrier) == g_.sinks.end();
     for (const ValueId user : g_.users(carrier)) {
@@ -145,7 +202,7 @@ Bindings SitePlanner::without_carriers(const CompiledRule& rule, const Bindings&
     const bool only_here = std::ranges::all_of(g_.users(value), [&](ValueId user) {
       return user == site.root || site.interior.contains(user);
     });
-    if (!only_here || g_.used_by_statement(value) || !runs_with(value, site.root) ||
+    if (!only_here || g_.used_by_statement(value) || !runs_with(value, site) ||
         !frontend_.spell(unit_, function_, kept->second, site.root, {})) {
       continue;
     }

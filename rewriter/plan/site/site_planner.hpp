@@ -250,8 +250,18 @@ class SitePlanner {
   // does. Of a join only the side counts on which it reads the value.
   std::optional<NoneTest> apart(ValueId read, ValueId reader, ValueId root) const;
   std::optional<NoneTest> apart(StatementId reader, ValueId root) const;
-  // Whether the part runs whenever the root does, and no loop runs the root more often.
-  bool runs_with(ValueId part, ValueId root) const;
+  // Whether the part runs whenever the root does and the computation's own choices take it, and no
+  // loop runs the root more often.
+  bool runs_with(ValueId part, const PlannedSite& site) const;
+  // Whether a join of the computation chooses by the condition of this branch.
+  bool decided_by(StatementId branch, const std::set<ValueId>& interior) const;
+  // Whether a value concatenates the items of a list.
+  bool joins_list(ValueId id) const;
+  // Whether the part is written where its operand's text can take its place.
+  bool has_operand_text(const Change::Bypass& bypass) const;
+  // Whether what a concatenation gives is read by one name alone up to the root, so that a list can
+  // have that name.
+  bool carries_list(ValueId part, const std::set<ValueId>& carriers, ValueId root) const;
 
   // Values with an effect that are part of the site: a dropout that does nothing at inference.
   std::set<ValueId> accounted(const CompiledRule& rule, const PlannedSite& site) const;

@@ -1,5 +1,8 @@
-// Calls that a new call takes over where they stand: `q = norm(q)` goes, or becomes a choice where
-// the new call does not always run. Entry point: Realiser::bypass_all.
+// Calls that a new call takes over where they stand: `q = norm(q)` goes, `q = cat([a, b], 1)`
+// becomes `q = [a, b]`, and either becomes a choice where the new call does not always run. Entry
+// point: Realiser::bypass_all.
+#include <algorithm>
+
 #include "rewriter/python/edit/realiser.hpp"
 #include "rewriter/python/syntax/lines.hpp"
 #include "rewriter/python/syntax/text_parts.hpp"
@@ -21,7 +24,36 @@ bool is_primary(TSNode node) {
          is(node, "subscript") || is(node, "parenthesized_expression");
 }
 
+// What stands between the operand and the call where the new call does not always run.
+std::string choice_of(const Change::Bypass& bypass) {
+  return " if " + bypass.chooser + (bypass.call_if_none ? " is None" : " is not None") + " else ";
+}
+
+// A name, or a list of names: what can be written twice.
+bool is_names(TSNode node) {
+  if (is(node, "identifier")) return true;
+  return (is(node, "list") || is(node, "tuple")) &&
+         std::ranges::all_of(children_of(node), [](TSNode item) { return is(item, "identifier"); });
+}
+
 }  // namespace
+
+Expected<void> Realiser::bypass_list(const Change::Bypass& bypass) {
+  const TSNode node = unit_.nodes[g_[bypass.value].syntax];
+  const auto arguments = is(node, "call") ? children_of(field(node, "arguments")) : NodeList{};
+  if (arguments.empty()) return failure("what would go is no call");
+  const TSNode list = arguments[0], statement = ts_node_parent(node);
+  if (is(list, "identifier") || !is_names(list) || !is(statement, "assignment") ||
+      !is(field(statement, "left"), "identifier") || !ts_node_eq(field(statement, "right"), node) ||
+      !comments_in(unit_.tree, unit_.text(), range_of(node)).empty()) {
+    return failure(
+        "what is concatenated is not written as names in a list, in a statement of its own");
+  }
+  const ByteRange whole = range_of(node);
+  const std::string items(text_of(text_, list));
+  if (bypass.chooser.empty()) return out_.edits.add({whole, items});
+  return out_.edits.add({{whole.begin, whole.begin}, items + choice_of(bypass)});
+}
 
 Expected<void> Realiser::bypass_all() {
   for (const Change::Bypass& taken : change_.bypassed) {
@@ -32,6 +64,7 @@ Expected<void> Realiser::bypass_all() {
 }
 
 Expected<void> Realiser::bypass(const Change::Bypass& bypass) {
+  if (g_[bypass.value].kind == Kind::op) return bypass_list(bypass);
   const TSNode node = unit_.nodes[g_[bypass.value].syntax];
   const auto list = is(node, "call") ? children_of(field(node, "arguments")) : NodeList{};
   if (list.size() != 1 || is(list[0], "keyword_argument") || is(list[0], "list_splat") ||
@@ -50,9 +83,8 @@ Expected<void> Realiser::bypass(const Change::Bypass& bypass) {
     }
     const std::string name(text_of(text_, kept));
     const bool alone = stands_alone(node);
-    const std::string test = bypass.chooser + (bypass.call_if_none ? " is None" : " is not None");
-    auto done = out_.edits.add(
-        {{whole.begin, whole.begin}, (alone ? "" : "(") + name + " if " + test + " else "});
+    auto done =
+        out_.edits.add({{whole.begin, whole.begin}, (alone ? "" : "(") + name + choice_of(bypass)});
     if (!done || alone) return done;
     return out_.edits.add({{whole.end, whole.end}, ")"});
   }

@@ -41,6 +41,8 @@ class Realiser {
   // Calls that the new call takes over become what they are called with; see Change::Bypass.
   Expected<void> bypass_all();
   Expected<void> bypass(const Change::Bypass& bypass);
+  // Of a concatenation that list.
+  Expected<void> bypass_list(const Change::Bypass& bypass);
   // The new call gives what used to be one part of its result: `out, _ = f()` becomes `out = f()`
   // and `f()[0]` becomes `f()`.
   Expected<void> take_parts();

@@ -236,7 +236,7 @@ X, ROOT = torch.randn(B, S, N, D), torch.nn.RMSNorm(D)
     "call, text",
     [
         (lambda: ext.norm_rotary(ROOT, None, *TABLES), "x must be a torch.Tensor"),
-        (lambda: ext.norm_rotary(None, X, *TABLES), "norm must be a module"),
+        (lambda: ext.norm_rotary(3, X, *TABLES), "norm must be a module"),
         (lambda: ext.norm_rotary(ROOT, X, 1.0), "cos must be a torch.Tensor"),
         (lambda: ext.norm_rotary(ROOT, X, *TABLES, "half"), "rotated_mode must be one of"),
         (lambda: ext.norm_rotary(ROOT, X, *TABLES, heads=3), "heads must be None or the number"),

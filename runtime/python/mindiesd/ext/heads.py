@@ -1,5 +1,5 @@
-"""The heads of a query or a key on their way to attention: an RMSNorm and the rotation behind it. Entry point:
-``norm_rotary``."""
+"""The heads of a query or a key on their way to attention: an RMSNorm and the rotation behind it, of one stream or of
+two that attention sees as one. Entry point: ``norm_rotary``."""
 
 import torch
 
@@ -9,7 +9,7 @@ from .._eager import eager, stands_in
 from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .blocks import _RMS_TYPES
-from .joint import _norm_of, _rotated
+from .joint import _joinable, _joint_heads, _norm_of, _rotated, _streams_tables
 from .rotary import _MODES, _RESULTS, _complex_parts, _Tables, rotated_type
 
 _STRIDES = ("dense", "x")
@@ -20,6 +20,8 @@ vectors. Of wider ones it would read one value at a time."""
 
 def _called(norm, x, heads):
     """What the norm gives for x, whose dimensions ``heads`` and the next one it sees as one."""
+    if norm is None:
+        return x
     if heads is None:
         return norm(x)
     sizes = x.shape[heads], x.shape[heads + 1]
@@ -85,6 +87,86 @@ def _in_one_launch(norm, x, cos, sin, mode, place, rms_type, result_type, stride
     return _norm_rotary(x, weight, cos, sin, interleaved, across, eps, result, order)
 
 
+def _expect_pair(norm, x, sequence_dim):
+    """(norms, parts) of a list of two tensors."""
+    if not isinstance(norm, (list, tuple)) or len(norm) != 2 or len(x) != 2:
+        raise ParametersInvalid(
+            f"a list as x has two tensors, and norm is then a pair of modules, but x has {len(x)} items and norm is "
+            f"{norm!r}."
+        )
+    if not isinstance(sequence_dim, int) or isinstance(sequence_dim, bool):
+        raise ParametersInvalid(
+            f"sequence_dim must be the number of a dimension where x is a list, but is {sequence_dim!r}."
+        )
+    return tuple(norm), tuple(x)
+
+
+def _idle(tables, dims):
+    """A dimension before the last that none of the tables has, which may therefore be empty; None where all are
+    taken."""
+    for place in dims:
+        sizes = [t.shape[place] for t in tables if t is not None and t.dim() >= -place]
+        if all(size == 1 for size in sizes):
+            return place
+    return None
+
+
+def _pair_in_one_launch(norms, parts, cos, sin, mode, sequence, rms_type, result_type):
+    """Both streams behind each other, as the query of ``joint_heads`` whose keys and values are empty; None where
+    they need the lines that are replaced."""
+    x, other = parts
+    place = sequence + x.dim() if sequence < 0 else sequence
+    if place not in (1, 2) or not _joinable(x, other, place):
+        return None
+    if not all(t.is_floating_point() and not t.is_nested for t in parts) or x.shape[-1] == 0 or x.shape[-1] % 2:
+        return None
+    found = [_norm_of(norm, t, rms_type, False, 1) for norm, t in zip(norms, parts)]
+    if any(part is None for part in found) or len({part[3] for part in found} - {None}) > 1:
+        return None
+    total, lengths = x.shape[place] + other.shape[place], [t.shape[place] for t in parts]
+    if sin is None and not cos.is_complex():
+        return None
+    if any(t is not None and t.dim() >= 4 - place and t.shape[place - 4] not in (1, total) for t in (cos, sin)):
+        return None
+    own = [
+        _tables_of(t, *pair, mode) for t, pair in zip(parts, _streams_tables(cos, sin, lengths, place - 4))
+    ]
+    if any(part is None for part in own):
+        return None
+    tables = [t for part in own for t in part[:2]]
+    empty = _idle(tables, (-4, -3 if place == 2 else -2))
+    if empty is None:
+        return None
+    nothing = [t.narrow(empty, 0, 0) for t in parts]
+    dtype = torch.promote_types(*(
+        rotated_type(result_type, part[4], *(t for t in pair[:2] if t is not None)) for part, pair in zip(found, own)
+    ))  # fmt: skip
+    weights, biases, eps, kinds, _ = zip(*found)
+    kind = next((kind for kind in kinds if kind is not None), _ops.RMS_NORM)
+    return _joint_heads(
+        x, nothing[0], nothing[0], other, nothing[1], nothing[1],
+        weights[0], None, weights[1], None, biases[0], None, biases[1], None, *tables,
+        eps[0], None, eps[1], None, False, kind, own[0][2], place == 2, dtype, dtype, dtype,
+    )[0]  # fmt: skip
+
+
+def _pair(norms, parts, cos, sin, mode, heads, sequence, rms_type, result_type):
+    """The expression for two streams behind each other."""
+    plain = not any(map(stands_in, parts))
+    if plain:
+        for name, value in (("x[0]", parts[0]), ("x[1]", parts[1])):
+            expect_tensor(name, value)
+        for name, norm in (("norm[0]", norms[0]), ("norm[1]", norms[1])):
+            if norm is not None:
+                expect_callable(name, norm)
+        if heads is None:
+            result = _pair_in_one_launch(norms, parts, cos, sin, mode, sequence, rms_type, result_type)
+            if result is not None:
+                return result
+    joined = torch.cat([_called(norm, x, heads) for norm, x in zip(norms, parts)], sequence)
+    return _rotated(joined, cos, sin, mode, result_type)
+
+
 @refusing
 def norm_rotary(
     norm,
@@ -94,6 +176,7 @@ def norm_rotary(
     rotated_mode="rotated_half",
     *,
     heads=None,
+    sequence_dim=None,
     rms_type=None,
     result_type="input",
     strides="dense",
@@ -101,13 +184,19 @@ def norm_rotary(
     """``rotary_position_embedding(norm(x), cos, sin, rotated_mode)`` in one pass.
 
     Args:
-        norm: the module. In one pass go the RMSNorms that ``norm_scale_shift`` takes; any other module is called,
-            as is one with hooks or a replaced ``forward``.
-        x: [..., D], D even.
+        norm: the module. In one pass go the RMSNorms that ``norm_scale_shift`` takes, and where x has four dimensions
+            and its heads go by themselves also its LayerNorms; any other module is called, as is one with hooks or a
+            replaced ``forward``. None: x is only rotated.
+        x: [..., D], D even. With ``sequence_dim`` also a list of two tensors, such as text and image, which stand
+            behind each other in the result; norm is then a pair of such modules, the first for the first.
         cos, sin: as in ``rotary_qk``: sin None, and cos a complex table or one of 2×2 matrices, are taken as well.
         rotated_mode: as in ``rotary_position_embedding``; not read without sin, where neighbours are the pairs.
         heads: None, or the dimension of x that the norm sees as one with the next, as in
             ``norm(q).unflatten(heads, (-1, D))``: its mean goes over all heads of a position together (Wan).
+        sequence_dim: the dimension along which the items of a list stand behind each other, as in
+            ``rotary_position_embedding(torch.cat([norm[0](x[0]), norm[1](x[1])], sequence_dim), cos, sin)``; not
+            read for one tensor. [B, S, N, D] by 1 and [B, N, S, D] by 2 go in one pass, each head having its own
+            norm.
         rms_type: as in ``norm_scale_shift``.
         result_type: as in ``rotary_position_embedding``, of what the norm gives.
         strides: ``"dense"``: the result is contiguous; ``"x"``: its dimensions lie in the order of x's, as behind a
@@ -120,20 +209,29 @@ def norm_rotary(
         ParametersInvalid: x is no tensor, the norm cannot be called, the tables do not fit, or an option has another
             value.
     """
+    expect_choice("rms_type", rms_type, _RMS_TYPES)
+    expect_choice("rotated_mode", rotated_mode, _MODES)
+    expect_choice("result_type", result_type, _RESULTS)
+    expect_choice("strides", strides, _STRIDES)
+    if isinstance(x, (list, tuple)):
+        parts = _expect_pair(norm, x, sequence_dim)
+        return _pair(*parts, cos, sin, rotated_mode, heads, sequence_dim, rms_type, result_type)
     if stands_in(x):  # each step is written down by itself
         return _rotated(_called(norm, x, heads), cos, sin, rotated_mode, result_type)
     expect_tensor("x", x)
-    expect_choice("rotated_mode", rotated_mode, _MODES)
-    expect_choice("rms_type", rms_type, _RMS_TYPES)
-    expect_choice("result_type", result_type, _RESULTS)
-    expect_choice("strides", strides, _STRIDES)
     if sin is None:
         expect_tensor("cos", cos)
     place = _place_of(heads, x)
+    if norm is None:
+        return _rotated(x, cos, sin, rotated_mode, result_type)
     expect_callable("norm", norm)
     result = _in_one_launch(
         norm, x, cos, sin, rotated_mode, place, rms_type, result_type, strides
     )
+    if result is None and heads is None and strides == "dense" and x.dim() == 4:
+        # A LayerNorm, or a norm with a bias: the operator of two streams, the other one empty.
+        parts = x, x.narrow(1, 0, 0)
+        result = _pair_in_one_launch((norm, norm), parts, cos, sin, rotated_mode, 1, rms_type, result_type)
     if result is not None:
         return result
     return _rotated(_called(norm, x, heads), cos, sin, rotated_mode, result_type)
