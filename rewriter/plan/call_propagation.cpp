@@ -72,6 +72,22 @@ void Run::note_migrated(const Unit& unit, FileState& state) {
   }
 }
 
+std::set<std::pair<uint32_t, uint32_t>> Run::own_places(
+    const std::vector<PlannedSite>& sites) const {
+  // A call that could not take over what stands before it is still the call that it was.
+  const auto takes_over = [&](const std::string& rule) {
+    return std::ranges::any_of(compiled_.rules, [&](const CompiledRule& r) {
+      return r.rule->id == rule && !r.rule->match.bypass.empty();
+    });
+  };
+  std::set<std::pair<uint32_t, uint32_t>> own;
+  for (const PlannedSite& site : sites) {
+    if (!site.rewritten && takes_over(site.finding.rule)) continue;
+    own.insert({site.finding.line, site.finding.column});
+  }
+  return own;
+}
+
 void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                      FileState& state) {
   for (const ProjectCall& call : unit.project_calls) {

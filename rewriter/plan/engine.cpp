@@ -364,9 +364,7 @@ void Run::plan(size_t i, const std::string& bytes) {
     changes.push_back(site.change);
     changing.push_back(&site);
   }
-  std::set<std::pair<uint32_t, uint32_t>> own;
-  for (const PlannedSite& site : plan.sites) own.insert({site.finding.line, site.finding.column});
-  note_calls(*unit, own, state);
+  note_calls(*unit, own_places(plan.sites), state);
   note_migrated(*unit, state);
   if (!changes.empty()) realise(i, std::move(unit), changes, changing, bytes);
   for (PlannedSite& site : plan.sites) {

@@ -179,6 +179,8 @@ class Run {
   // Migrating the result again would change nothing.
   bool settled(size_t i, const Unit& unit);
 
+  // The places of sites, but for those that left a call what it was.
+  std::set<std::pair<uint32_t, uint32_t>> own_places(const std::vector<PlannedSite>& sites) const;
   void note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32_t>>& own,
                   FileState& state);
 
