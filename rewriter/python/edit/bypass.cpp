@@ -44,7 +44,8 @@ Expected<void> Realiser::bypass_list(const Change::Bypass& bypass) {
   if (arguments.empty()) return failure("what would go is no call");
   const TSNode list = arguments[0], statement = ts_node_parent(node);
   if (is(list, "identifier") || !is_names(list) || !is(statement, "assignment") ||
-      !is(field(statement, "left"), "identifier") || !ts_node_eq(field(statement, "right"), node) ||
+      !is(field(statement, "left"), "identifier") || !ts_node_is_null(field(statement, "type")) ||
+      !ts_node_eq(field(statement, "right"), node) ||
       !comments_in(unit_.tree, unit_.text(), range_of(node)).empty()) {
     return failure(
         "what is concatenated is not written as names in a list, in a statement of its own");

@@ -109,7 +109,8 @@ def test_norms_that_are_called():
     parts, tables = streams(torch.float32), tables_of((torch.float32, False, False))
     for norm in (hooked, Lp(), lambda x: x * 3):
         for norms in ((norm, known), (known, norm)):
-            found, seen = ran(lambda: ext.norm_rotary(norms, parts, *tables, sequence_dim=1, rms_type="weight"))  # noqa: B023
+            call = lambda: ext.norm_rotary(norms, parts, *tables, sequence_dim=1, rms_type="weight")  # noqa: B023, E731
+            found, seen = ran(call)
             assert "mindiesd::joint_heads" not in seen
             torch.testing.assert_close(found, written(norms, parts, *tables, False, 1))
         x = torch.cat(parts, 1)
