@@ -36,6 +36,7 @@ RMS_NORM = 1  # the argument `kind` of the runtime's operators of modulated norm
 RUNTIME_KINDS = (
     ("rotary", "rotary"),
     ("rope", "rotary"),
+    ("joint_heads", "rotary"),  # of the one query or key that norm_rotary hands it
     ("rms", "norm"),
     ("attention", "attention"),
 )
@@ -267,6 +268,8 @@ def _rms_norms_inside(func, args) -> int:
     if func._schema.name == "mindiesd::norm_rotary":
         return 1
     given = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
+    if func._schema.name == "mindiesd::joint_heads":
+        return sum(name.endswith("_eps") and value is not None for name, value in given.items())
     fused = given.get("kind") == RMS_NORM and "scale" in given
     return int(fused) + int(given.get("branch_eps") is not None)
 
