@@ -1,4 +1,4 @@
-# Where refit and its rules go, in an installation and in a wheel alike: bin/refit looks for
+# Where refit, its rules and the program of `refit verify` go, in an installation and in a wheel alike: bin/refit looks for
 # ../share/refit/rules beside its own folder. The runtime installs itself (runtime/CMakeLists.txt).
 
 include(GNUInstallDirs)
@@ -11,5 +11,6 @@ if(REFIT_BUILD_REWRITER)
     set(refit_share_dir "${CMAKE_INSTALL_DATADIR}/refit")
   endif()
   install(TARGETS refit RUNTIME DESTINATION "${refit_bin_dir}" COMPONENT tool)
-  install(DIRECTORY "${CMAKE_SOURCE_DIR}/rules" DESTINATION "${refit_share_dir}" COMPONENT tool)
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/rules" "${CMAKE_SOURCE_DIR}/verify"
+          DESTINATION "${refit_share_dir}" COMPONENT tool PATTERN "__pycache__" EXCLUDE)
 endif()

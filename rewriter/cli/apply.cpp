@@ -1,4 +1,4 @@
-// Change sets under a guard against signals. Entry points: apply, recover, undo.
+// Change sets under a guard against signals. Entry points: apply, recover, last_run, undo.
 #include "rewriter/cli/apply.hpp"
 
 #include <csignal>
@@ -112,6 +112,20 @@ Expected<std::vector<std::string>> recover(const Input& input, Disk& disk) {
     }
   }
   return said;
+}
+
+Expected<std::vector<FileChange>> last_run(const Input& input, Disk& disk) {
+  for (JournalPlace& place : places_of(input, /*above=*/false)) {
+    const std::string prefix = prefix_of(input, place);
+    const ChangeSets sets = change_sets(disk, std::move(place));
+    auto last = sets.last();
+    if (!last) return failure(shown(prefix, last.error().file) + ": " + last.error().message);
+    if (!*last) continue;
+    std::vector<FileChange> files = std::move((*last)->files);
+    for (FileChange& change : files) change.file.insert(0, prefix);
+    return files;
+  }
+  return std::vector<FileChange>();
 }
 
 Expected<Applied> undo(const Input& input, Disk& disk) {

@@ -1,4 +1,5 @@
-// Writing the changed files of a run as one change set. Entry points: apply, recover, undo.
+// Writing the changed files of a run as one change set. Entry points: apply, recover, last_run,
+// undo.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "rewriter/project/input.hpp"
 #include "rewriter/text/disk.hpp"
 #include "rewriter/text/expected.hpp"
+#include "rewriter/text/journal.hpp"
 
 namespace refit {
 
@@ -24,6 +26,10 @@ Applied apply(RunResult& result, const Input& input, Disk& disk);
 
 // Completes, or takes back, what a killed run left in this tree. Gives a sentence for each.
 Expected<std::vector<std::string>> recover(const Input& input, Disk& disk);
+
+// What the last run in this tree replaced, by names relative to the tree's root; nothing where
+// there is no run to take back.
+Expected<std::vector<FileChange>> last_run(const Input& input, Disk& disk);
 
 // Gives the files of the last run in this tree their old texts.
 Expected<Applied> undo(const Input& input, Disk& disk);

@@ -16,6 +16,7 @@
 #include "rewriter/cli/options.hpp"
 #include "rewriter/cli/rules_command.hpp"
 #include "rewriter/cli/session.hpp"
+#include "rewriter/cli/verify.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/text.hpp"
 #include "rewriter/text/count.hpp"
@@ -119,6 +120,9 @@ int run_command(int argc, const char* const* argv, const Services& services) {
   }
   if (const auto* options = std::get_if<MigrateOptions>(&command)) {
     code = migrate(session, *options);
+  }
+  if (const auto* options = std::get_if<VerifyOptions>(&command)) {
+    code = verify(session, *options);
   }
   if (const auto* options = std::get_if<LspOptions>(&command)) {
     code = serve_editor(session, *options);

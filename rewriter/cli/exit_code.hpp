@@ -14,6 +14,7 @@ enum class ExitCode {
   withheld = 4,
   bad_rules = 5,
   not_written = 6,
+  cannot_verify = 7,
   interrupted = 130,
 };
 
@@ -27,13 +28,16 @@ inline const std::vector<ExitCodeText>& exit_codes() {
       {ExitCode::done, "done"},
       {ExitCode::would_change,
        "--check: at least one file would change; rules test: a test failed; "
-       "rules check: a doubt; lsp: the client left without `shutdown`"},
+       "rules check: a doubt; verify: a function differs; lsp: the client left without "
+       "`shutdown`"},
       {ExitCode::usage, "usage error: nothing was read"},
       {ExitCode::unreadable_input,
        "a PATH, or some of the files, could not be read, decoded or parsed"},
       {ExitCode::withheld, "the self-check withheld the new text of a file; it was left alone"},
       {ExitCode::bad_rules, "a rule file is wrong or missing: nothing was read"},
       {ExitCode::not_written, "a file, the report or the output could not be written"},
+      {ExitCode::cannot_verify,
+       "verify: Python, the runtime or the given inputs could not be used: nothing was run"},
       {ExitCode::interrupted, "interrupted; every file is as it was"},
   };
   return table;

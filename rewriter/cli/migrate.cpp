@@ -13,8 +13,7 @@
 
 #include "rewriter/cli/apply.hpp"
 #include "rewriter/cli/closing.hpp"
-#include "rewriter/cli/interactive.hpp"
-#include "rewriter/cli/selection.hpp"
+#include "rewriter/cli/planned_run.hpp"
 #include "rewriter/cli/uncommitted.hpp"
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
@@ -54,7 +53,7 @@ class Migration {
     if (!recovered) {
       return session_.fail(recovered.error().message, ExitCode::not_written);
     }
-    auto planned = plan(*rules, input);
+    auto planned = planned_run(session_, *rules, input);
     if (!planned) return session_.code();
     RunResult& result = *planned;
     add_discovery(*discovery, result);
@@ -95,45 +94,6 @@ class Migration {
     return true;
   }
 
-  // The run with the sites that the options choose; nothing where that has failed and is said.
-  std::optional<RunResult> plan(const RuleSet& rules, const Input& input) {
-    const auto fail = [&](const std::string& message, ExitCode code) {
-      session_.fail(message, code, Breaks::kept);
-      return std::nullopt;
-    };
-    const auto selection = Selection::read(session_.options);
-    if (!selection) return fail(selection.error().message, ExitCode::usage);
-    auto result = input.files.empty() ? RunResult() : session_.run(rules, input);
-    // Only rules that do not compile make the engine fail as a whole.
-    if (!result) return fail(result.error().message, ExitCode::bad_rules);
-    if (session_.options.write_baseline) {
-      session_.write_file(*session_.options.write_baseline, "the baseline",
-                          sites_text(result->findings));
-    }
-    if (selection->all() && !session_.options.interactive) return std::move(*result);
-    auto chosen = selection->among(result->findings, input);
-    if (!chosen) return fail(chosen.error().message, ExitCode::usage);
-    if (session_.options.interactive) {
-      const bool colour =
-          wants_colour(session_.options.colour, session_.console.error_is_terminal());
-      *chosen = ask_sites(*result, std::move(*chosen), session_.console, colour);
-    }
-    session_.chosen = std::move(*chosen);
-    result = session_.run(rules, input);
-    if (!result) return fail(result.error().message, ExitCode::bad_rules);
-    Selection::leave(*result, *session_.chosen);
-    return std::move(*result);
-  }
-
-  static void add_discovery(const Discovery& discovery, RunResult& result) {
-    std::vector<Problem> problems;
-    for (const DiscoveryProblem& problem : discovery.problems) {
-      problems.push_back({FileProblem::unreadable, problem.file, problem.message});
-    }
-    result.problems.insert(result.problems.begin(), problems.begin(), problems.end());
-    result.notes.insert(result.notes.begin(), discovery.notes.begin(), discovery.notes.end());
-  }
-
   void show_diff(const RunResult& result) {
     const bool colour = wants_colour(session_.options.colour, session_.console.out_is_terminal());
     for (const FileResult& file : result.changed) {
@@ -149,22 +109,11 @@ class Migration {
 
   void write_reports(const RuleSet& rules, const RunResult& result, const Input& input,
                      const Applied& applied) {
-    const ReportContext context = report_context(input, applied.written);
+    const ReportContext context = report_context(session_, input, applied.written);
     for (const ReportOption& report : session_.options.reports) {
       session_.write_output(report.path, "the report",
                             report_text(report.format, rules, result, context));
     }
-  }
-
-  ReportContext report_context(const Input& input, const std::vector<std::string>& written) const {
-    ReportContext context;
-    context.version = REFIT_VERSION;
-    context.target = session_.options.target;
-    context.strict = session_.options.strict;
-    context.assume = session_.options.assume;
-    context.root = input.root;
-    context.written = written;
-    return context;
   }
 
   void write_review(const RunResult& result, const Input& input) {
@@ -178,7 +127,7 @@ class Migration {
         texts.emplace(file.relative, std::move(*bytes));
       }
     }
-    const auto page = to_review(result, report_context(input, {}), texts);
+    const auto page = to_review(result, report_context(session_, input, {}), texts);
     if (!page) {
       session_.fail(page.error().message, ExitCode::not_written);
       return;
@@ -189,11 +138,8 @@ class Migration {
   static std::string report_text(ReportFormat format, const RuleSet& rules, const RunResult& result,
                                  const ReportContext& context) {
     switch (format) {
-      case ReportFormat::sarif: {
-        std::map<std::string, std::string> summaries;
-        for (const Rule& rule : rules.rules()) summaries.emplace(rule.id, rule.summary);
-        return to_sarif(result, context, summaries);
-      }
+      case ReportFormat::sarif:
+        return to_sarif(result, context, summaries_of(rules));
       case ReportFormat::github:
         return to_github(result);
       case ReportFormat::json:

@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "rewriter/cli/option_checks.hpp"
 #include "rewriter/cli/project_config.hpp"
 #include "rewriter/cli/shell_texts.hpp"
 #include "rewriter/cli/take_config.hpp"
@@ -40,50 +40,6 @@ void add_rule_options(CLI::App& app, RuleOptions& rules) {
              "Only the rules whose id matches this glob (repeatable)", "GLOB");
   repeatable(app, "--ignore", rules.ignore, "Not the rules whose id matches this glob (repeatable)",
              "GLOB");
-}
-
-// "json:FILE" as data; nullopt where it is not that.
-std::optional<ReportOption> report_of(std::string_view value) {
-  constexpr std::pair<std::string_view, ReportFormat> kFormats[] = {
-      {"json:", ReportFormat::json},
-      {"sarif:", ReportFormat::sarif},
-      {"github:", ReportFormat::github},
-  };
-  for (const auto& [prefix, format] : kFormats) {
-    if (!value.starts_with(prefix) || value.size() == prefix.size()) continue;
-    return ReportOption{format, std::string(value.substr(prefix.size()))};
-  }
-  return std::nullopt;
-}
-
-// Like the checks below it gives CLI11 what to say, or nothing if all is well.
-std::string check_report(std::string& value) {
-  if (report_of(value)) return {};
-  return fmt::format(
-      "expected json:FILE, sarif:FILE or github:FILE, with - for standard output, found '{}'",
-      value);
-}
-
-// FILE:LINE, the line from 1.
-std::string check_place(std::string& value) {
-  uint32_t line = 0;
-  const std::size_t colon = value.rfind(':');
-  if (colon != std::string::npos && colon != 0) {
-    const char* begin = value.data() + colon + 1;
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(begin, end, line);
-    if (error == std::errc() && stop == end && line >= 1) return {};
-  }
-  return fmt::format("expected FILE:LINE with a line from 1, found '{}'", value);
-}
-
-std::string check_jobs(std::string& value) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error == std::errc() && end == value.data() + value.size() && number >= 1 && number <= 1024) {
-    return {};
-  }
-  return fmt::format("expected a number of threads from 1 to 1024, found '{}'", value);
 }
 
 // An option that takes one of a few words.
@@ -121,6 +77,7 @@ class Parser {
         "refit COMMAND --help shows a command's options. Exit codes: refit migrate --help.\n");
     add_migrate();
     add_review();
+    add_verify();
     add_explain();
     add_rules();
     add_lsp();
@@ -167,7 +124,7 @@ class Parser {
     }
     migrate_options_.assume.insert(assume_.begin(), assume_.end());
     MigrateOptions& options = migrate_options_;
-    const CLI::App& app = review_->parsed() ? *review_ : *migrate_;
+    const CLI::App& app = review_->parsed() ? *review_ : verify_->parsed() ? *verify_ : *migrate_;
     if (const auto wrong = take_stdin(options)) return usage(*wrong);
     if (const auto wrong = configure(app, options.paths.front(), options)) return usage(*wrong);
     if (review_->parsed()) {
@@ -175,6 +132,7 @@ class Parser {
       return options;
     }
     for (const std::string& report : reports_) options.reports.push_back(*report_of(report));
+    if (verify_->parsed()) return verify();
     const auto on_out = std::ranges::count(options.reports, "-", &ReportOption::path);
     const bool report_on_out = on_out > 0;
     if (options.from_input) {
@@ -213,6 +171,18 @@ class Parser {
     options.rules.ignore.clear();
     options.by_path.clear();
     return options;
+  }
+
+  Command verify() {
+    verify_options_.migrate = migrate_options_;
+    for (const ReportOption& report : migrate_options_.reports) {
+      if (report.format != ReportFormat::github) continue;
+      return usage("verify writes reports as json:FILE and sarif:FILE");
+    }
+    if (migrate_options_.since && !verify_options_.planned) {
+      return usage("--since chooses among what migrate would change; give --planned with it");
+    }
+    return verify_options_;
   }
 
   // Puts the file that standard input stands for in the place of `-`; gives what is wrong with it.
@@ -290,6 +260,42 @@ class Parser {
         ->add_option("--output", page_, "The page; - is standard output (default: " + page_ + ")")
         ->type_name("FILE");
     add_run_options(*review_);
+  }
+
+  void add_verify() {
+    verify_ = app_.add_subcommand(
+        "verify",
+        "Run changed functions as they were and as they are, and compare what they compute; this "
+        "executes the code of the repository");
+    CLI::App& app = *verify_;
+    VerifyOptions& options = verify_options_;
+    add_paths(app);
+    CLI::Option* revision =
+        app.add_option("--revision", options.revision,
+                       "The original is what this git revision has (default: the texts before the "
+                       "last migrate --write, or, without one, the tree as it is)")
+            ->type_name("REV");
+    app.add_flag("--planned", options.planned,
+                 "Verify what migrate would change now, whatever the last migrate --write did")
+        ->excludes(revision);
+    app.add_option("--inputs", options.inputs,
+                   "A function that returns the arguments to call functions with, by their "
+                   "qualified names; for others they are drawn")
+        ->type_name("FILE.py:FUNCTION")
+        ->transform(CLI::Validator(check_inputs, ""));
+    app.add_option("--python", options.python,
+                   "The interpreter that runs the code (default: python3)")
+        ->type_name("PYTHON");
+    app.add_option("--seconds", options.seconds,
+                   "The limit of time for each step of a function (default: 60)")
+        ->type_name("N")
+        ->transform(CLI::Validator(check_seconds, ""));
+    repeatable(app, "--report", reports_,
+               "Write a report as JSON or SARIF; - is standard output (repeatable)",
+               "json:FILE|sarif:FILE")
+        ->transform(CLI::Validator(check_report, ""));
+    add_run_options(app);
+    app.footer(exit_code_table());
   }
 
   void add_paths(CLI::App& app) {
@@ -431,6 +437,7 @@ class Parser {
   CLI::App* why_ = nullptr;
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
+  CLI::App* verify_ = nullptr;
   CLI::App* explain_ = nullptr;
   CLI::App* lsp_ = nullptr;
   CLI::App* undo_ = nullptr;
@@ -441,6 +448,7 @@ class Parser {
   ExplainOptions explain_options_;
   MigrateOptions migrate_options_;
   RulesOptions rules_options_;
+  VerifyOptions verify_options_;
   LspOptions lsp_options_;
   UndoOptions undo_options_;
   std::vector<std::string> assume_, reports_;

@@ -73,6 +73,15 @@ struct ExplainOptions {
   RuleOptions rules;
 };
 
+struct VerifyOptions {
+  MigrateOptions migrate;  // which files and sites, how they are reported
+  std::string python = "python3";
+  std::optional<std::string> inputs;    // FILE.py:FUNCTION
+  std::optional<std::string> revision;  // git's, whose texts are the original
+  bool planned = false;                 // what `migrate` would change, whatever the last run did
+  double seconds = 60;                  // for each step of a function
+};
+
 struct LspOptions {
   MigrateOptions migrate;     // what the project's configuration is added to
   bool target_given = false;  // the configuration's does not count
@@ -90,8 +99,8 @@ struct Answered {
   std::string error;  // for standard error
 };
 
-using Command =
-    std::variant<Answered, MigrateOptions, ExplainOptions, RulesOptions, LspOptions, UndoOptions>;
+using Command = std::variant<Answered, MigrateOptions, VerifyOptions, ExplainOptions, RulesOptions,
+                             LspOptions, UndoOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

@@ -1,4 +1,4 @@
-// A git work tree. Entry points: GitTree::list, changed_since, uncommitted.
+// A git work tree. Entry points: GitTree::list, changed_since, texts_at, uncommitted.
 #include "rewriter/project/git_tree.hpp"
 
 #include <fmt/format.h>
@@ -189,6 +189,27 @@ Expected<std::map<std::string, GitTree::Lines>> GitTree::changed_since(
     }
   }
   return changed;
+}
+
+Expected<std::map<std::string, std::string>> GitTree::texts_at(
+    const std::string& revision, const std::vector<std::string>& files) const {
+  git_object* raw_tree = nullptr;
+  if (git_revparse_single(&raw_tree, repository_.get(), (revision + "^{tree}").c_str()) != 0) {
+    return failure(fmt::format("git knows no revision {}: {}", revision, last_git_error()));
+  }
+  const std::unique_ptr<git_object, FreeObject> tree(raw_tree);
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files) {
+    git_object* raw = nullptr;
+    const int found = git_object_lookup_bypath(&raw, tree.get(), file.c_str(), GIT_OBJECT_BLOB);
+    const std::unique_ptr<git_object, FreeObject> object(raw);
+    if (found == GIT_ENOTFOUND || found == GIT_EINVALIDSPEC) continue;
+    if (found != 0) return tl::unexpected<Error>(git_failure("reading the revision"));
+    const auto* blob = reinterpret_cast<const git_blob*>(object.get());
+    texts.emplace(file, std::string(static_cast<const char*>(git_blob_rawcontent(blob)),
+                                    static_cast<std::size_t>(git_blob_rawsize(blob))));
+  }
+  return texts;
 }
 
 Expected<std::vector<std::string>> GitTree::uncommitted(

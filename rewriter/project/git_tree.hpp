@@ -45,6 +45,10 @@ class GitTree {
   Expected<std::map<std::string, Lines>> changed_since(const std::string& revision,
                                                        const std::set<std::string>& files) const;
 
+  // The texts that a revision has of these files, by name; those that it has not are left out.
+  Expected<std::map<std::string, std::string>> texts_at(
+      const std::string& revision, const std::vector<std::string>& files) const;
+
   // Those of the files, by name, that are not as the last commit has them.
   Expected<std::vector<std::string>> uncommitted(const std::vector<std::string>& files) const;
 

@@ -6,25 +6,16 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "rewriter/plan/fingerprint.hpp"
-#include "rewriter/text/file_uri.hpp"
+#include "rewriter/report/sarif_parts.hpp"
 
 namespace refit {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr char kSchema[] =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr char kRoot[] = "ROOT";
-
-Json artifact(std::string_view file) { return {{"uri", uri_path(file)}, {"uriBaseId", kRoot}}; }
-
-Json location(std::string_view file, Json region) {
-  return {{"physicalLocation", {{"artifactLocation", artifact(file)}, {"region", region}}}};
-}
 
 std::string message_of(const Finding& finding) {
   if (finding.outcome == Outcome::refused) {
@@ -48,14 +39,14 @@ Json fix_of(const Finding& finding) {
   }
   return {{"description", {{"text", "Rewrite this site"}}},
           {"artifactChanges",
-           {{{"artifactLocation", artifact(finding.file)}, {"replacements", replacements}}}}};
+           {{{"artifactLocation", sarif_artifact(finding.file)}, {"replacements", replacements}}}}};
 }
 
 Json result_of(const Finding& finding, std::size_t rule) {
   const bool refused = finding.outcome == Outcome::refused;
-  Json place = location(finding.file, {{"startLine", finding.line},
-                                       {"startColumn", finding.column},
-                                       {"endLine", finding.end_line}});
+  Json place = sarif_location(finding.file, {{"startLine", finding.line},
+                                             {"startColumn", finding.column},
+                                             {"endLine", finding.end_line}});
   if (!finding.function.empty()) {
     place["logicalLocations"] = {{{"fullyQualifiedName", finding.function}}};
   }
@@ -80,7 +71,8 @@ Json notifications(const RunResult& result) {
     all.push_back(
         {{"level", "error"},
          {"message", {{"text", to_string(problem.kind) + ": " + problem.message}}},
-         {"locations", {{{"physicalLocation", {{"artifactLocation", artifact(problem.file)}}}}}}});
+         {"locations",
+          {{{"physicalLocation", {{"artifactLocation", sarif_artifact(problem.file)}}}}}}});
   }
   for (const std::string& note : result.notes) {
     all.push_back({{"level", "note"}, {"message", {{"text", note}}}});
@@ -96,30 +88,13 @@ std::string to_sarif(const RunResult& result, const ReportContext& context,
   for (const Finding& finding : result.findings) ids.push_back(finding.rule);
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  Json rules = Json::array();
-  for (const std::string& id : ids) {
-    const auto summary = summaries.find(id);
-    Json rule = {{"id", id}};
-    if (summary != summaries.end()) rule["shortDescription"] = {{"text", summary->second}};
-    rule["defaultConfiguration"] = {{"level", "warning"}};
-    rules.push_back(rule);
-  }
   Json results = Json::array();
   for (const Finding& finding : result.findings) {
     const auto rule = std::ranges::lower_bound(ids, finding.rule);
     results.push_back(result_of(finding, static_cast<std::size_t>(rule - ids.begin())));
   }
-  const Json run = {
-      {"tool", {{"driver", {{"name", "refit"}, {"version", context.version}, {"rules", rules}}}}},
-      {"columnKind", "unicodeCodePoints"},
-      {"originalUriBaseIds", {{kRoot, {{"uri", file_uri(context.root) + "/"}}}}},
-      {"invocations",
-       {{{"executionSuccessful", result.problems.empty()},
-         {"toolExecutionNotifications", notifications(result)}}}},
-      {"results", results},
-  };
-  const Json report = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", {run}}};
-  return report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return sarif_text(context, sarif_rules(ids, summaries), result.problems.empty(),
+                    notifications(result), std::move(results));
 }
 
 }  // namespace refit

@@ -108,6 +108,11 @@ ChangeSets::Result<std::vector<std::string>> ChangeSets::recover() {
   return recover_locked();
 }
 
+ChangeSets::Result<std::optional<Journal>> ChangeSets::last() const {
+  if (!has(kDone)) return std::optional<Journal>();
+  return load(kDone);
+}
+
 ChangeSets::Result<ReplacedFiles> ChangeSets::undo(const Stop& stop) {
   if (!has(kDone) && !has(kPending)) return ReplacedFiles();
   if (!prepare()) return error_of({}, "cannot make " + place_.folder + "; nothing was restored");

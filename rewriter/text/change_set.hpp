@@ -66,6 +66,9 @@ class ChangeSets {
   // none where there was nothing. Fails where it cannot be done, and then again the next time.
   Result<std::vector<std::string>> recover();
 
+  // The last run, which undo() would take back; nothing where there is none.
+  Result<std::optional<Journal>> last() const;
+
   // Gives the files of the last run their old texts. Fails where one of them changed since; gives
   // no written file where there is nothing to take back.
   Result<ReplacedFiles> undo(const Stop& stop);

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["migrate", "review", "explain", "rules", "rules show", "rules check", "rules test", "assumptions", "lsp", "undo"]
+COMMANDS = ["migrate", "review", "verify", "explain", "rules", "rules show", "rules check", "rules test", "assumptions", "lsp", "undo"]
 
 
 def options_of(refit, command: str) -> set[str]:

@@ -1,0 +1,117 @@
+"""One function of an imported module: how it is called, and on which lines it ran.
+
+Entry points: `Subject` and `NotRun`.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import os
+import sys
+import types
+
+import torch
+
+from . import objects, sources, trials, values
+
+# Kinds of drawn input: the type of tensors, and of tables and parameters.
+KINDS = {
+    "float32": (torch.float32, torch.float32),
+    "bfloat16": (torch.bfloat16, torch.bfloat16),
+    "bfloat16 with float32 parameters": (torch.bfloat16, torch.float32),
+    "float16": (torch.float16, torch.float16),
+}
+
+
+class NotRun(Exception):
+    """A function cannot be run, for the reason that this says."""
+
+
+class Subject:
+    """A function, and for a method the class whose objects it is called on."""
+
+    def __init__(self, module: types.ModuleType, name: str):
+        holder: object = module
+        self.name, self.cls = name, None
+        *above, last = name.split(".")
+        try:
+            for part in above:
+                holder = getattr(holder, part)
+            self.function = getattr(holder, last)
+        except AttributeError as error:
+            raise NotRun(f"the imported module has no {name}") from error
+        if isinstance(holder, type):
+            found = inspect.getattr_static(holder, last)
+            if isinstance(found, (property, torch.jit.ScriptFunction)):
+                raise NotRun("it is a property, which takes no arguments")
+            if not isinstance(found, (staticmethod, classmethod)):
+                self.cls = holder
+        if not callable(self.function):
+            raise NotRun(f"{name} is no function once the module is imported")
+        inner = inspect.unwrap(self.function)
+        if inspect.iscoroutinefunction(inner) or inspect.isgeneratorfunction(inner):
+            raise NotRun("it is a coroutine or a generator")
+        self.inner = getattr(inner, "__func__", inner)
+        self._made: dict = {}
+
+    def signature(self) -> trials.Signature:
+        try:
+            tree = ast.parse(_dedented(inspect.getsource(self.inner)))
+        except (OSError, TypeError, SyntaxError):
+            tree = None
+        try:
+            return trials.Signature.of(self.function, self.cls is not None, tree)
+        except (TypeError, ValueError) as error:
+            raise NotRun(f"its parameters are not known: {sources.said(error)}") from error
+
+    def object_for(self, small: bool, kind: str):
+        """A filled object of the class, None of a function. Raises objects.CannotMake."""
+        if self.cls is None:
+            return None
+        made = objects.make(self.cls, small)
+        objects.fill(made, KINDS[kind][1])
+        return made
+
+    def call(self, made, arguments):
+        """The tensors of the result, and those of the arguments as they are afterwards."""
+        args, kwargs = arguments
+        if self.cls is not None and made is not None:
+            args = (made, *args)
+        with torch.no_grad():
+            result = self.function(*args, **kwargs)
+        return [t.detach() for t in values.tensors(result) + values.tensors((args, kwargs))]
+
+
+def _dedented(text: str) -> str:
+    return "if True:\n" + text if text[:1] in " \t" else text
+
+
+class Lines:
+    """The lines of some files that were run."""
+
+    def __init__(self, files: list[str]):
+        self._files = {os.path.realpath(file) for file in files}
+        self._real: dict[str, str] = {}
+        self.seen: set[int] = set()
+
+    def _call(self, frame, event, argument):
+        name = frame.f_code.co_filename
+        if name not in self._real:
+            self._real[name] = os.path.realpath(name)
+        return self._line if self._real[name] in self._files else None
+
+    def _line(self, frame, event, argument):
+        if event == "line":
+            self.seen.add(frame.f_lineno)
+        return self._line
+
+    @contextlib.contextmanager
+    def noted(self):
+        before = sys.gettrace()
+        sys.settrace(self._call)
+        try:
+            yield
+        finally:
+            sys.settrace(before)

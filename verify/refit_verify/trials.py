@@ -1,0 +1,181 @@
+"""Guesses at the arguments of a function, one after the other, from what its signature says.
+
+Entry points: `trials` and `Trial.arguments`. What the original raises on is no input of it: `worker`
+tries until some fit. Both processes make the same guesses, and the same values of each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+
+import torch
+
+from . import names, objects, shapes
+
+MASKS = (None, "bool", "float")
+_KINDS = ("pair", "angles", "complex", "matrices", "stacked")
+_VECTORS = ("last", "batch", "position")
+_EMPTY = inspect.Parameter.empty
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """One guess. width: of channels. optional: tensors whose default is None are given, too.
+    flipped: flags are not as their defaults say."""
+
+    small: bool
+    optional: bool
+    flipped: bool
+    width: int
+    kind: str | None
+    table: tuple | None
+    layout: str
+    mask: str | None
+    vector: str | None
+    flag: bool
+
+
+@dataclasses.dataclass
+class Signature:
+    """What is drawn for one function: its parameters, without the object of a method."""
+
+    parameters: list[inspect.Parameter]
+    roles: dict[str, str]
+    scope: dict
+    ranks: dict[str, int]
+
+    @classmethod
+    def of(cls, function, method: bool, tree) -> Signature:
+        parameters = objects.parameters_of(function)[1 if method else 0 :]
+        roles = {}
+        for p in parameters:
+            default = None if p.default is _EMPTY else p.default
+            roles[p.name] = names.role(p.name, objects.note_of(p), default)
+        scope = getattr(inspect.unwrap(function), "__globals__", {})
+        return cls(parameters, roles, scope, shapes.ranks(tree))
+
+    def has(self, *roles: str, optional: bool | None = None) -> bool:
+        return any(
+            self.roles[p.name] in roles and (optional is None or optional == (p.default is None))
+            for p in self.parameters
+        )
+
+
+def trials(signature: Signature, widths, smalls, masks=MASKS):
+    """Every guess, the likeliest first; widths: of a kind of object (`small`), those to try."""
+    layouts = list(shapes.LAYOUTS)
+    first = [rank for name, rank in signature.ranks.items() if name in signature.roles]
+    if first:
+        layouts.sort(key=lambda name: len(shapes.LAYOUTS[name][0]) not in first)
+    tensors = signature.has("tensor", "mask", "vector")
+    optional = signature.has("tensor", "vector", "integers", optional=True)
+    frequencies = signature.has("frequencies")
+    for flipped, small in itertools.product(
+        (False, True) if _flags(signature, required=False) else (False,), smalls
+    ):
+        yield from (
+            Trial(small, given, flipped, width, kind, table, layout, mask, vector, flag)
+            for given, width, kind, table, layout, mask, vector, flag in itertools.product(
+                (False, True) if optional else (False,),
+                widths(small),
+                _KINDS if frequencies else (None,),
+                shapes.TABLES if frequencies or signature.has("table") else (None,),
+                layouts if tensors else layouts[:1],
+                masks if signature.has("mask") else (None,),
+                _VECTORS if signature.has("vector") else (None,),
+                (False, True) if _flags(signature, required=True) else (False,),
+            )
+        )
+
+
+def _flags(signature: Signature, required: bool) -> bool:
+    return any(
+        signature.roles[p.name] == "flag" and (p.default is _EMPTY) == required
+        for p in signature.parameters
+    )
+
+
+class Draw:
+    """Random values from one seed: tensors in one type, tables and vectors in another."""
+
+    def __init__(self, seed: int, tensor: torch.dtype, table: torch.dtype):
+        self._generator = torch.Generator().manual_seed(seed)
+        self._tensor, self._table = tensor, table
+
+    def normal(self, shape, kind: torch.dtype | None = None) -> torch.Tensor:
+        drawn = torch.randn(shape, generator=self._generator, dtype=torch.float64)
+        return drawn.to(kind or self._tensor)
+
+    def table(self, shape) -> torch.Tensor:
+        return self.normal(shape, self._table)
+
+    def frequencies(self, kind: str, shape):
+        """Cosines and sines, angles, complex rotations, 2x2 matrices, or pairs in the last dimension."""
+        if kind == "pair":
+            return self.table(shape), self.table(shape)
+        if kind == "angles":
+            return self.table(shape)
+        if kind == "complex":
+            return torch.view_as_complex(self.normal((*shape, 2), torch.float32))
+        return self.table((*shape, 2, 2) if kind == "matrices" else (*shape, 2))
+
+    def mask(self, kind: str, shape) -> torch.Tensor:
+        if kind == "float":
+            return self.normal(shape)
+        kept = torch.rand(shape, generator=self._generator) > 0.3
+        kept[..., 0] = True  # every row has a key
+        return kept
+
+    def integers(self, shape) -> torch.Tensor:
+        return torch.arange(shape[-1]).expand(shape).contiguous()
+
+    def arguments(self, signature: Signature, trial: Trial):
+        """(args, kwargs) of one call. Raises objects.CannotMake."""
+        args, kwargs = [], {}
+        for parameter in signature.parameters:
+            value = self._value(parameter, signature, trial)
+            if value is _EMPTY:
+                continue
+            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+                args.append(value)
+            else:
+                kwargs[parameter.name] = value
+        return tuple(args), kwargs
+
+    def _value(self, parameter, signature: Signature, trial: Trial):
+        what, default = signature.roles[parameter.name], parameter.default
+        layout = shapes.layout_of(signature.ranks.get(parameter.name, -1), trial.layout)
+        shape, position = shapes.LAYOUTS[layout]
+        shape = tuple(size or trial.width for size in shape)
+        length = shape[position]
+        if what == "mask":
+            if trial.mask is None:
+                return _EMPTY if default is not _EMPTY else None
+            return self.mask(trial.mask, (shape[0], 1, length, length))
+        if what == "flag" and default is not _EMPTY:
+            return (not default) if trial.flipped and isinstance(default, bool) else _EMPTY
+        wanted = default is _EMPTY or (
+            default is None and (what in ("table", "frequencies") or trial.optional)
+        )
+        if not wanted:
+            return _EMPTY
+        if what == "tensor":
+            return self.normal(shape)
+        if what == "table":
+            return self.table(trial.table)
+        if what == "frequencies":
+            return self.frequencies(trial.kind, trial.table)
+        if what == "integers":
+            return self.integers((names.BATCH, length))
+        if what == "vector":
+            last = shape[-1]
+            return self.table(
+                {"last": (last,), "batch": (shape[0], last), "position": (shape[0], 1, last)}[trial.vector]
+            )
+        if default is None:
+            return _EMPTY
+        if what == "flag":
+            return trial.flag
+        return objects.value_of(parameter, signature.scope)
