@@ -18,7 +18,6 @@
 #include "rewriter/project/discover.hpp"
 #include "rewriter/report/github.hpp"
 #include "rewriter/report/json.hpp"
-#include "rewriter/report/review.hpp"
 #include "rewriter/report/sarif.hpp"
 #include "rewriter/report/text.hpp"
 #include "rewriter/text/count.hpp"
@@ -26,8 +25,6 @@
 
 namespace refit {
 namespace {
-
-constexpr uint64_t kLongestShown = uint64_t{16} << 20;  // bytes of a file in a review
 
 class Migration {
  public:
@@ -69,7 +66,7 @@ class Migration {
     }
     if (options.diff) show_diff(result);
     write_reports(*rules, result, input, applied);
-    if (options.review) write_review(result, input);
+    if (options.review) write_review(session_, result, input, report_context(session_, input, {}));
     if (options.from_input) {
       session_.show(result.changed.empty() ? text : *result.changed.front().new_bytes);
     }
@@ -114,25 +111,6 @@ class Migration {
       session_.write_output(report.path, "the report",
                             report_text(report.format, rules, result, context));
     }
-  }
-
-  void write_review(const RunResult& result, const Input& input) {
-    std::set<std::string> with_sites;
-    for (const Finding& finding : result.findings) with_sites.insert(finding.file);
-    for (const FileResult& file : result.changed) with_sites.erase(file.file);
-    std::map<std::string, std::string> texts;
-    for (const InputFile& file : input.files) {
-      if (!with_sites.contains(file.relative)) continue;
-      if (auto bytes = session_.services.disk->read(file.path, kLongestShown)) {
-        texts.emplace(file.relative, std::move(*bytes));
-      }
-    }
-    const auto page = to_review(result, report_context(session_, input, {}), texts);
-    if (!page) {
-      session_.fail(page.error().message, ExitCode::not_written);
-      return;
-    }
-    session_.write_output(*session_.options.review, "the review", *page);
   }
 
   static std::string report_text(ReportFormat format, const RuleSet& rules, const RunResult& result,

@@ -174,10 +174,15 @@ class Parser {
   }
 
   Command verify() {
+    auto page = std::move(verify_options_.migrate.review);
     verify_options_.migrate = migrate_options_;
+    verify_options_.migrate.review = std::move(page);
     for (const ReportOption& report : migrate_options_.reports) {
       if (report.format != ReportFormat::github) continue;
       return usage("verify writes reports as json:FILE and sarif:FILE");
+    }
+    if (verify_options_.migrate.review && !verify_options_.planned) {
+      return usage("--page shows what migrate would change; give --planned with it");
     }
     if (migrate_options_.since && !verify_options_.planned) {
       return usage("--since chooses among what migrate would change; give --planned with it");
@@ -294,6 +299,10 @@ class Parser {
                "Write a report as JSON or SARIF; - is standard output (repeatable)",
                "json:FILE|sarif:FILE")
         ->transform(CLI::Validator(check_report, ""));
+    app.add_option("--page", verify_options_.migrate.review,
+                   "Write the page of refit review with the verdicts; - is standard output (with "
+                   "--planned)")
+        ->type_name("FILE");
     add_run_options(app);
     app.footer(exit_code_table());
   }

@@ -1,14 +1,21 @@
 // The run that the options ask for. Entry point: planned_run.
 #include "rewriter/cli/planned_run.hpp"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rewriter/cli/interactive.hpp"
 #include "rewriter/cli/selection.hpp"
+#include "rewriter/report/review.hpp"
 
 namespace refit {
+namespace {
+
+constexpr uint64_t kLongestShown = uint64_t{16} << 20;  // bytes of a file in a review
+
+}  // namespace
 
 std::optional<RunResult> planned_run(Session& session, const RuleSet& rules, const Input& input) {
   const auto fail = [&](const std::string& message, ExitCode code) {
@@ -57,6 +64,26 @@ ReportContext report_context(const Session& session, const Input& input,
   context.root = input.root;
   context.written = written;
   return context;
+}
+
+void write_review(Session& session, const RunResult& result, const Input& input,
+                  const ReportContext& context) {
+  std::set<std::string> with_sites;
+  for (const Finding& finding : result.findings) with_sites.insert(finding.file);
+  for (const FileResult& file : result.changed) with_sites.erase(file.file);
+  std::map<std::string, std::string> texts;
+  for (const InputFile& file : input.files) {
+    if (!with_sites.contains(file.relative)) continue;
+    if (auto bytes = session.services.disk->read(file.path, kLongestShown)) {
+      texts.emplace(file.relative, std::move(*bytes));
+    }
+  }
+  const auto page = to_review(result, context, texts);
+  if (!page) {
+    session.fail(page.error().message, ExitCode::not_written);
+    return;
+  }
+  session.write_output(*session.options.review, "the review", *page);
 }
 
 std::map<std::string, std::string> summaries_of(const RuleSet& rules) {

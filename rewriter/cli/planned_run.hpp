@@ -23,6 +23,10 @@ void add_discovery(const Discovery& discovery, RunResult& result);
 ReportContext report_context(const Session& session, const Input& input,
                              const std::vector<std::string>& written);
 
+// Writes the page of the review to where the options say.
+void write_review(Session& session, const RunResult& result, const Input& input,
+                  const ReportContext& context);
+
 // What each rule does, by id.
 std::map<std::string, std::string> summaries_of(const RuleSet& rules);
 

@@ -142,7 +142,10 @@ class Verifier {
                                 ? verification_sarif(verification, context, summaries_of(rules))
                                 : verification_json(verification, context));
     }
-    const bool out_taken = std::ranges::find(reports, "-", &ReportOption::path) != reports.end();
+    const auto& page = session_.options.review;
+    if (page) write_page(result, input, context, verification);
+    const bool out_taken =
+        std::ranges::find(reports, "-", &ReportOption::path) != reports.end() || page == "-";
     if (!out_taken) {
       const bool out_colour =
           wants_colour(session_.options.colour, session_.console.out_is_terminal());
@@ -155,6 +158,16 @@ class Verifier {
     session_.console.error(notes_text(notes));
     session_.console.error(fmt::format("original: {}\n", printable(verification.original)));
     session_.console.error(verification_summary(verification));
+  }
+
+  void write_page(const RunResult& result, const Input& input, ReportContext context,
+                  const Verification& verification) {
+    for (const VerifiedFunction& function : verification.functions) {
+      for (const VerifiedSite& site : function.sites) {
+        context.verdicts[site.finding] = {to_string(site.verdict), site.reason};
+      }
+    }
+    write_review(session_, result, input, context);
   }
 
   Session& session_;

@@ -3,6 +3,7 @@
 #include "rewriter/cli/verify_process.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/Program.h>
 
 #include <algorithm>
@@ -137,6 +138,11 @@ Expected<Verification> read_answer(const std::string& path, const VerifyJob& job
       verification.notes.push_back(
           fmt::format("The inputs for {} are not used: no changed function has that name.",
                       name.get<std::string>()));
+    }
+    const auto placeholders = answer.at("placeholders").get<std::vector<std::string>>();
+    if (!placeholders.empty()) {
+      verification.notes.push_back(fmt::format(
+          "Not installed, with placeholders in their place: {}.", fmt::join(placeholders, ", ")));
     }
     return verification;
   } catch (const std::exception& error) {

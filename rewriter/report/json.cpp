@@ -123,7 +123,13 @@ std::string to_json(const RunResult& result, const ReportContext& context) {
                         {"message", problem.message}});
   }
   Json sites = Json::array();
-  for (const Finding& finding : result.findings) sites.push_back(site(finding));
+  for (const Finding& finding : result.findings) {
+    sites.push_back(site(finding));
+    if (const auto run = context.verdicts.find(&finding); run != context.verdicts.end()) {
+      sites.back()["verdict"] = run->second.verdict;
+      sites.back()["verdict_reason"] = run->second.reason;
+    }
+  }
 
   const Json report = {
       {"schema", kSchema},

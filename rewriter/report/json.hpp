@@ -2,6 +2,7 @@
 // together, with the number in "schema". Entry point: to_json.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 namespace refit {
 
 // What a report says beside the result: how the run was asked for, and what was done with it.
+struct SiteVerdict {
+  std::string verdict;  // agrees, differs, not_run
+  std::string reason;   // of all but `agrees`
+};
+
 struct ReportContext {
   std::string version;  // of refit
   Target target = Target::cuda;
@@ -19,6 +25,8 @@ struct ReportContext {
   std::set<std::string> assume;
   std::string root;                  // absolute; the folder that file names are relative to
   std::vector<std::string> written;  // the changed files that were written
+  // Of sites that were run as they were and as they are rewritten.
+  std::map<const Finding*, SiteVerdict> verdicts = {};
 };
 
 // A file's name as reports have it: one that is not UTF-8 as it is shown to a person.

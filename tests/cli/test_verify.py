@@ -1,5 +1,6 @@
 """`refit verify`: changed functions run as they were and as they are."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+
+spec = importlib.util.spec_from_file_location("browser", Path(__file__).parent / "browser.py")
+driver = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(driver)
 
 ROOT = Path(__file__).resolve().parents[2]
 OASIS = ROOT.parent / "shared" / "sarif-schema-2.1.0.json"
@@ -255,6 +260,73 @@ def test_a_missing_package_gets_a_placeholder_that_is_named(verify, tree):
     found = by_name(report_of(verify, tree))
     assert found["attention.activate"]["verdict"] == "agrees"
     assert found["attention.activate"]["placeholders"] == ["no_such_package"]
+
+
+STANDS_IN = """\
+import torch
+from flash_attn import flash_attn_func
+
+
+def attend(q, k, v):
+    return flash_attn_func(q, k, v, causal=True)
+"""
+
+
+def test_flash_attn_is_stood_in_for(verify, tree):
+    (tree / "attention.py").write_text(STANDS_IN)
+    function = by_name(report_of(verify, tree))["attention.attend"]
+    assert function["verdict"] == "agrees" and function["placeholders"] == ["flash_attn"]
+    assert function["example"].startswith("q: float32 [2, 4, 6, 16]")
+
+
+BRANCHES = """\
+import torch
+import torch.nn.functional as F
+
+
+class Act(torch.nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.fused = False
+
+    def forward(self, x, approximate: bool = False):
+        if self.fused:
+            return F.gelu(x)
+        if approximate:
+            return F.silu(x)
+        return x
+
+
+def feed_forward(dim, mult=4):
+    return torch.nn.Sequential(torch.nn.Linear(dim, dim * mult), torch.nn.GELU(), torch.nn.Linear(dim * mult, dim))
+"""
+
+
+def test_flags_are_turned_over_to_reach_sites_and_made_layers_are_called(verify, tree):
+    (tree / "attention.py").write_text(BRANCHES)
+    found = by_name(report_of(verify, tree))
+    assert found["attention.feed_forward"]["verdict"] == "agrees"
+    forward = found["attention.Act.forward"]
+    assert forward["verdict"] == "agrees"
+    assert [site["verdict"] for site in forward["sites"]] == ["agrees", "agrees"]
+
+
+def test_the_review_page_shows_the_verdicts(verify, tree, tmp_path):
+    page = tmp_path / "page.html"
+    assert verify(tree, "--page", page).code == 2  # the tree may have been migrated already
+    assert verify(tree, "--planned", "--page", page).code == 0
+    program = driver.found()
+    if program is None:
+        pytest.skip("no Chromium on PATH")
+    browser = driver.Browser(program, tmp_path)
+    try:
+        browser.open(page)
+        assert browser.run("document.getElementById('verdict').hidden") is False
+        said = browser.run("[...document.querySelectorAll('.says')].map((row) => row.textContent)")
+        assert said.count("verified: agrees") == 2
+        assert browser.complaints() == []
+    finally:
+        browser.close()
 
 
 def test_help_says_that_it_runs_the_code(refit):

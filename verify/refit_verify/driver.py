@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -35,10 +36,12 @@ class Driver:
                 json.dump({**job, "version": version}, stream)
             self.processes[version] = process.Process(path)
         self.given: list[str] = []
+        self.placeholders: set[str] = set()
+        self.words: dict[str, set[str]] = {}  # of each file's original text
         self.loaded: dict = {}
 
     def run(self) -> dict:
-        answer: dict = {"functions": [], "error": None, "unused": []}
+        answer: dict = {"functions": [], "error": None, "unused": [], "placeholders": []}
         try:
             for one in self.processes.values():
                 one.start()
@@ -48,7 +51,10 @@ class Driver:
                     self.given = self._ask(version, "read_inputs", "reading the inputs")["names"]
             todo = [unit for file in self.job["files"] for unit in self._units(file)]
             self._show(0, len(todo))
+            parent = os.getppid()
             for number, unit in enumerate(todo):
+                if os.getppid() != parent:
+                    break  # refit is gone, and with it whoever reads the answer
                 answer["functions"].append(self._function(unit))
                 self._show(number + 1, len(todo))
         except _CannotRun as error:
@@ -58,6 +64,7 @@ class Driver:
                 one.end()
         known = {one["function"] for one in answer["functions"]}
         answer["unused"] = [name for name in self.given if name not in known]
+        answer["placeholders"] = sorted(self.placeholders)
         return answer
 
     def _show(self, done: int, total: int) -> None:
@@ -70,6 +77,7 @@ class Driver:
         for version in ("before", "after"):
             with open(file[version], "rb") as stream:
                 texts.append(stream.read())
+        self.words[file["file"]] = set(re.findall(r"\w+", texts[0].decode("utf-8", "replace")))
         try:
             found = units.changed(file["file"], *texts, file["sites"])
         except (SyntaxError, ValueError, RecursionError) as error:
@@ -111,8 +119,9 @@ class Driver:
             raise NotRun(unit["problem"])
         if not unit["name"]:
             raise NotRun("the code stands outside of functions")
-        for version in ("before", "after"):
-            answer["placeholders"] = self._load(version, unit["file"])
+        placeholders = {name for version in ("before", "after") for name in self._load(version, unit["file"])}
+        self.placeholders |= placeholders
+        answer["placeholders"] = sorted(name for name in placeholders if name in self.words[unit["file"]])
         exchange = os.path.join(self.folder, "exchange.pt")
         search = self.job["seconds"] / 3
         found = self._ask("before", "find", "the original", unit, exchange, search)
@@ -246,7 +255,7 @@ def main(job_path: str, answer_path: str) -> int:
         job = json.load(stream)
     lacks = missing()
     if lacks:
-        answer = {"functions": [], "error": lacks, "unused": []}
+        answer = {"functions": [], "error": lacks, "unused": [], "placeholders": []}
     else:
         with tempfile.TemporaryDirectory(prefix="refit-verify-") as folder:
             answer = Driver(job, folder).run()

@@ -5,7 +5,9 @@ Entry points: `make`, `fill`, `widths`, and `StandIn` for an object of which onl
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 import types
 import typing
 import zlib
@@ -87,8 +89,22 @@ def parameters_of(function) -> list[inspect.Parameter]:
     return [p for p in inspect.signature(function).parameters.values() if p.kind not in gathers]
 
 
-def make(cls: type, small: bool, depth: int = _DEPTH):
-    """An object of the class; small: sizes that have a default are drawn all the same. Raises
+def texts_for(name: str, function) -> list[str]:
+    """The literals that the text of a function or of a class's constructor compares a name with."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == name:
+            parts = [part for side in node.comparators for part in getattr(side, "elts", [side])]
+            found += [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+    return found
+
+
+def make(cls, small: bool, depth: int = _DEPTH):
+    """An object of the class, or what a function makes; small: sizes that have a default are drawn all the same. Raises
     CannotMake."""
     try:
         arguments = _arguments(cls, small, depth)
@@ -103,8 +119,8 @@ def make(cls: type, small: bool, depth: int = _DEPTH):
         raise CannotMake(f"no {cls.__qualname__} can be made: {sources.said(error)}") from error
 
 
-def _size(cls: type, arguments: dict) -> int:
-    if not issubclass(cls, torch.nn.Module):
+def _size(cls, arguments: dict) -> int:
+    if isinstance(cls, type) and not issubclass(cls, torch.nn.Module):
         return 0
     try:
         with torch.device("meta"):
@@ -113,9 +129,10 @@ def _size(cls: type, arguments: dict) -> int:
         return 0
 
 
-def _arguments(cls: type, small: bool, depth: int) -> dict:
+def _arguments(cls, small: bool, depth: int) -> dict:
     arguments = {}
-    scope = vars(inspect.getmodule(cls)) if inspect.getmodule(cls) else {}
+    module = inspect.getmodule(cls)
+    scope = vars(module) if module else {}
     for parameter in parameters_of(cls):
         name, default = parameter.name, parameter.default
         required = default is inspect.Parameter.empty
@@ -126,7 +143,7 @@ def _arguments(cls: type, small: bool, depth: int) -> dict:
             if drawn and (default is not None or _takes_number(parameter)):
                 arguments[name] = known
             continue
-        arguments[name] = value_of(parameter, scope, small, depth)
+        arguments[name] = value_of(parameter, scope, small, depth, cls)
     return arguments
 
 
@@ -135,8 +152,10 @@ def _takes_number(parameter: inspect.Parameter) -> bool:
     return not note or "int" in note
 
 
-def value_of(parameter: inspect.Parameter, scope: dict, small: bool = True, depth: int = _DEPTH):
-    """A value for a parameter that is no tensor. Raises CannotMake."""
+def value_of(
+    parameter: inspect.Parameter, scope: dict, small: bool = True, depth: int = _DEPTH, owner=None
+):
+    """A value for a parameter that is no tensor. owner: whose parameter it is. Raises CannotMake."""
     name = parameter.name
     what = names.role(name, note_of(parameter), None)
     known = names.number(name)
@@ -145,7 +164,7 @@ def value_of(parameter: inspect.Parameter, scope: dict, small: bool = True, dept
     if what == "flag":
         return False
     if what == "text":
-        options = typing.get_args(parameter.annotation)
+        options = [*typing.get_args(parameter.annotation), *texts_for(name, owner)]
         if options and isinstance(options[0], str):
             return options[0]
         raise CannotMake(f"its parameter `{name}` is a text")
@@ -156,9 +175,10 @@ def value_of(parameter: inspect.Parameter, scope: dict, small: bool = True, dept
         return make(cls, small, depth - 1)
     if what == "object":
         return StandIn()
-    if known is not None:
-        return known
-    return names.CHANNELS
+    texts = texts_for(name, owner) if known is None else []
+    if texts:
+        return texts[0]
+    return names.CHANNELS if known is None else known
 
 
 def fill(value, kind: torch.dtype) -> None:

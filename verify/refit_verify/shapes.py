@@ -7,6 +7,7 @@ width of a head, C = N D.
 from __future__ import annotations
 
 import ast
+import re
 
 from .names import BATCH, CHANNELS, HALF, HEADS, LENGTH, SIDE, WIDTH
 
@@ -40,13 +41,15 @@ TABLES = tuple(
 
 def ranks(function: ast.AST | None) -> dict[str, int]:
     """The ranks that a function's text shows of its parameters: by unpacking a shape, by a
-    permutation, by an equation of einsum."""
+    permutation, by an equation of einsum, by a pattern of einops."""
     found: dict[str, int] = {}
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             _of_unpacking(node.targets[0], node.value, found)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             _of_call(node, found)
+        if isinstance(node, ast.Call) and len(node.args) > 1:
+            _of_pattern(node, found)
     return found
 
 
@@ -80,3 +83,13 @@ def _of_call(node: ast.Call, found: dict[str, int]) -> None:
         for term, operand in zip(terms, arguments[1:]):
             if isinstance(operand, ast.Name) and "." not in term:
                 found.setdefault(operand.id, len(term))
+
+
+def _of_pattern(node: ast.Call, found: dict[str, int]) -> None:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    operand, pattern = node.args[0], node.args[1]
+    text = pattern.value if isinstance(pattern, ast.Constant) else None
+    if name in ("rearrange", "reduce", "repeat") and isinstance(operand, ast.Name) and isinstance(text, str):
+        axes = re.sub(r"\([^)]*\)", "_", text.partition("->")[0]).split()
+        if axes and "..." not in axes:
+            found.setdefault(operand.id, len(axes))

@@ -15,6 +15,8 @@ import os
 import sys
 import types
 
+from . import standins
+
 MOST_PLACEHOLDERS = 40
 
 
@@ -139,6 +141,9 @@ class _Meta(type):
 
 
 def _placeholder(name: str):
+    known = standins.find(name)
+    if known is not None:
+        return known
     return _Meta(name, (), {"_refit_placeholder": True, "__qualname__": name, "__module__": "placeholder"})
 
 

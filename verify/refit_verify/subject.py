@@ -9,7 +9,9 @@ import ast
 import contextlib
 import inspect
 import os
+import random
 import sys
+import textwrap
 import types
 
 import torch
@@ -27,6 +29,10 @@ KINDS = {
 
 class NotRun(Exception):
     """A function cannot be run, for the reason that this says."""
+
+
+class MakesModule(Exception):
+    """The result of a function is a module."""
 
 
 class Subject:
@@ -54,38 +60,57 @@ class Subject:
         if inspect.iscoroutinefunction(inner) or inspect.isgeneratorfunction(inner):
             raise NotRun("it is a coroutine or a generator")
         self.inner = getattr(inner, "__func__", inner)
-        self._made: dict = {}
+        try:
+            self._tree = ast.parse(textwrap.dedent(inspect.getsource(self.inner)))
+        except (OSError, TypeError, SyntaxError):
+            self._tree = None
+        self.makes = False  # it is called for a module, which is then called with a tensor
 
     def signature(self) -> trials.Signature:
+        if self.makes:
+            return trials.Signature.of_layer()
         try:
-            tree = ast.parse(_dedented(inspect.getsource(self.inner)))
-        except (OSError, TypeError, SyntaxError):
-            tree = None
-        try:
-            return trials.Signature.of(self.function, self.cls is not None, tree)
+            return trials.Signature.of(self.function, self.cls is not None, self._tree)
         except (TypeError, ValueError) as error:
             raise NotRun(f"its parameters are not known: {sources.said(error)}") from error
 
-    def object_for(self, small: bool, kind: str):
+    def object_for(self, trial: trials.Trial, kind: str):
         """A filled object of the class, None of a function. Raises objects.CannotMake."""
-        if self.cls is None:
+        if self.cls is None and not self.makes:
             return None
-        made = objects.make(self.cls, small)
+        made = objects.make(self.function if self.makes else self.cls, trial.small)
         objects.fill(made, KINDS[kind][1])
+        for name in trial.attributes:
+            setattr(made, name, not getattr(made, name))
         return made
+
+    def attributes(self, made) -> tuple[str, ...]:
+        """The attributes of an object that hold flags which the function's text reads."""
+        if self.cls is None or self._tree is None:
+            return ()
+        found = {
+            node.attr for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute) and isinstance(getattr(node.value, "id", None), str)
+            and node.attr != "training" and isinstance(getattr(made, node.attr, None), bool)
+        }  # fmt: skip
+        return tuple(sorted(found))
 
     def call(self, made, arguments):
         """The tensors of the result, and those of the arguments as they are afterwards."""
         args, kwargs = arguments
-        if self.cls is not None and made is not None:
+        function = made if self.makes else self.function
+        if made is not None and not self.makes:
             args = (made, *args)
         with torch.no_grad():
-            result = self.function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            if isinstance(result, torch.nn.Module) and made is None:
+                raise MakesModule(f"it gives a {type(result).__name__}")
         return [t.detach() for t in values.tensors(result) + values.tensors((args, kwargs))]
 
 
-def _dedented(text: str) -> str:
-    return "if True:\n" + text if text[:1] in " \t" else text
+def seed_everything(seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
 
 
 class Lines:

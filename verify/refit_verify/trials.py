@@ -23,7 +23,8 @@ _EMPTY = inspect.Parameter.empty
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """One guess. width: of channels. optional: tensors whose default is None are given, too.
-    flipped: flags are not as their defaults say."""
+    flipped: flags are not as their defaults say. attributes: of the object, which hold flags that
+    are turned over."""
 
     small: bool
     optional: bool
@@ -35,6 +36,17 @@ class Trial:
     mask: str | None
     vector: str | None
     flag: bool
+    attributes: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, written: dict) -> Trial:
+        """The guess that was written as JSON."""
+        table = written["table"]
+        return cls(**{
+            **written,
+            "table": None if table is None else tuple(table),
+            "attributes": tuple(written["attributes"]),
+        })  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -45,6 +57,7 @@ class Signature:
     roles: dict[str, str]
     scope: dict
     ranks: dict[str, int]
+    function: object = None
 
     @classmethod
     def of(cls, function, method: bool, tree) -> Signature:
@@ -54,7 +67,13 @@ class Signature:
             default = None if p.default is _EMPTY else p.default
             roles[p.name] = names.role(p.name, objects.note_of(p), default)
         scope = getattr(inspect.unwrap(function), "__globals__", {})
-        return cls(parameters, roles, scope, shapes.ranks(tree))
+        return cls(parameters, roles, scope, shapes.ranks(tree), function)
+
+    @classmethod
+    def of_layer(cls) -> Signature:
+        """That of a module of which only its result is known: one tensor."""
+        x = inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
+        return cls([x], {"x": "tensor"}, {}, {})
 
     def has(self, *roles: str, optional: bool | None = None) -> bool:
         return any(
@@ -72,11 +91,9 @@ def trials(signature: Signature, widths, smalls, masks=MASKS):
     tensors = signature.has("tensor", "mask", "vector")
     optional = signature.has("tensor", "vector", "integers", optional=True)
     frequencies = signature.has("frequencies")
-    for flipped, small in itertools.product(
-        (False, True) if _flags(signature, required=False) else (False,), smalls
-    ):
+    for small in smalls:
         yield from (
-            Trial(small, given, flipped, width, kind, table, layout, mask, vector, flag)
+            Trial(small, given, False, width, kind, table, layout, mask, vector, flag)
             for given, width, kind, table, layout, mask, vector, flag in itertools.product(
                 (False, True) if optional else (False,),
                 widths(small),
@@ -88,6 +105,16 @@ def trials(signature: Signature, widths, smalls, masks=MASKS):
                 (False, True) if _flags(signature, required=True) else (False,),
             )
         )
+
+
+def variants(signature: Signature, trial: Trial, attributes: tuple[str, ...]):
+    """A guess that fits, with other flags: these may lead to other lines."""
+    flags = (False, True) if _flags(signature, required=False) else (False,)
+    turned = [()] + [(name,) for name in attributes] + ([attributes] if len(attributes) > 1 else [])
+    optional = (trial.optional, not trial.optional)
+    for given, flipped, names_ in itertools.product(optional, flags, turned):
+        if (given, flipped, names_) != (trial.optional, False, ()):
+            yield dataclasses.replace(trial, optional=given, flipped=flipped, attributes=names_)
 
 
 def _flags(signature: Signature, required: bool) -> bool:
@@ -178,4 +205,4 @@ class Draw:
             return _EMPTY
         if what == "flag":
             return trial.flag
-        return objects.value_of(parameter, signature.scope)
+        return objects.value_of(parameter, signature.scope, owner=signature.function)

@@ -73,6 +73,10 @@ def copied(value):
     return replaced(value, lambda tensor: tensor.detach().clone())
 
 
+def finite(results) -> bool:
+    return all(bool(t.isfinite().all()) for t in results if t.is_floating_point() or t.is_complex())
+
+
 def widened(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().to(_WIDE.get(tensor.dtype, tensor.dtype), copy=True)
 

@@ -48,7 +48,7 @@ class View {
     this.current = null; // a site
     this.built = new Map(); // by site: its rows, for a width
     for (const site of review.sites) {
-      const texts = [site.rule, site.file, site.function, site.code, site.message, site.clause, site.before, site.after, ...site.assumes];
+      const texts = [site.rule, site.file, site.function, site.code, site.message, site.clause, site.before, site.after, site.verdict ? `verified ${site.verdict.replace("_", " ")}` : "", ...site.assumes];
       site.words = texts.join("\n").toLowerCase();
     }
     this.remember(true);
@@ -85,17 +85,20 @@ class View {
     options("file", "All files", sites.map((site) => site.file));
     options("outcome", "All outcomes", sites.map((site) => site.kind));
     options("assumption", "All assumptions", sites.flatMap((site) => site.assumes));
+    const verdicts = sites.filter((site) => site.verdict).map((site) => site.verdict.replace("_", " "));
+    this.one("verdict").hidden = verdicts.length === 0;
+    options("verdict", "All verdicts", verdicts);
     const said = [...this.review.report.problems.map((problem) => `${problem.file}: ${problem.message}`), ...this.review.report.notes];
     for (const text of said) this.one("notes").append(element("p", "faint", text));
   }
 
   filter() {
     const value = (id) => this.one(id).value;
-    const rule = value("rule"), file = value("file"), outcome = value("outcome"), assumption = value("assumption");
+    const rule = value("rule"), file = value("file"), outcome = value("outcome"), assumption = value("assumption"), verdict = value("verdict");
     const words = value("search").toLowerCase().split(/\s+/).filter(Boolean);
     this.shown = this.review.sites.filter((site) =>
       (rule === "" || site.rule === rule) && (file === "" || site.file === file) && (outcome === "" || site.kind === outcome) &&
-      (assumption === "" || site.assumes.includes(assumption)) && words.every((word) => site.words.includes(word)));
+      (assumption === "" || site.assumes.includes(assumption)) && (verdict === "" || site.verdict?.replace("_", " ") === verdict) && words.every((word) => site.words.includes(word)));
     if (!this.shown.includes(this.current)) this.current = this.shown[0] || null;
     this.lay();
   }
@@ -137,6 +140,7 @@ class View {
       if (text) for (const row of wrappedWords(`${label}: ${text}`, this.columns - 6)) rows.push({ says: row });
     };
     for (const assumption of site.assumes) says("assumes", assumption);
+    if (site.verdict) says("verified", `${site.verdict.replace("_", " ")}${site.verdict_reason ? `: ${site.verdict_reason}` : ""}`);
     says("why", site.message);
     says("near miss", site.clause);
     if (site.through) says("through", `${site.through}, whose definition is rewritten`);
