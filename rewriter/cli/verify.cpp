@@ -131,8 +131,8 @@ class Verifier {
     verification.original_lies = !is_migrated();
     if (!other_.empty()) {
       verification.notes.push_back(fmt::format(
-          "{} of C++ changed and {} not run: verify runs Python, {} for one is none.",
-          count_of(other_.size(), "file"), other_.size() == 1 ? "is" : "are", other_.front()));
+          "Only Python is run: {} of C++, {} for one, changed and {} not looked at.",
+          count_of(other_.size(), "file"), other_.front(), other_.size() == 1 ? "is" : "are"));
     }
     const ReportContext context = report_context(session_, input, {});
     const auto& reports = session_.options.reports;

@@ -329,5 +329,33 @@ def test_the_review_page_shows_the_verdicts(verify, tree, tmp_path):
         browser.close()
 
 
+CPP = """\
+#include <torch/torch.h>
+
+torch::Tensor attend(torch::Tensor q, torch::Tensor k, torch::Tensor v) {
+  return torch::scaled_dot_product_attention(q, k, v);
+}
+"""
+
+
+def test_files_of_cpp_are_named_as_not_run(verify, tree):
+    (tree / "attention.cpp").write_text(CPP)
+    report = report_of(verify, tree)
+    assert report["summary"]["functions"]["agrees"] == 2
+    assert any("1 file of C++, attention.cpp for one" in note for note in report["notes"])
+
+
+def test_options_that_make_no_sense_are_usage_errors(verify, tree):
+    for options, said in (
+        (["--since", "HEAD"], "give --planned with it"),
+        (["--report", "github:-"], "json:FILE and sarif:FILE"),
+        (["--seconds", "0"], "expected seconds from 1"),
+        (["--planned", "--revision", "HEAD"], "excludes"),
+    ):
+        done = verify(tree, *options)
+        assert done.code == 2 and said in done.err, done.err
+    assert "needs a git work tree" in verify(tree, "--revision", "HEAD").err
+
+
 def test_help_says_that_it_runs_the_code(refit):
     assert b"executes the code of the repository" in refit("verify", "--help").out

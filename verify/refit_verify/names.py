@@ -42,7 +42,7 @@ _FLAGS = re.compile(
 )
 _MASKS = re.compile(r"mask|attn_bias|attention_bias|(^|_)bias$|position_bias")
 _TABLES = re.compile(r"(^|_)(cos|sin|cosines?|sines?)(_|$)|^(cos|sin)|rope_(cos|sin)|freqs_(cos|sin)")
-_FREQUENCIES = re.compile(r"freqs?|rope|rotary|rotation|pos_emb|position_emb|^pe$|_pe$|^emb$|pos_cis")
+_FREQUENCIES = re.compile(r"freqs?|rope|rotary|rotation|pos_emb|position_emb|^pe$|_pe$|pos_cis")
 _OBJECTS = re.compile(r"(^|_)(config|cfg|args|opt|attn|module|layer|processor|options|params|hparams)$")
 _TENSORS = re.compile(
     r"^(x|xs|q|k|v|t|u|h|y|z|xq|xk|xv|inp|input|inputs|hidden|states|tensor|tokens|src|tgt|target|memory"
@@ -51,7 +51,8 @@ _TENSORS = re.compile(
     r"|features?$|inputs?$|^x"
 )
 _NORM_TABLES = re.compile(r"^(weight|gamma|scale|shift|gate|norm_weight)s?$")
-_INTEGER_TENSORS = re.compile(r"position_ids|input_ids|cu_seqlens|_ids$|_idx$|indices|lengths$|lens$")
+_EMBEDDINGS = re.compile(r"^t?emb$|^temb|_temb$|^(time|t)_emb|timestep_emb|^cond(itioning)?$|conditioning|^vec$|^pooled|^modulation$")
+_INTEGER_TENSORS = re.compile(r"^timesteps?$|position_ids|input_ids|cu_seqlens|_ids$|_idx$|indices|lengths$|lens$")
 
 
 def number(name: str):
@@ -72,7 +73,7 @@ def is_size(name: str) -> bool:
 
 
 def role(name: str, annotation: str, default) -> str:
-    """tensor, vector, integers, table, frequencies, mask, flag, number, text, object or callable."""
+    """tensor, vector, embedding, integers, table, frequencies, mask, flag, number, text, object or callable."""
     low, note = name.lower(), annotation.replace("Optional", "")
     says_tensor = "Tensor" in note
     if not says_tensor:
@@ -94,6 +95,8 @@ def role(name: str, annotation: str, default) -> str:
             return what
     if _NORM_TABLES.search(low) and low not in ("gate",):
         return "vector"
+    if _EMBEDDINGS.search(low):
+        return "embedding"
     if says_tensor:
         return "tensor"
     if _OBJECTS.search(low):

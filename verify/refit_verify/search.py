@@ -18,7 +18,7 @@ TRIALS = 4000  # guesses at one function's arguments;
 MORE_TRIALS = 200  # so many once one fits well
 KEPT = 40  # guesses that fit, of which the best are taken
 WANTED = 2  # of these, or one of each kind of mask
-VARIANTS = 200  # guesses with other flags, where a site is not reached
+VARIANTS = 400  # guesses with other flags, where a site is not reached
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Search:
         self.until = time.monotonic() + seconds
         self.path = os.path.join(root, unit["file"])
         self.made: dict = {}
-        self.reasons: dict[str, int] = {}
+        self.nearest = (-1, "")  # of the guesses that do not fit: how many lines ran, and what it raised
         self.tried = 0
         self.fits: list[Fit] = []
 
@@ -51,7 +51,7 @@ class Search:
         has_object = self.one.cls is not None or self.one.makes
         smalls = [small for small in (True, False) if self._makes(small)] if has_object else [True]
         if not smalls:
-            raise NotRun(next(iter(self.reasons)))
+            raise NotRun(self.nearest[1])
         # Sites may assume what no boolean mask is.
         floating = any("mask is floating" in text for site in self.sites for text in site["assumes"])
         masks = tuple(mask for mask in trials.MASKS if not (floating and mask == "bool"))
@@ -108,7 +108,7 @@ class Search:
         return [fit.trial for fit in chosen]
 
     def _makes(self, small: bool) -> bool:
-        guess = trials.Trial(small, False, False, 0, None, None, "BSC", None, None, False)
+        guess = trials.Trial(small, (), False, 0, None, None, "BSC", None, None, False)
         return self._object(guess) is not None
 
     def _object(self, trial: trials.Trial):
@@ -121,7 +121,7 @@ class Search:
                     self.made[key] = (self.one.object_for(trial, "float32"), lines.seen)
             except objects.CannotMake as error:
                 self.made[key] = (None, set())
-                self._note(str(error))
+                self._note(str(error), 0)
         return self.made[key][0]
 
     def _widths(self, small: bool) -> list[int]:
@@ -143,15 +143,16 @@ class Search:
         except subject.MakesModule:
             raise
         except Exception as error:
-            self._note(sources.said(error))
+            self._note(sources.said(error), len(lines.seen))
             return None
         inputs = values.tensors(arguments)
         own = results[: len(results) - len(inputs)] if len(results) >= len(inputs) else results
         if not any(t.is_floating_point() or t.is_complex() for t in own) or not values.finite(results):
-            self._note("it gives no finite tensor")
+            self._note("it gives no finite tensor", len(lines.seen))
             return None
         if any(a.shape != b.shape or not torch.equal(a, b) for a, b in zip(results, again)):
-            self._note("it gives another result each time it is called (random numbers, or a state)")
+            reason = "it gives another result each time it is called (random numbers, or a state)"
+            self._note(reason, len(lines.seen))
             return None
         seen = lines.seen | self.made.get((trial.small, trial.attributes), (None, set()))[1]
         reached = frozenset(
@@ -160,13 +161,13 @@ class Search:
         )  # fmt: skip
         return Fit(_unlikely(own, inputs), self.tried, trial, reached)
 
-    def _note(self, reason: str) -> None:
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+    def _note(self, reason: str, lines: int) -> None:
+        if lines > self.nearest[0]:
+            self.nearest = (lines, reason)
 
     def _why(self) -> str:
         tried = f"{self.tried} drawn inputs do not fit" if self.tried != 1 else "the drawn input does not fit"
-        reason = max(self.reasons, key=self.reasons.get) if self.reasons else ""
-        return f"{tried}; most often: {reason}" if reason else tried
+        return f"{tried}; the one that comes farthest: {self.nearest[1]}"
 
 
 def _unlikely(results, inputs) -> int:

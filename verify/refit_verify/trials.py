@@ -22,12 +22,12 @@ _EMPTY = inspect.Parameter.empty
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One guess. width: of channels. optional: tensors whose default is None are given, too.
+    """One guess. width: of channels. optional: tensors whose default is None that are given, too.
     flipped: flags are not as their defaults say. attributes: of the object, which hold flags that
     are turned over."""
 
     small: bool
-    optional: bool
+    optional: tuple[str, ...]
     flipped: bool
     width: int
     kind: str | None
@@ -45,6 +45,7 @@ class Trial:
         return cls(**{
             **written,
             "table": None if table is None else tuple(table),
+            "optional": tuple(written["optional"]),
             "attributes": tuple(written["attributes"]),
         })  # fmt: skip
 
@@ -88,33 +89,53 @@ def trials(signature: Signature, widths, smalls, masks=MASKS):
     first = [rank for name, rank in signature.ranks.items() if name in signature.roles]
     if first:
         layouts.sort(key=lambda name: len(shapes.LAYOUTS[name][0]) not in first)
-    tensors = signature.has("tensor", "mask", "vector")
-    optional = signature.has("tensor", "vector", "integers", optional=True)
-    frequencies = signature.has("frequencies")
+    tensors = signature.has("tensor", "mask", "vector", "embedding")
     for small in smalls:
         yield from (
             Trial(small, given, False, width, kind, table, layout, mask, vector, flag)
-            for given, width, kind, table, layout, mask, vector, flag in itertools.product(
-                (False, True) if optional else (False,),
+            for (kind, table), width, layout, given, mask, vector, flag in itertools.product(
+                _tables(signature),
                 widths(small),
-                _KINDS if frequencies else (None,),
-                shapes.TABLES if frequencies or signature.has("table") else (None,),
                 layouts if tensors else layouts[:1],
+                _optional(signature),
                 masks if signature.has("mask") else (None,),
-                _VECTORS if signature.has("vector") else (None,),
+                _VECTORS if signature.has("vector", "embedding") else (None,),
                 (False, True) if _flags(signature, required=True) else (False,),
             )
         )
+
+
+def _optional(signature: Signature) -> list[tuple[str, ...]]:
+    """Which of the tensors with the default None are given: none, all, or one."""
+    found = tuple(
+        p.name for p in signature.parameters
+        if p.default is None and signature.roles[p.name] in ("tensor", "vector", "embedding", "integers")
+    )  # fmt: skip
+    if not found:
+        return [()]
+    return [(), found] + ([(name,) for name in found[:4]] if len(found) > 1 else [])
+
+
+def _tables(signature: Signature) -> list[tuple]:
+    """Kinds and shapes of tables; first none, where all have the default None."""
+    names_ = [p for p in signature.parameters if signature.roles[p.name] in ("table", "frequencies")]
+    if not names_:
+        return [(None, None)]
+    kinds = _KINDS if signature.has("frequencies") else ("pair",)
+    absent = [(None, None)] if all(p.default is None for p in names_) else []
+    return absent + list(itertools.product(kinds, shapes.TABLES))
 
 
 def variants(signature: Signature, trial: Trial, attributes: tuple[str, ...]):
     """A guess that fits, with other flags: these may lead to other lines."""
     flags = (False, True) if _flags(signature, required=False) else (False,)
     turned = [()] + [(name,) for name in attributes] + ([attributes] if len(attributes) > 1 else [])
-    optional = (trial.optional, not trial.optional)
-    for given, flipped, names_ in itertools.product(optional, flags, turned):
-        if (given, flipped, names_) != (trial.optional, False, ()):
-            yield dataclasses.replace(trial, optional=given, flipped=flipped, attributes=names_)
+    for tables, given, flipped, names_ in itertools.product(
+        _tables(signature), _optional(signature), flags, turned
+    ):
+        yield dataclasses.replace(
+            trial, kind=tables[0], table=tables[1], optional=given, flipped=flipped, attributes=names_
+        )
 
 
 def _flags(signature: Signature, required: bool) -> bool:
@@ -155,8 +176,13 @@ class Draw:
         kept[..., 0] = True  # every row has a key
         return kept
 
-    def integers(self, shape) -> torch.Tensor:
-        return torch.arange(shape[-1]).expand(shape).contiguous()
+    def integers(self, name: str, length: int) -> torch.Tensor:
+        """Positions, unless the name says what else it is."""
+        if "timestep" in name:
+            return torch.arange(1, names.BATCH + 1)
+        if "cu_" in name:
+            return torch.tensor([0, length // 2, length], dtype=torch.int32)
+        return torch.arange(length).expand((names.BATCH, length)).contiguous()
 
     def arguments(self, signature: Signature, trial: Trial):
         """(args, kwargs) of one call. Raises objects.CannotMake."""
@@ -183,9 +209,10 @@ class Draw:
             return self.mask(trial.mask, (shape[0], 1, length, length))
         if what == "flag" and default is not _EMPTY:
             return (not default) if trial.flipped and isinstance(default, bool) else _EMPTY
-        wanted = default is _EMPTY or (
-            default is None and (what in ("table", "frequencies") or trial.optional)
-        )
+        if what in ("table", "frequencies"):
+            wanted = trial.table is not None and (default is _EMPTY or default is None)
+        else:
+            wanted = default is _EMPTY or parameter.name in trial.optional
         if not wanted:
             return _EMPTY
         if what == "tensor":
@@ -195,7 +222,10 @@ class Draw:
         if what == "frequencies":
             return self.frequencies(trial.kind, trial.table)
         if what == "integers":
-            return self.integers((names.BATCH, length))
+            return self.integers(parameter.name.lower(), length)
+        if what == "embedding":
+            ranks = {"last": (), "batch": (1,), "position": (length,)}[trial.vector]
+            return self.normal((names.BATCH, *ranks, trial.width or names.CHANNELS))
         if what == "vector":
             last = shape[-1]
             return self.table(
