@@ -166,6 +166,8 @@ class Search:
             self.nearest = (lines, reason)
 
     def _why(self) -> str:
+        if self.nearest[0] < 0:
+            return "no input was tried in the time that there is for it, a third of --seconds"
         tried = f"{self.tried} drawn inputs do not fit" if self.tried != 1 else "the drawn input does not fit"
         return f"{tried}; the one that comes farthest: {self.nearest[1]}"
 
