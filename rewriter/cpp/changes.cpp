@@ -12,11 +12,32 @@ bool assigns(clang::OverloadedOperatorKind kind) {
          kind == clang::OO_StarEqual || kind == clang::OO_SlashEqual;
 }
 
+// Whether a label of a `switch` stands inside a statement of its block.
+bool labels_inside(const clang::SwitchStmt* node) {
+  std::set<const clang::SwitchCase*> own;
+  const auto follow = [&](const clang::Stmt* at) {
+    while (const auto* label = llvm::dyn_cast_or_null<clang::SwitchCase>(at)) {
+      own.insert(label);
+      at = label->getSubStmt();
+    }
+  };
+  follow(node->getBody());
+  if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(node->getBody())) {
+    for (const clang::Stmt* child : block->body()) follow(child);
+  }
+  for (const clang::SwitchCase* label = node->getSwitchCaseList(); label != nullptr;
+       label = label->getNextSwitchCase()) {
+    if (!own.contains(label)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-const clang::VarDecl* named(const clang::Expr* node) {
+const clang::ValueDecl* named(const clang::Expr* node) {
   const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(node->IgnoreParenImpCasts());
-  return reference == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+  const clang::ValueDecl* decl = reference == nullptr ? nullptr : reference->getDecl();
+  return decl != nullptr && llvm::isa<clang::VarDecl, clang::BindingDecl>(decl) ? decl : nullptr;
 }
 
 bool changeable_reference(clang::QualType type) {
@@ -44,7 +65,7 @@ bool Lowering::writes_in_place(const clang::Stmt* node) const {
   return false;
 }
 
-void Lowering::forget(const clang::VarDecl* decl, const std::string& why) {
+void Lowering::forget(const clang::ValueDecl* decl, const std::string& why) {
   uint32_t id = name_of(decl);
   Value value;
   value.kind = Kind::opaque;
@@ -57,13 +78,13 @@ void Lowering::forget(const clang::VarDecl* decl, const std::string& why) {
 // Something was written in place: any tensor may share its storage.
 void Lowering::forget_tensors() {
   impure_ = true;
-  std::vector<const clang::VarDecl*> held;
+  std::vector<const clang::ValueDecl*> held;
   for (const auto& [decl, id] : name_ids_) {
-    const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
-    if (variable == nullptr || env_[id] == kNone) continue;
-    if (!variable->getType()->isArithmeticType()) held.push_back(variable);
+    if (env_[id] == kNone) continue;
+    const clang::QualType type = decl->getType();  // null: a part of what clang does not know
+    if (type.isNull() || !type->isArithmeticType()) held.push_back(decl);
   }
-  for (const clang::VarDecl* decl : held) forget(decl, "it may have been written in place");
+  for (const clang::ValueDecl* decl : held) forget(decl, "it may have been written in place");
 }
 
 // Members through which something may change count as stored: `norm_->weight = w`,
@@ -139,7 +160,7 @@ void Lowering::stored_by_call(const clang::CallExpr* node) {
 void Lowering::find_changes(const clang::Stmt* node) {
   std::vector<const clang::Stmt*> work{node};
   auto changing = [&](const clang::Expr* e) {
-    if (const clang::VarDecl* variable = named(e)) changing_.insert(variable);
+    if (const clang::ValueDecl* variable = named(e)) changing_.insert(variable);
     stored_through(e);
   };
   while (!work.empty()) {
@@ -149,9 +170,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
     if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(at)) {
       for (const clang::LambdaCapture& capture : lambda->captures()) {
         if (!capture.capturesVariable() || capture.getCaptureKind() != clang::LCK_ByRef) continue;
-        if (const auto* held = llvm::dyn_cast<clang::VarDecl>(capture.getCapturedVar())) {
-          changing_.insert(held);
-        }
+        changing_.insert(capture.getCapturedVar());
       }
     } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) {
       if (unary->getOpcode() == clang::UO_AddrOf) changing(unary->getSubExpr());
@@ -163,7 +182,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
           stored_through(variable->getInit());
         }
         if (!variable->getType()->isReferenceType()) continue;
-        if (const clang::VarDecl* held = named(variable->getInit())) changing_.insert(held);
+        if (const clang::ValueDecl* held = named(variable->getInit())) changing_.insert(held);
       }
     } else if (const auto* each = llvm::dyn_cast<clang::CXXForRangeStmt>(at)) {
       if (changeable_reference(each->getLoopVariable()->getType())) {
@@ -178,6 +197,8 @@ void Lowering::find_changes(const clang::Stmt* node) {
       for (const clang::Expr* part : broken->subExpressions()) stored_through(part);
     } else if (llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::IndirectGotoStmt>(at)) {
       in_template_ = true;  // the order of statements is not the order of the text
+    } else if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(at)) {
+      in_template_ = in_template_ || labels_inside(choice);
     }
     for (const clang::Stmt* child : at->children()) work.push_back(child);
   }
@@ -185,7 +206,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
 
 void Lowering::change_seen(const clang::Expr* node) {
   auto changing = [&](const clang::Expr* e) {
-    if (const clang::VarDecl* variable = named(e)) changing_.insert(variable);
+    if (const clang::ValueDecl* variable = named(e)) changing_.insert(variable);
   };
   if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
     const clang::CXXMethodDecl* callee = method->getMethodDecl();
@@ -217,7 +238,7 @@ void Lowering::change_seen(const clang::Expr* node) {
   }
 }
 
-void Lowering::assigned_in(const clang::Stmt* node, std::set<const clang::VarDecl*>& out) const {
+void Lowering::assigned_in(const clang::Stmt* node, Variables& out) const {
   std::vector<const clang::Stmt*> work{node};
   while (!work.empty()) {
     const clang::Stmt* at = work.back();
@@ -232,7 +253,7 @@ void Lowering::assigned_in(const clang::Stmt* node, std::set<const clang::VarDec
       if (assigns(made->getOperator())) target = made->getArg(0);
     }
     if (target != nullptr) {
-      if (const clang::VarDecl* variable = named(target)) out.insert(variable);
+      if (const clang::ValueDecl* variable = named(target)) out.insert(variable);
     }
     for (const clang::Stmt* child : at->children()) work.push_back(child);
   }

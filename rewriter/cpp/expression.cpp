@@ -46,6 +46,7 @@ bool Lowering::is_tensor(clang::QualType type) const {
 
 // Making and ending one does nothing but hold a value.
 bool Lowering::plain_value(clang::QualType type) const {
+  if (type.isNull()) return false;  // a part of what clang does not know
   clang::QualType held = type.getNonReferenceType();
   if (held->isArithmeticType() || held->isEnumeralType() || is_tensor(held)) return true;
   std::string name = record_name(held);

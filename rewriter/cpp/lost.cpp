@@ -129,12 +129,9 @@ void Lowering::lost(ByteRange where) {
   visit_words(written, [&](uint64_t, size_t begin, size_t end) {
     words.insert(written.substr(begin, end - begin));
   });
-  std::vector<const clang::VarDecl*> named;
+  std::vector<const clang::ValueDecl*> named;
   for (const auto& [decl, id] : name_ids_) {
-    const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
-    if (variable != nullptr && env_[id] != kNone && words.contains(text().locals[id].identifier)) {
-      named.push_back(variable);
-    }
+    if (env_[id] != kNone && words.contains(text().locals[id].identifier)) named.push_back(decl);
   }
   const auto id = open(where, StatementKind::expression);
   Value callee;
@@ -143,13 +140,13 @@ void Lowering::lost(ByteRange where) {
   Value call;
   call.kind = Kind::call;
   call.operands = {add(std::move(callee), nullptr)};
-  for (const clang::VarDecl* decl : named) {
+  for (const clang::ValueDecl* decl : named) {
     call.operands.push_back(g().definitions[env_[name_of(decl)]].value);
     call.keywords.emplace_back();
   }
   impure_ = true;
   use(add(std::move(call), nullptr));
-  for (const clang::VarDecl* decl : named) {
+  for (const clang::ValueDecl* decl : named) {
     forget(decl, "a statement that could not be read may change it");
   }
   for (const std::string_view word : words) g().stored_attributes.emplace_back(word);

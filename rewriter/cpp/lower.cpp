@@ -1,5 +1,5 @@
-// Declarations and statements of C++ to the value graph: assignments, branches with joins; loops
-// and the rest make opaque what they may change. Entry point: lower_file.
+// Declarations and statements of C++ to the value graph; control.cpp has those that choose what
+// runs. Entry point: lower_file.
 #include "rewriter/cpp/lowering.hpp"
 
 #include <algorithm>
@@ -10,11 +10,6 @@
 namespace refit::cpp {
 
 namespace {
-
-bool loops(const clang::Stmt* node) {
-  return llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
-                   clang::SwitchStmt, clang::CXXTryStmt>(node);
-}
 
 void find_comments(CppUnit& unit, const clang::ASTContext& context) {
   const clang::SourceManager& sources = context.getSourceManager();
@@ -117,6 +112,8 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   env_.clear();
   name_ids_.clear();
   changing_.clear();
+  declared_in_.clear();
+  loop_ = loops_ = 0;
   frames_.clear();
   guards_.clear();
   in_template_ = in_template;
@@ -185,7 +182,8 @@ bool Lowering::block(const clang::CompoundStmt* node) {
     }
   };
   for (const clang::Stmt* child : node->body()) {
-    if (!falls) break;  // not reached; its sites are not sites
+    // Not reached, so that its sites are none; a label is.
+    if (!falls && !llvm::isa<clang::SwitchCase>(child)) continue;
     if (!lost_.empty()) lost_before(range_or_empty(child->getSourceRange()).begin);
     falls = statement(child);
   }
@@ -205,7 +203,9 @@ bool Lowering::statement(const clang::Stmt* node) {
     return statement(attributed->getSubStmt());
   }
   if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(node)) return branch(choice);
-  if (loops(node)) {
+  if (const auto* label = llvm::dyn_cast<clang::SwitchCase>(node)) return labelled(label);
+  if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
+                clang::SwitchStmt, clang::CXXTryStmt>(node)) {
     loop(node);
     return true;
   }
@@ -243,7 +243,7 @@ void Lowering::evaluate(const clang::Expr* node, ByteRange where) {
   }
   if (assign(bare)) {
     g().statements[id].kind = StatementKind::assign;
-    g().statements[id].pure = !impure_ && !looped_;
+    g().statements[id].pure = !impure_ && !head_ && !g().statements[id].carried;
   } else {
     use(expression(node));
   }
@@ -264,16 +264,23 @@ bool Lowering::assign(const clang::Expr* node) {
   } else {
     return false;
   }
-  const clang::VarDecl* variable = named(left);
-  if (variable == nullptr || !variable->isLocalVarDeclOrParm() || variable->isStaticLocal() ||
-      !plain_value(variable->getType())) {
-    return false;
-  }
+  const clang::ValueDecl* variable = named(left);
+  if (variable == nullptr || !plain_value(variable->getType())) return false;
+  const auto* whole = llvm::dyn_cast<clang::VarDecl>(variable);
+  if (whole != nullptr && (!whole->isLocalVarDeclOrParm() || whole->isStaticLocal())) return false;
   ValueId value = expression(right);
   if (changing_.contains(variable)) {
     use(value);
     impure_ = true;
     return true;
+  }
+  // A lambda's copy of a variable keeps its value between calls.
+  const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(left->IgnoreParenImpCasts());
+  impure_ = impure_ || (reference != nullptr && reference->refersToEnclosingVariableOrCapture());
+  const auto declared = declared_in_.find(variable);
+  if (loop_ != (declared == declared_in_.end() ? 0 : declared->second)) {
+    g().statements[current_].carried = true;
+    use(value);  // a further round may read it, or what follows a `break`
   }
   bind(variable, value);
   return true;
@@ -288,6 +295,7 @@ void Lowering::declare(const clang::DeclStmt* node) {
       pure = false;
       continue;
     }
+    declared_in_[made] = loop_;
     variable(made);
     pure = pure && plain_value(made->getType()) && !made->isStaticLocal();
   }
@@ -300,7 +308,7 @@ void Lowering::declare(const clang::DeclStmt* node) {
     }
   }
   Statement& s = g().statements[id];
-  s.pure = pure && !impure_;
+  s.pure = pure && !impure_ && !head_;
   if (s.definitions.empty()) s.kind = StatementKind::other;
   // An object that switches gradients on does so to the end of its block.
   if (s.kind == StatementKind::other && !s.uses.empty()) {
@@ -315,7 +323,13 @@ void Lowering::variable(const clang::VarDecl* decl) {
   if (const auto* parts = llvm::dyn_cast<clang::DecompositionDecl>(decl)) {
     ValueId whole = init == nullptr ? kNone : expression(init);
     auto bindings = parts->bindings();
+    // Parts of what stands elsewhere change with that.
+    const bool refers =
+        parts->getType()->isReferenceType() && (init == nullptr || !bare(init)->isPRValue());
     for (size_t i = 0; i < bindings.size(); ++i) {
+      declared_in_[bindings[i]] = loop_;
+      const clang::QualType type = bindings[i]->getType();  // null where clang does not know it
+      if (refers || type.isNull() || type->isReferenceType()) changing_.insert(bindings[i]);
       if (whole != kNone && g()[whole].kind == Kind::tuple &&
           g()[whole].operands.size() == bindings.size()) {
         bind(bindings[i], g()[whole].operands[i]);
@@ -380,76 +394,6 @@ void Lowering::variable(const clang::VarDecl* decl) {
     impure_ = true;
   }
   bind(decl, value);
-}
-
-bool Lowering::branch(const clang::IfStmt* node) {
-  if (node->isConsteval() || node->hasInitStorage() || node->hasVarStorage()) {
-    loop(node);  // names of its own: what it assigns is not followed
-    return true;
-  }
-  const clang::Stmt* last = node;  // whose end is the branch's
-  while (const auto* inner = llvm::dyn_cast_or_null<clang::IfStmt>(last)) {
-    last = inner->getElse() != nullptr ? inner->getElse() : inner->getThen();
-  }
-  ByteRange where = range_or_empty(node->getSourceRange());
-  if (last != nullptr && !llvm::isa<clang::CompoundStmt>(last)) where = with_semicolon(where);
-  auto id = open(where, StatementKind::branch);
-  uint32_t outer_block = block_number_;
-  ValueId condition = expression(node->getCond());
-  use(condition);
-  g().statements[id].pure = !impure_ && !looped_;
-  auto side = [&](const clang::Stmt* body, uint32_t number) {
-    begin_branch();
-    block_number_ = number;
-    return statement(body);
-  };
-  bool then_falls = side(node->getThen(), 0);
-  Changes then_changes = end_branch();
-  Changes then_values = take(then_changes);
-  put(then_changes);
-  bool else_falls = side(node->getElse(), 1);
-  Changes else_changes = end_branch();
-  Changes else_values = take(else_changes);
-  put(else_changes);
-  Changes old = then_changes;
-  for (const auto& [name, before] : else_changes) old.emplace(name, before);
-  join(condition, old, then_falls, then_values, else_falls, else_values);
-  block_number_ = outer_block;
-  close(id);
-  return then_falls || else_falls;
-}
-
-// A loop, a switch, a try: what it assigns is unknown inside it and after it.
-void Lowering::loop(const clang::Stmt* node) {
-  auto id = open(range_or_empty(node->getSourceRange()), StatementKind::other);
-  std::set<const clang::VarDecl*> assigned;
-  assigned_in(node, assigned);
-  auto known = [&](const clang::VarDecl* decl) { return name_ids_.contains(decl); };
-  // What one round writes in place the next one reads.
-  if (writes_in_place(node)) forget_tensors();
-  for (const clang::VarDecl* decl : assigned) {
-    if (known(decl)) forget(decl, "a loop or branch that is not followed assigns to it");
-  }
-  bool outer_looped = looped_;
-  ByteRange outer_scope = scope_;
-  scope_ = range_or_empty(node->getSourceRange());
-  looped_ = true;  // nothing inside goes: how often it runs is not followed
-  for (const clang::Stmt* child : node->children()) {
-    if (child == nullptr) continue;
-    if (const auto* value = llvm::dyn_cast<clang::Expr>(child)) {
-      use(expression(value));
-    } else if (const auto* handler = llvm::dyn_cast<clang::CXXCatchStmt>(child)) {
-      statement(handler->getHandlerBlock());
-    } else {
-      statement(child);
-    }
-  }
-  looped_ = outer_looped;
-  scope_ = outer_scope;
-  for (const clang::VarDecl* decl : assigned) {
-    if (known(decl)) forget(decl, "a loop or branch that is not followed assigned to it");
-  }
-  close(id);
 }
 
 std::optional<ByteRange> Lowering::range(clang::SourceRange where, std::string* locked) const {

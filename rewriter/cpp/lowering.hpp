@@ -1,6 +1,7 @@
 // Internal: from clang's tree of one file to value graphs. parse.cpp makes the tree, lower.cpp
-// walks declarations and statements, bindings.cpp follows names, expression.cpp, operator.cpp and
-// call.cpp lower expressions; changes.cpp finds what changes unseen. Entry point: lower_file.
+// walks declarations and statements, control.cpp those that choose what runs, bindings.cpp names,
+// expression.cpp, operator.cpp and call.cpp lower expressions; changes.cpp finds what changes
+// unseen. Entry point: lower_file.
 #pragma once
 
 #include <map>
@@ -38,8 +39,9 @@ bool undeclared_at(const clang::SourceManager& sources,
 // What stands inside parentheses and what only ends or holds a temporary.
 const clang::Expr* bare(const clang::Expr* node);
 
-// The variable that an expression names, parentheses and conversions aside; null for none.
-const clang::VarDecl* named(const clang::Expr* node);
+// The variable, or part of one that was taken apart, that an expression names, parentheses and
+// conversions aside; null for none.
+const clang::ValueDecl* named(const clang::Expr* node);
 
 // A reference through which what it refers to can be changed.
 bool changeable_reference(clang::QualType type);
@@ -57,6 +59,7 @@ class Lowering {
 
  private:
   using Changes = std::map<uint32_t, DefinitionId>;
+  using Variables = std::set<const clang::ValueDecl*>;
 
   void function(const clang::FunctionDecl* decl, bool in_template);
 
@@ -65,6 +68,9 @@ class Lowering {
   bool block(const clang::CompoundStmt* node);
   bool branch(const clang::IfStmt* node);
   void loop(const clang::Stmt* node);
+  void head(const clang::Stmt* node);
+  bool labelled(const clang::SwitchCase* node);
+  void forget_all(const Variables& variables, const std::string& why);
   void declare(const clang::DeclStmt* node);
   void variable(const clang::VarDecl* decl);
   void evaluate(const clang::Expr* node, ByteRange range);
@@ -78,8 +84,8 @@ class Lowering {
   void stored_through(const clang::Expr* node);
   void stored_by_call(const clang::CallExpr* node);
   bool leads_to_object(clang::QualType type) const;
-  void assigned_in(const clang::Stmt* node, std::set<const clang::VarDecl*>& out) const;
-  void forget(const clang::VarDecl* decl, const std::string& why);
+  void assigned_in(const clang::Stmt* node, Variables& out) const;
+  void forget(const clang::ValueDecl* decl, const std::string& why);
   void forget_tensors();
   bool writes_in_place(const clang::Stmt* node) const;
 
@@ -157,7 +163,11 @@ class Lowering {
   uint32_t block_number_ = 0;
   bool impure_ = false;
   bool in_template_ = false;
-  bool looped_ = false;  // inside a loop, or another statement of which nothing goes
+  bool head_ = false;  // in what stands in the parentheses of a loop or an `if`: nothing of it goes
+  uint32_t loop_ = 0;  // the innermost loop, `switch` or `try` around, or 0
+  uint32_t loops_ = 0;                                       // so far
+  std::map<const clang::ValueDecl*, uint32_t> declared_in_;  // which of them; not found: none
+  Variables labels_forget_;  // what each label of the innermost switch forgets
   ByteRange scope_;
   std::set<std::pair<uint32_t, uint32_t>> lost_;  // statements that clang lost and that are to come
   ValueId self_ = kNone;
@@ -165,7 +175,7 @@ class Lowering {
   std::map<const clang::ValueDecl*, uint32_t> name_ids_;
   std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through
   int seeing_ = 0;
-  std::set<const clang::ValueDecl*> changing_;
+  Variables changing_;
   std::vector<Changes> frames_;
   std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
   std::vector<StatementId> guards_;  // statements opened by objects that hold to the block's end

@@ -134,11 +134,9 @@ ValueId Lowering::builtin_binary(const clang::BinaryOperator* node) {
     if (const auto* field = llvm::dyn_cast<clang::MemberExpr>(target)) {
       g().stored_attributes.push_back(field->getMemberDecl()->getNameAsString());
     }
-    if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(target)) {
-      const auto* variable = llvm::dyn_cast<clang::VarDecl>(name->getDecl());
-      if (variable != nullptr && name_ids_.contains(variable)) {
-        forget(variable, "it is assigned inside an expression");
-      }
+    const clang::ValueDecl* variable = named(target);
+    if (variable != nullptr && name_ids_.contains(variable)) {
+      forget(variable, "it is assigned inside an expression");
     }
     return opaque("assignment", {value}, node);
   }
@@ -169,10 +167,7 @@ ValueId Lowering::builtin_unary(const clang::UnaryOperator* node) {
   }
   if (node->isIncrementDecrementOp()) {
     impure_ = true;
-    const auto* name =
-        llvm::dyn_cast<clang::DeclRefExpr>(node->getSubExpr()->IgnoreParenImpCasts());
-    const auto* variable =
-        name == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+    const clang::ValueDecl* variable = named(node->getSubExpr());
     if (variable != nullptr && name_ids_.contains(variable)) forget(variable, "it is counted");
   }
   return opaque_children("operator", node);

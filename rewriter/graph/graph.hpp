@@ -95,6 +95,7 @@ struct Statement {
   bool pure = false;           // evaluating it only defines its names
   bool names_only = false;     // it binds names and stores nowhere
   bool caught = false;         // its function may catch what it raises
+  bool carried = false;        // it gives a name a value that a further round of a loop may read
   std::vector<ValueId> uses;   // values it consumes besides defining names
   std::vector<DefinitionId> definitions;
   std::vector<StatementId> children;

@@ -71,6 +71,10 @@ const Row kSame[] = {
     {"choice", "return eps > 1.0 ? x : y;", "    return x if eps > 1.0 else y"},
     {"move", "auto z = std::move(x); return std::move(z).transpose(0, 1);",
      "    return x.transpose(0, 1)"},
+    {"branch_with_a_name", "if (double n = eps; n > 1.0) { x = y; } else { x = -x; } return x;",
+     "    if eps > 1.0:\n        x = y\n    else:\n        x = -x\n    return x"},
+    {"assigned_part", "auto [a, b] = std::make_tuple(x, y); a = b; return a - x;",
+     "    return y - x"},
     {"copy_of_reference", "const torch::Tensor z = y; return z.unsqueeze(0);",
      "    return y.unsqueeze(0)"},
 };
@@ -109,7 +113,22 @@ const Row kHidden[] = {
     {"each_by_reference", "auto p = x.chunk(2); for (auto& t : p) t = y; return torch::neg(p[0]);",
      "#0"},
     {"switch_case", "switch (int(eps)) { case 1: x = y; } return torch::neg(x);", "neg(x)"},
+    {"another_case", "switch (int(eps)) { case 0: x = y; case 1: return torch::neg(x); } return y;",
+     "neg(y)"},
     {"try_block", "try { x = y; } catch (int) {} return torch::neg(x);", "neg(x)"},
+    {"handler", "try { x = y; } catch (int) { return torch::neg(x); } return y;", "neg(y)"},
+    {"head_of_a_loop",
+     "for (auto z = x; eps > 0;) { auto w = torch::neg(z); z = y; return w; } return y;", "neg(x)"},
+    {"part_written_in_place",
+     "auto [a, b] = std::make_tuple(x, y); a.mul_(2); return torch::neg(a);", "neg(x)"},
+    {"part_in_a_loop",
+     "auto [a, b] = std::make_tuple(x, y); for (int i = 0; i < 2; ++i) a = a + b; return "
+     "torch::neg(a);",
+     "neg(x)"},
+    {"part_of_a_reference",
+     "auto t = std::make_tuple(x, y); auto& [a, b] = t; t = std::make_tuple(y, x); return "
+     "torch::neg(a);",
+     "neg(x)"},
     {"jump", "again: x = x + y; if (eps > 2) goto again; return torch::neg(y);", "never"},
     {"their_operator", "return x * Other{y};", "operator.mul"},
     {"number_of_parts_unknown", "return x.split(2, -1)[1];", "#1/2"},
@@ -118,6 +137,13 @@ const Row kHidden[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Cpp, Hidden, testing::ValuesIn(kHidden), RowName{});
+
+TEST(CppSwitch, IsReadBehindABreak) {
+  const LoweredCpp cpp(
+      "torch::Tensor f(torch::Tensor x, int kind) {\n"
+      "  switch (kind) { case 0: break; case 1: return torch::neg(x); }\n  return x;\n}\n");
+  EXPECT_EQ(cpp.returned(), "operator.neg(x) | x");
+}
 
 TEST(CppNames, AreThoseOfTheCatalogue) {
   const auto names =
@@ -171,6 +197,14 @@ TEST(CppErrors, OfNamesThatLoseAStatementLeaveTheirFunctionAlone) {
     });
     EXPECT_TRUE(left_out || seen) << function.name;
   }
+}
+
+TEST(CppErrors, LeaveThePartsOfAnUnknownValueUnknown) {
+  const LoweredCpp code(
+      "torch::Tensor f(torch::Tensor x) {\n  auto [a, b] = ops::parts(x);\n  x.mul_(2);\n  a = x;\n"
+      "  for (int i = 0; i < 2; ++i) a = b;\n  return torch::neg(a);\n}\n");
+  EXPECT_FALSE(code.unit->errors.empty());
+  EXPECT_EQ(code.returned().find("neg(x)"), std::string::npos) << code.returned();
 }
 
 // With [&] it would have captured what the lost statement names.

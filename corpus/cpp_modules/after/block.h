@@ -128,16 +128,4 @@ inline torch::Tensor alone(torch::Tensor q, torch::Tensor k, torch::Tensor v, to
   return torch::matmul(scores, v);
 }
 
-// Nothing inside a loop goes: how often it runs is not followed.
-inline torch::Tensor looped(torch::Tensor q, torch::Tensor k, torch::Tensor v, int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    if (round > 0) {
-      auto scores = torch::matmul(q, k.transpose(-1, -2)) * 0.25;
-      scores = torch::softmax(scores, -1);
-      q = q + torch::matmul(scores, v).mean(-1, true);
-    }
-  }
-  return q;
-}
-
 }  // namespace dit

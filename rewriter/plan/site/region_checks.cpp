@@ -2,6 +2,8 @@
 // come between its parts, readers of a part, another region of autocast.
 #include "rewriter/plan/site/site_planner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "rewriter/match/facts.hpp"
@@ -97,6 +99,21 @@ bool SitePlanner::still_read(const PlannedSite& site, const Supplanted& replaced
     return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
            !reads().reach(kept, id);  // else it is part of the text of a kept value
   });
+}
+
+std::optional<std::string> SitePlanner::carried(const PlannedSite& site,
+                                                const std::set<StatementId>& dead) const {
+  for (const Definition& d : g_.definitions) {
+    if (d.statement == kNone || !g_.statements[d.statement].carried || dead.contains(d.statement) ||
+        !site.interior.contains(d.value)) {
+      continue;
+    }
+    return fmt::format(
+        "a part of it is given to `{}`, which lives on outside of the loop or `switch` around it; "
+        "give that part a variable declared inside",
+        g_.names[d.name]);
+  }
+  return std::nullopt;
 }
 
 bool SitePlanner::cast_elsewhere(ValueId root, const PlannedSite& site) const {

@@ -225,8 +225,9 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
   if (still_read(site, replaced, change, dead)) {
     site.shares = true;
     refuse(site, rule.rule->shared,
-           "a part of it is read elsewhere too, so it would be computed twice; let the other "
-           "reader compute its own");
+           carried(site, dead).value_or(
+               "a part of it is read elsewhere too, so it would be computed twice; let the other "
+               "reader compute its own"));
     return false;
   }
   const StatementId home = g_[change.root].statement;

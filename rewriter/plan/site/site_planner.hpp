@@ -274,6 +274,9 @@ class SitePlanner {
   // Whether a part that costs something is needed beside the values that the new call gives.
   bool still_read(const PlannedSite& site, const Supplanted& replaced, const Change& change,
                   const std::set<StatementId>& dead) const;
+  // Why a part stays: a loop keeps it.
+  std::optional<std::string> carried(const PlannedSite& site,
+                                     const std::set<StatementId>& dead) const;
   // Notes which values a rule's new call gives beside the root.
   static void name_results(const CompiledRule& rule, const Bindings& bindings, Change& change);
   // Whether each of them has a reader beside the site: else there is nothing to give.

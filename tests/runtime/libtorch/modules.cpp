@@ -70,7 +70,6 @@ void of_type(at::ScalarType type, int64_t width) {
   compare(dit_after::guarded(x * 40), dit_before::guarded(x * 40), "guarded softmax");
 
   const auto q = drawn({2, 3, 5, width}), k = drawn({2, 3, 7, width}), v = drawn({2, 3, 7, width});
-  compare(dit_after::looped(q, k, v, 3), dit_before::looped(q, k, v, 3), "in a loop");
   for (const auto& mask : {torch::Tensor(), drawn({2, 1, 5, 7})}) {
     const std::string what = mask.defined() ? "with a mask" : "without a mask";
     compare(dit_after::masked(q, k, v, mask), dit_before::masked(q, k, v, mask), what);

@@ -11,16 +11,17 @@ import torch
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parents[3]
+OF_THE_CORPUS = ("migrated.cpp", "modules.cpp", "control.cpp")
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
-@pytest.mark.parametrize("source", ["main.cpp", "functional.cpp", "migrated.cpp", "modules.cpp"])
+@pytest.mark.parametrize("source", ["main.cpp", "functional.cpp", *OF_THE_CORPUS])
 def test_program(tmp_path, source):
     program = tmp_path / "program"
     library = mindiesd.library_path.parent
     torch_library = Path(torch.__file__).parent / "lib"
     # The corpus has warnings of its own.
-    strict = () if source in ("migrated.cpp", "modules.cpp") else ("-Wall", "-Wextra", "-Werror")
+    strict = () if source in OF_THE_CORPUS else ("-Wall", "-Wextra", "-Werror")
     build = subprocess.run(
         [
             "c++", "-std=c++20", "-O0", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
