@@ -8,7 +8,8 @@ uint32_t Lowering::name_of(const clang::ValueDecl* decl) {
   auto [found, fresh] = name_ids_.emplace(decl, static_cast<uint32_t>(g().names.size()));
   if (fresh) {
     g().names.push_back(decl->getNameAsString());
-    text().locals.push_back({decl->getNameAsString(), scope_, changing_.contains(decl)});
+    text().locals.push_back(
+        {decl->getNameAsString(), scope_, changing_.contains(decl), holds_tensor(decl->getType())});
     env_.push_back(kNone);
   }
   return found->second;

@@ -44,6 +44,7 @@ ValueId Lowering::unresolved(const clang::RecoveryExpr* node) {
   v.operands.insert(v.operands.begin(), add(std::move(callee), nullptr));
   ValueId id = add(std::move(v), node);
   use(id);
+  for (const clang::Expr* part : node->subExpressions()) forget_handed(part);
   return id;
 }
 
@@ -51,6 +52,7 @@ ValueId Lowering::call(const clang::CallExpr* node) {
   if (node->isTypeDependent() || llvm::isa<clang::UnresolvedLookupExpr>(bare(node->getCallee()))) {
     return dependent_call(node);
   }
+  if (auto held = of_optional(node)) return *held;
   const clang::FunctionDecl* callee = node->getDirectCallee();
   if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
     const clang::Expr* object = method->getImplicitObjectArgument();
@@ -215,7 +217,20 @@ ValueId Lowering::dependent_call(const clang::CallExpr* node) {
   }
   callee.literal.text =
       in_template_ ? "its arguments depend on a parameter of a template" : "it does not resolve";
-  return unknown_call(node, add(std::move(callee), name));
+  // Of `x.change()` with an unknown method, `x` stands there.
+  if (llvm::isa<clang::RecoveryExpr>(name)) (void)expression(name);
+  const ValueId id = unknown_call(node, add(std::move(callee), name));
+  for (const clang::Expr* argument : node->arguments()) forget_handed(argument);
+  return id;
+}
+
+// What takes a variable may take it by reference.
+void Lowering::forget_handed(const clang::Expr* part) {
+  const clang::ValueDecl* variable = named_or_held(part);
+  if (variable == nullptr || !name_ids_.contains(variable)) return;
+  const clang::QualType type = variable->getType();
+  if (!type.isNull() && type.getNonReferenceType().isConstQualified()) return;
+  forget(variable, "a call that does not resolve may change it");
 }
 
 // The arguments that a call writes out, by the names of the callee's parameters; nullopt where

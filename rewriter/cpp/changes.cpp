@@ -127,6 +127,7 @@ bool Lowering::leads_to_object(clang::QualType type) const {
 
 // The same of what a call may change: its object, and what it is handed.
 void Lowering::stored_by_call(const clang::CallExpr* node) {
+  if (keeps_optional(node)) return;
   const clang::FunctionDecl* callee = node->getDirectCallee();
   const std::string name =
       callee != nullptr && callee->getIdentifier() != nullptr ? callee->getNameAsString() : "";
@@ -160,7 +161,7 @@ void Lowering::stored_by_call(const clang::CallExpr* node) {
 void Lowering::find_changes(const clang::Stmt* node) {
   std::vector<const clang::Stmt*> work{node};
   auto changing = [&](const clang::Expr* e) {
-    if (const clang::ValueDecl* variable = named(e)) changing_.insert(variable);
+    if (const clang::ValueDecl* variable = named_or_held(e)) changing_.insert(variable);
     stored_through(e);
   };
   while (!work.empty()) {
@@ -182,7 +183,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
           stored_through(variable->getInit());
         }
         if (!variable->getType()->isReferenceType()) continue;
-        if (const clang::ValueDecl* held = named(variable->getInit())) changing_.insert(held);
+        if (const auto* held = named_or_held(variable->getInit())) changing_.insert(held);
       }
     } else if (const auto* each = llvm::dyn_cast<clang::CXXForRangeStmt>(at)) {
       if (changeable_reference(each->getLoopVariable()->getType())) {
@@ -206,8 +207,9 @@ void Lowering::find_changes(const clang::Stmt* node) {
 
 void Lowering::change_seen(const clang::Expr* node) {
   auto changing = [&](const clang::Expr* e) {
-    if (const clang::ValueDecl* variable = named(e)) changing_.insert(variable);
+    if (const clang::ValueDecl* variable = named_or_held(e)) changing_.insert(variable);
   };
+  if (keeps_optional(llvm::cast<clang::CallExpr>(node))) return;
   if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
     const clang::CXXMethodDecl* callee = method->getMethodDecl();
     if (callee != nullptr && !callee->isConst() && !is_tensor(method->getObjectType())) {

@@ -3,7 +3,7 @@
 // Lowering::branch, Lowering::loop.
 #include "rewriter/cpp/lowering.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace refit::cpp {
 

@@ -26,6 +26,19 @@ std::string argument_beyond(const Operation& callee, const Change& change, const
   return "";
 }
 
+// An optional variable stands in the place of what it holds where the call takes an optional, too.
+void read_optionals(const FunctionText& text, const Operation& callee, Change& change) {
+  for (size_t i = 0; i < change.arguments.size(); ++i) {
+    NewArgument& a = change.arguments[i];
+    const bool of_optional = std::ranges::any_of(text.locals, [&](const Local& local) {
+      return local.optional && local.identifier == a.text;
+    });
+    const bool required =
+        a.keyword.empty() && i < callee.parameters.size() && !callee.parameters[i].default_value;
+    if (of_optional && required) a.text += ".value()";
+  }
+}
+
 bool word_char(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Whether `name` is used in the file for anything but a namespace, which may hide that.
@@ -343,7 +356,7 @@ Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
   const auto& unit = static_cast<const CppUnit&>(base);
   Realised out;
   std::set<std::string> headers;
-  for (const Change& change : changes) {
+  for (Change change : changes) {
     auto refuse = [&](std::string code, std::string why) {
       out.accepted.push_back(false);
       out.codes.push_back(std::move(code));
@@ -366,6 +379,7 @@ Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
              fmt::format("`{}` of C++ has no argument `{}`", callee_text, lacking));
       continue;
     }
+    read_optionals(text, *callee, change);
     const std::string package = callee_text.substr(0, callee_text.find("::"));
     if (unit.taken.contains(package)) {
       refuse("name-taken", fmt::format("the name `{}` means something else here; rename it to make "

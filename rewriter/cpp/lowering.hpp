@@ -42,6 +42,7 @@ const clang::Expr* bare(const clang::Expr* node);
 // The variable, or part of one that was taken apart, that an expression names, parentheses and
 // conversions aside; null for none.
 const clang::ValueDecl* named(const clang::Expr* node);
+const clang::ValueDecl* named_or_held(const clang::Expr* node);
 
 // A reference through which what it refers to can be changed.
 bool changeable_reference(clang::QualType type);
@@ -86,6 +87,7 @@ class Lowering {
   bool leads_to_object(clang::QualType type) const;
   void assigned_in(const clang::Stmt* node, Variables& out) const;
   void forget(const clang::ValueDecl* decl, const std::string& why);
+  void forget_handed(const clang::Expr* part);
   void forget_tensors();
   bool writes_in_place(const clang::Stmt* node) const;
 
@@ -141,6 +143,9 @@ class Lowering {
   ValueId add(Value value, const clang::Expr* node);
 
   bool is_tensor(clang::QualType type) const;
+  bool holds_tensor(clang::QualType type) const;  // a `std::optional` of one
+  bool keeps_optional(const clang::CallExpr* node) const;
+  std::optional<ValueId> of_optional(const clang::CallExpr* node);
   bool plain_value(clang::QualType type) const;
   std::string record_name(clang::QualType type) const;
   // Where it stands in the file; nothing where it does not. `locked` says why it cannot be edited.

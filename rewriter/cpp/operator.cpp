@@ -86,6 +86,7 @@ ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
     // Another module or a function object: what it does is its class's affair.
     return unknown_call(node, expression(node->getArg(0)));
   }
+  if (auto held = of_optional(node)) return *held;
   for (const clang::Expr* argument : node->arguments()) operands.push_back(expression(argument));
   if (kind == clang::OO_Subscript && operands.size() == 2) {
     return subscript(operands[0], operands[1], node);
@@ -114,10 +115,16 @@ ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
                          : !knowledge_.names.meaning(callee->getQualifiedNameAsString()).empty());
   std::string_view id = operator_id(kind, node->getNumArgs());
   if (tensors && !id.empty()) return operation(id, std::move(operands), node);
+  // `mask != std::nullopt`
+  const bool compares = kind == clang::OO_EqualEqual || kind == clang::OO_ExclaimEqual;
+  if (compares && operands.size() == 2 && holds_tensor(node->getArg(0)->getType()) &&
+      record_name(node->getArg(1)->IgnoreImplicit()->getType()) == "std::nullopt_t") {
+    return operation(kind == clang::OO_EqualEqual ? "operator.is_" : "operator.is_not",
+                     {operands[0], none(nullptr)}, node);
+  }
   // Of element types: a comparison of values.
   if (!tensors && callee != nullptr &&
-      callee->getQualifiedNameAsString().starts_with("caffe2::operator") &&
-      (kind == clang::OO_EqualEqual || kind == clang::OO_ExclaimEqual)) {
+      callee->getQualifiedNameAsString().starts_with("caffe2::operator") && compares) {
     return operation(id, std::move(operands), node);
   }
   impure_ = true;
@@ -144,6 +151,16 @@ ValueId Lowering::builtin_binary(const clang::BinaryOperator* node) {
   ValueId b = expression(node->getRHS());
   std::string_view id = operator_id(node->getOpcode(), node->getType()->isFloatingType());
   if (id.empty()) return opaque("operator", {a, b}, node);
+  // `mask.has_value() && mask->defined()` is one question: what is no tensor is None.
+  const auto given = [&](ValueId asked) {
+    const Value& v = g()[asked];
+    return v.kind == Kind::op && v.op->id == "operator.is_not" ? v.operands[0] : kNone;
+  };
+  if (node->getOpcode() == clang::BO_LAnd && given(a) != kNone && given(b) != kNone &&
+      g().same(given(a), given(b)) && g()[g()[a].operands[1]].kind == Kind::literal &&
+      g().same(g()[a].operands[1], g()[b].operands[1])) {
+    return a;
+  }
   return operation(id, {a, b}, node);
 }
 

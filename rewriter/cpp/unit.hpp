@@ -16,8 +16,9 @@ namespace refit::cpp {
 // A local variable or parameter, by its index in Graph::names.
 struct Local {
   std::string identifier;
-  ByteRange scope;       // where the name can be seen, shadowing aside
-  bool changes = false;  // a reference, an address or a capture may change it unseen
+  ByteRange scope;        // where the name can be seen, shadowing aside
+  bool changes = false;   // a reference, an address or a capture may change it unseen
+  bool optional = false;  // a `std::optional` of what it is used as
 };
 
 // The text of a call of a known operation.

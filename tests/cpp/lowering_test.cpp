@@ -207,6 +207,16 @@ TEST(CppErrors, LeaveThePartsOfAnUnknownValueUnknown) {
   EXPECT_EQ(code.returned().find("neg(x)"), std::string::npos) << code.returned();
 }
 
+// A function that takes a reference may give a variable another value.
+TEST(CppErrors, LeaveWhatAnUnknownFunctionTakesUnknown) {
+  for (const std::string call :
+       {"change(x);", "ops::change(x);", "x.change();", "change(x.size(0), x);"}) {
+    const LoweredCpp code("#include \"not/there.h\"\ntorch::Tensor f(torch::Tensor x) {\n  " +
+                          call + "\n  return torch::neg(x);\n}\n");
+    EXPECT_EQ(code.returned().find("neg(x)"), std::string::npos) << call << code.returned();
+  }
+}
+
 // With [&] it would have captured what the lost statement names.
 TEST(CppErrors, OfALambdaLeaveTheFunctionAroundItAlone) {
   const LoweredCpp code(

@@ -224,10 +224,12 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
   change.dead.assign(dead.begin(), dead.end());
   if (still_read(site, replaced, change, dead)) {
     site.shares = true;
-    refuse(site, rule.rule->shared,
-           carried(site, dead).value_or(
-               "a part of it is read elsewhere too, so it would be computed twice; let the other "
-               "reader compute its own"));
+    refuse(
+        site, rule.rule->shared,
+        carried(site, dead)
+            .value_or(
+                "a part of it is read elsewhere too, so it would be computed twice; let the other "
+                "reader compute its own"));
     return false;
   }
   const StatementId home = g_[change.root].statement;

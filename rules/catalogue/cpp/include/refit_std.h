@@ -212,7 +212,15 @@ class optional {
   const T& operator*() const;
   T* operator->();
   const T* operator->() const;
+  void reset();
+  void swap(optional& other);
+  template <typename... Arguments>
+  T& emplace(Arguments&&... arguments);
 };
+template <typename T>
+bool operator==(const optional<T>& a, nullopt_t);
+template <typename T>
+bool operator!=(const optional<T>& a, nullopt_t);
 
 template <typename T>
 optional<typename decay<T>::type> make_optional(T&& value);
