@@ -83,7 +83,7 @@ CALLS |= {f"{name}.forward": (module.forward, given) for name, (module, given) i
 
 VALUES = {
     "numbers": [
-        None, True, 0, 1, -1, 7, 2**40, 2**80, 2.5, float("nan"), float("inf"), 1j, numpy.float32(2.0),
+        None, True, 0, 1, -1, 7, 2**80, 2.5, float("nan"), float("inf"), 1j, numpy.float32(2.0),
     ],
     "things": [
         "x", "", b"x", [], [1], [1, 2, 3], [None], (), (1,), ("a",), {}, set(), object(), len, int,
