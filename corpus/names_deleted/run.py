@@ -9,6 +9,11 @@ def outputs():
     for call in (attention.by_hand, attention.of_both, attention.with_an_operand, attention.from_inside):
         out.append(call(q, k, v))
     out += [attention.on_one_path(q, k, v, wide) for wide in (True, False)]
+    for name in (
+        "in_rounds", "of_the_last_round", "of_the_round_before", "another_meaning", "within", "in_some_rounds",
+    ):  # fmt: skip
+        out.append(getattr(attention, name)(q, k, v))
+    out += [attention.on_each_branch(q, k, v, wide) for wide in (True, False)]
     cache = {}
     out.append(attention.entries(q, k, v, cache))
     assert not cache

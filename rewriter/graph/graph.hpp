@@ -131,7 +131,7 @@ class Graph {
   std::vector<Statement> statements;
   std::vector<Definition> definitions;
   std::vector<std::string> names;
-  std::vector<ValueId> sinks;    // used whatever happens: captured by closures, deleted, …
+  std::vector<ValueId> sinks;  // used whatever happens: captured by closures, deleted, …
   // Statements that only take names away (`del q, k`), which reads nothing: the names must mean
   // something there.
   std::vector<StatementId> unbinding;

@@ -204,19 +204,48 @@ std::vector<DefinitionId> Reads::bindings_before(StatementId unbinding) const {
   return out;
 }
 
+// Whether the name of a binding still means something where that reached, once statements are gone.
+// What a round of a loop leaves to the next one is any of the name's bindings.
+Reads::Bound Reads::bound_without(DefinitionId binding, const std::set<StatementId>& dead) const {
+  const DefinitionId left = effective(g_, binding, dead);
+  if (left == kNone) return Bound::no;
+  const auto of_rounds = [&](DefinitionId id) {
+    const Value& v = g_[g_.definitions[id].value];
+    return v.kind == Kind::opaque &&
+           (v.text.starts_with(kInLoop) || v.text.starts_with(kAfterLoop));
+  };
+  const auto takes_away = [&](DefinitionId id) {
+    return std::ranges::find(g_.unbinding, g_.definitions[id].statement) != g_.unbinding.end();
+  };
+  if (takes_away(left)) return Bound::unclear;
+  if (!of_rounds(left)) return Bound::yes;
+  bool gone = false, stays = false;
+  for (DefinitionId id = 0; id < g_.definitions.size(); ++id) {
+    const Definition& d = g_.definitions[id];
+    if (d.name != g_.definitions[binding].name || d.join || of_rounds(id) || takes_away(id)) {
+      continue;
+    }
+    (d.statement != kNone && dead.contains(d.statement) ? gone : stays) = true;
+  }
+  if (gone) return stays ? Bound::unclear : Bound::no;
+  return Bound::yes;
+}
+
 std::vector<StatementId> Reads::dead_statements(const Supplanted& change) const {
   std::vector<ValueId> kept;
   std::set<StatementId> dead = dying(change, kept);
   // `del q, k` goes with what gave it its names. Where only some are gone it needs them all.
   for (StatementId s : g_.unbinding) {
     std::vector<ValueId> named;
-    size_t bound = 0;
+    bool all = true, none = true;
     for (DefinitionId d : bindings_before(s)) {
       named.push_back(g_.definitions[d].value);
-      bound += effective(g_, d, dead) != kNone;
+      const Bound bound = bound_without(d, dead);
+      all = all && bound == Bound::yes;
+      none = none && bound == Bound::no;
     }
-    if (bound == named.size()) continue;
-    if (bound == 0) {
+    if (all) continue;
+    if (none) {
       dead.insert(s);
     } else {
       kept.insert(kept.end(), named.begin(), named.end());

@@ -76,6 +76,8 @@ class Reads {
   // As dead_statements, with values that are read besides.
   std::set<StatementId> dying(const Supplanted& change, const std::vector<ValueId>& kept) const;
   std::vector<DefinitionId> bindings_before(StatementId unbinding) const;
+  enum class Bound : uint8_t { yes, no, unclear };
+  Bound bound_without(DefinitionId binding, const std::set<StatementId>& dead) const;
 
   const Graph& g_;
   std::vector<bool> needed_;

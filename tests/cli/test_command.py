@@ -245,7 +245,7 @@ def test_the_reference_names_every_option_and_exit_code(refit):
     codes = re.findall(
         r"^  (\d+) +(.+)$", refit("migrate", "--help").out.decode(), re.MULTILINE
     )
-    assert len(codes) == 8
+    assert len(codes) == 9
     for code, meaning in codes:
         assert re.search(rf"^\| {code} \| {re.escape(meaning)}", text, re.MULTILINE), code
     for field in SCHEMA["$defs"]["site"]["required"]:

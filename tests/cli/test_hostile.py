@@ -137,6 +137,34 @@ def unsafe(text: str) -> list[str]:
     return [c for c in text if not (c.isprintable() or c == "\n")]
 
 
+CHOICES = """rules:
+  - id: round
+    summary: parts whose spellings name each other
+    subject: softmax
+    triggers: [[softmax]]
+    match:
+      patterns:
+        - code: return torch.softmax($a, -1)
+      choices:
+        a: [return $b, return $b * 2]
+        b: [return $a, return $a + 1]
+    rewrites:
+      - target: cuda
+        with: mindiesd.ext.softmax($a, -1)
+"""
+
+
+def test_parts_whose_spellings_name_each_other_end(refit, tree, tmp_path):
+    """Where branches meet, an alternative may leave the spelling to that of another part, which leaves it back."""
+    (tmp_path / "round.yaml").write_text(CHOICES)
+    (tree / "round.py").write_text(
+        "import torch\n\n\ndef f(x, y, wide):\n    z = x if wide else y\n    return torch.softmax(z, -1)\n"
+    )
+    done = refit("migrate", "--rules", tmp_path / "round.yaml", "--select", "round", tree / "round.py")
+    assert done.code == 0, done.err
+    assert not done.out
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_files_are_escaped_wherever_they_are_printed(binary, refit, tree, source, name):
     folder = os.fsencode(tree)

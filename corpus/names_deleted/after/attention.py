@@ -67,3 +67,49 @@ def entries(q, k, v, cache):
     out = cache["scores"].softmax(dim=-1) @ v
     del cache["scores"]
     return out
+
+
+def in_rounds(q, k, v, rounds=2):
+    for _ in range(rounds):
+        v = mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+    return v
+
+
+def of_the_last_round(q, k, v):
+    for _ in range(2):
+        v = mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+    return v
+
+
+def of_the_round_before(q, k, v):
+    for number in range(3):
+        v = mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+    return v
+
+
+def on_each_branch(q, k, v, wide):
+    out = mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+    if wide:
+        out = out * 2
+    return out
+
+
+def another_meaning(q, k, v):
+    scores = None
+    out = mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+    del scores
+    return out
+
+
+def within(q, k, v):
+    return mindiesd.ext.attention_forward(q, k, v, scale=0.25, head_first=True, strides="BNSD")
+
+
+def in_some_rounds(q, k, v, given=None):
+    scores = given
+    for number in range(2):
+        if number == 1:
+            scores = q @ k.transpose(-2, -1) * 0.25
+            v = scores.softmax(dim=-1) @ v
+    del scores
+    return v

@@ -69,3 +69,66 @@ def entries(q, k, v, cache):
     out = cache["scores"].softmax(dim=-1) @ v
     del cache["scores"]
     return out
+
+
+def in_rounds(q, k, v, rounds=2):
+    for _ in range(rounds):
+        scores = q @ k.transpose(-2, -1) * 0.25
+        probs = scores.softmax(dim=-1)
+        v = probs @ v
+        del scores, probs
+    return v
+
+
+def of_the_last_round(q, k, v):
+    for _ in range(2):
+        scores = q @ k.transpose(-2, -1) * 0.25
+        v = scores.softmax(dim=-1) @ v
+    del scores
+    return v
+
+
+def of_the_round_before(q, k, v):
+    for number in range(3):
+        if number > 0:
+            del scores
+        scores = q @ k.transpose(-2, -1) * 0.25
+        v = scores.softmax(dim=-1) @ v
+    return v
+
+
+def on_each_branch(q, k, v, wide):
+    scores = q @ k.transpose(-2, -1) * 0.25
+    out = scores.softmax(dim=-1) @ v
+    if wide:
+        del scores
+        out = out * 2
+    else:
+        del scores
+    return out
+
+
+def another_meaning(q, k, v):
+    scores = None
+    scores = q @ k.transpose(-2, -1) * 0.25
+    out = scores.softmax(dim=-1) @ v
+    del scores
+    return out
+
+
+def within(q, k, v):
+    scores = q @ k.transpose(-2, -1) * 0.25
+    with torch.no_grad():
+        probs = scores.softmax(dim=-1)
+        del scores
+    return probs @ v
+
+
+def in_some_rounds(q, k, v, given=None):
+    scores = given
+    for number in range(2):
+        if number == 1:
+            scores = q @ k.transpose(-2, -1) * 0.25
+            v = scores.softmax(dim=-1) @ v
+    del scores
+    return v

@@ -78,16 +78,14 @@ bool SitePlanner::plausible(const CompiledRule& rule, const Bindings& before,
 }
 
 // Whether an alternative says what is computed where branches meet, or leaves that to the
-// alternatives of another hole.
-bool SitePlanner::one_spelling(const CompiledRule& rule,
-                               const std::vector<CompiledPattern>& alternatives,
+// alternatives of a hole that is settled later.
+bool SitePlanner::one_spelling(const CompiledRule& rule, const std::string& hole,
                                const Bindings& bindings, ValueId join) const {
-  return std::ranges::any_of(alternatives, [&](const CompiledPattern& a) {
+  return std::ranges::any_of(rule.choices.at(hole), [&](const CompiledPattern& a) {
     const Value& root = a.graph[a.root];
     if (root.kind == Kind::hole) {
-      auto further = rule.choices.find(root.text);
-      return further != rule.choices.end() && &further->second != &alternatives &&
-             one_spelling(rule, further->second, bindings, join);
+      return root.text > hole && rule.choices.contains(root.text) &&
+             one_spelling(rule, root.text, bindings, join);
     }
     Bindings trial = bindings;
     return root.kind == Kind::phi && match_value(a.graph, a.root, g_, join, trial) &&
@@ -104,7 +102,7 @@ bool SitePlanner::choices(const CompiledRule& rule, Bindings& bindings, SetTexts
     while (!work.empty()) {
       ValueId at = work.back();
       work.pop_back();
-      if (g_[at].kind == Kind::phi && !one_spelling(rule, alternatives, bindings, at)) {
+      if (g_[at].kind == Kind::phi && !one_spelling(rule, hole, bindings, at)) {
         site.interior.insert(at);
         work.push_back(g_[at].operands[2]);
         work.push_back(g_[at].operands[1]);

@@ -169,8 +169,8 @@ class SitePlanner {
   std::optional<PlannedSite> region_site(const CompiledRule& rule, ValueId id);
 
   // Holes whose value is one of several alternatives, by branch perhaps.
-  bool one_spelling(const CompiledRule& rule, const std::vector<CompiledPattern>& alternatives,
-                    const Bindings& bindings, ValueId join) const;
+  bool one_spelling(const CompiledRule& rule, const std::string& hole, const Bindings& bindings,
+                    ValueId join) const;
   bool choices(const CompiledRule& rule, Bindings& bindings, SetTexts& set, Change& change,
                PlannedSite& site);
   // The alternative of each leaf, and what these give to the call, which must be one thing on all
