@@ -9,21 +9,9 @@
 #undef control
 
 #include <cstdio>
+#include <string>
 
-namespace {
-
-int g_wrong = 0;
-
-void compare(const at::Tensor& found, const at::Tensor& wanted, const char* what, int64_t number) {
-  if (found.scalar_type() == wanted.scalar_type() && found.sizes() == wanted.sizes() &&
-      wanted.abs().max().item<double>() > 0 && at::allclose(found, wanted, 1e-4, 1e-5)) {
-    return;
-  }
-  std::printf("%s of %lld differs\n", what, static_cast<long long>(number));
-  ++g_wrong;
-}
-
-}  // namespace
+#include "expected.h"
 
 int main() {
   torch::NoGradGuard no_gradients;
@@ -32,7 +20,8 @@ int main() {
   const auto q = drawn(), k = drawn(), v = drawn();
   for (int64_t n = 0; n < 4; ++n) {
     const auto both = [&](auto before, auto after, const char* what) {
-      compare(after(q, k, v, n), before(q, k, v, n), what, n);
+      expect_same(after(q, k, v, n), before(q, k, v, n),
+                  what + std::string(" of ") + std::to_string(n));
     };
     both(control_before::in_each_round, control_after::in_each_round, "in each round");
     both(control_before::kept_for_the_next_round, control_after::kept_for_the_next_round, "kept");
@@ -43,10 +32,10 @@ int main() {
     both(control_before::in_a_handler, control_after::in_a_handler, "in a handler");
     both(control_before::with_a_name, control_after::with_a_name, "with a name");
   }
-  compare(control_after::assigned_part(q, k, v), control_before::assigned_part(q, k, v),
-          "an assigned part", 0);
-  compare(control_after::written_part(q, k, v), control_before::written_part(q, k, v),
-          "a written part", 0);
+  expect_same(control_after::assigned_part(q, k, v), control_before::assigned_part(q, k, v),
+              "an assigned part");
+  expect_same(control_after::written_part(q, k, v), control_before::written_part(q, k, v),
+              "a written part");
   if (g_wrong == 0) std::puts("all as expected");
   return g_wrong == 0 ? 0 : 1;
 }

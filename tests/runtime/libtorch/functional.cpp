@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "refused.h"
+#include "expected.h"
 
 namespace {
 

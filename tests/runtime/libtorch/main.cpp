@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "refused.h"
+#include "expected.h"
 
 namespace {
 

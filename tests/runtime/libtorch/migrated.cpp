@@ -12,20 +12,9 @@
 
 #include <cstdio>
 
+#include "expected.h"
+
 namespace {
-
-int g_wrong = 0;
-
-void compare(const at::Tensor& found, const at::Tensor& wanted, const char* what,
-             double tolerance = 1e-5) {
-  if (found.scalar_type() == wanted.scalar_type() && found.sizes() == wanted.sizes() &&
-      wanted.abs().max().item<double>() > 0 &&
-      at::allclose(found, wanted, 10 * tolerance, tolerance)) {
-    return;
-  }
-  std::printf("%s differs\n", what);
-  ++g_wrong;
-}
 
 void of_type(at::ScalarType type) {
   const auto x = torch::randn({2, 3, 5, 8}).to(type), cos = torch::randn({5, 8}).to(type);
@@ -33,17 +22,17 @@ void of_type(at::ScalarType type) {
   // The original rounds each step to bfloat16.
   const double tolerance = type == torch::kBFloat16 ? 4e-2 : 1e-5;
   // A half-precision input beside a float32 table: the result is promoted.
-  compare(dit_after::apply_rotary(x, cos, sin), dit_before::apply_rotary(x, cos, sin), "rotation",
-          tolerance);
+  expect_same(dit_after::apply_rotary(x, cos, sin), dit_before::apply_rotary(x, cos, sin),
+              "rotation", tolerance);
   if (type != torch::kDouble) {
-    compare(dit_after::apply_rotary_precise(x, cos, sin).to(torch::kFloat),
-            dit_before::apply_rotary_precise(x, cos, sin).to(torch::kFloat), "precise rotation",
-            tolerance);
+    expect_same(dit_after::apply_rotary_precise(x, cos, sin).to(torch::kFloat),
+                dit_before::apply_rotary_precise(x, cos, sin).to(torch::kFloat), "precise rotation",
+                tolerance);
   }
   dit_before::RMSNormImpl before(8);
   dit_after::RMSNormImpl after(8);
   before.weight = after.weight = torch::randn({8});
-  if (type != torch::kDouble) compare(after.forward(x), before.forward(x), "norm", tolerance);
+  if (type != torch::kDouble) expect_same(after.forward(x), before.forward(x), "norm", tolerance);
 }
 
 // Heads that share a key head: torch has that with enable_gqa, which the migrated call need not
@@ -54,7 +43,7 @@ void shared_heads(at::ScalarType type) {
   const auto found = mindiesd::ext::attention_forward(q, k, v, {.head_first = true});
   const auto wanted =
       at::scaled_dot_product_attention(q, k.repeat_interleave(3, 1), v.repeat_interleave(3, 1));
-  compare(found, wanted, "attention of shared key heads");
+  expect_same(found, wanted, "attention of shared key heads");
 }
 
 // Hidden scores that are one finite number: a row of it gives the mean of the values.
@@ -67,11 +56,11 @@ void rows_without_a_key(at::ScalarType type) {
   const auto wanted = torch::matmul(torch::softmax(scores.masked_fill(~keep, -1e9), -1), v);
   const auto found = mindiesd::ext::attention_forward(
       q, k, v, {.attn_mask = keep, .scale = 0.25, .head_first = true, .without_key = "mean"});
-  compare(found, wanted, "attention with rows that see no key");
+  expect_same(found, wanted, "attention with rows that see no key");
   const auto by_places =
       mindiesd::ext::attention_forward(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
                                        {.attn_mask = keep, .scale = 0.25, .without_key = "mean"});
-  compare(by_places.transpose(1, 2), wanted, "the same by places");
+  expect_same(by_places.transpose(1, 2), wanted, "the same by places");
 }
 
 }  // namespace
@@ -94,9 +83,9 @@ int main() {
   const auto hidden = torch::randn({2, 6, 32}), context = torch::randn({2, 9, 32});
   const auto cos = torch::randn({6, 8}), sin = torch::randn({6, 8});
   const auto mask = torch::rand({2, 1, 6, 9}) > 0.3;
-  compare(after.forward(hidden, cos, sin), before.forward(hidden, cos, sin), "self-attention");
-  compare(after.cross(hidden, context, mask), before.cross(hidden, context, mask),
-          "cross-attention");
+  expect_same(after.forward(hidden, cos, sin), before.forward(hidden, cos, sin), "self-attention");
+  expect_same(after.cross(hidden, context, mask), before.cross(hidden, context, mask),
+              "cross-attention");
   if (g_wrong == 0) std::printf("all as expected\n");
   return g_wrong;
 }

@@ -10,21 +10,9 @@
 #undef masked
 
 #include <cstdio>
+#include <string>
 
-namespace {
-
-int g_wrong = 0;
-
-void compare(const at::Tensor& found, const at::Tensor& wanted, const char* what, bool given) {
-  if (found.scalar_type() == wanted.scalar_type() && found.sizes() == wanted.sizes() &&
-      wanted.abs().max().item<double>() > 0 && at::allclose(found, wanted, 1e-4, 1e-5)) {
-    return;
-  }
-  std::printf("%s differs %s a mask\n", what, given ? "with" : "without");
-  ++g_wrong;
-}
-
-}  // namespace
+#include "expected.h"
 
 int main() {
   torch::NoGradGuard no_gradients;
@@ -35,8 +23,11 @@ int main() {
     const auto held = [&] {
       return given ? std::optional<torch::Tensor>(mask.clone()) : std::nullopt;
     };
+    const auto same = [&](const at::Tensor& found, const at::Tensor& wanted, const char* what) {
+      expect_same(found, wanted, what + std::string(given ? " with a mask" : " without a mask"));
+    };
     const auto both = [&](auto before, auto after, const char* what) {
-      compare(after(q, k, v, held()), before(q, k, v, held()), what, given);
+      same(after(q, k, v, held()), before(q, k, v, held()), what);
     };
     both(masked_before::has_value, masked_after::has_value, "has_value");
     both(masked_before::condition, masked_after::condition, "a condition");
@@ -47,17 +38,16 @@ int main() {
     both(masked_before::put_back, masked_after::put_back, "one put back");
     masked_before::Attention before(held());
     masked_after::Attention after(held());
-    compare(after.member(q, k, v), before.member(q, k, v), "a member", given);
-    compare(after.stored(q, k, v), before.stored(q, k, v), "a stored member", given);
+    same(after.member(q, k, v), before.member(q, k, v), "a member");
+    same(after.stored(q, k, v), before.stored(q, k, v), "a stored member");
     if (!given) continue;
     both(masked_before::another, masked_after::another, "another value");
     both(masked_before::by_reference, masked_after::by_reference, "a reference");
-    compare(masked_after::of_a_query(q, k, v), masked_before::of_a_query(q, k, v), "a query",
-            given);
+    same(masked_after::of_a_query(q, k, v), masked_before::of_a_query(q, k, v), "a query");
   }
   const std::optional<torch::Tensor> undefined = torch::Tensor();
-  compare(masked_after::defined_too(q, k, v, undefined),
-          masked_before::defined_too(q, k, v, undefined), "an undefined mask", false);
+  expect_same(masked_after::defined_too(q, k, v, undefined),
+              masked_before::defined_too(q, k, v, undefined), "an undefined mask");
   if (g_wrong == 0) std::puts("all as expected");
   return g_wrong == 0 ? 0 : 1;
 }
