@@ -34,7 +34,7 @@ class disable:  # noqa: N801 - called as a function, as torch.no_grad is
 
     def __init__(self, *families):
         known = (*_forms.FAMILIES, "all")
-        if unknown := [family for family in families if family not in known]:
+        if unknown := [f for f in families if not isinstance(f, str) or f not in known]:
             raise ParametersInvalid(
                 f"families must be some of {', '.join(known)}, but {', '.join(map(repr, unknown))} is given."
             )

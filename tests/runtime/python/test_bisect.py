@@ -155,6 +155,6 @@ def test_disable_without_a_block():
 
 
 def test_disable_refuses_other_families():
-    for family in ("sofmax", None, 3):
+    for family in ("sofmax", None, 3, torch.ones(3), ["norm"]):
         with pytest.raises(ParametersInvalid, match="attention, norm, rotary, softmax, activation, all"):
             mindiesd.disable("norm", family)
