@@ -92,8 +92,11 @@ class Walk {
         class_(definition, in);
       }
     } else if (type == "import_statement" || type == "import_from_statement") {
-      import(node);
-      if (in.function == kNone) others_.push_back(range_of(node));
+      // A function's own import names something for that function alone, whose text holds it.
+      if (in.function == kNone) {
+        import(node);
+        others_.push_back(range_of(node));
+      }
     } else if (type == "return_statement") {
       give(node, in);
     } else {
