@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 
 #include "kernels/cuda/attention_host.h"
 #include "kernels/cuda/hopper_instances.h"
@@ -65,15 +66,22 @@ bool ragged(const Attention& problem) {
 }
 
 const hopper::Instances& instances_of(DataType type) {
-  const auto all = [](hopper::Instances some, const hopper::Instances& more) {
-    some.insert(some.end(), more.begin(), more.end());
-    return some;
+  const auto all = [](std::initializer_list<hopper::Instances> parts) {
+    hopper::Instances out;
+    for (const hopper::Instances& part : parts) out.insert(out.end(), part.begin(), part.end());
+    return out;
   };
-  static const hopper::Instances half =
-      all(hopper::half_instances(), hopper::half_masked_instances());
+  static const hopper::Instances half = all(
+      {hopper::half_instances(), hopper::half_masked_instances(), hopper::half_wide_instances()});
   static const hopper::Instances bfloat16 =
-      all(hopper::bfloat16_instances(), hopper::bfloat16_masked_instances());
+      all({hopper::bfloat16_instances(), hopper::bfloat16_masked_instances(),
+           hopper::bfloat16_wide_instances()});
   return type == DataType::kFloat16 ? half : bfloat16;
+}
+
+bool reads(const Instance& instance, Masking masking) {
+  return instance.masking == masking ||
+         (instance.wide && instance.masking == Masking::kFull && masking == Masking::kRow);
 }
 
 // Of the instances of the first width that holds a head, the one that takes least: a multiprocessor
@@ -87,7 +95,7 @@ const Instance* instance_of(const Attention& problem, const AttentionParameters&
   const Instance* best = nullptr;
   double least = 0.0;
   for (const Instance& instance : instances_of(problem.type)) {
-    if (instance.masking != masking || width > instance.width ||
+    if (!reads(instance, masking) || width > instance.width ||
         (best != nullptr && instance.width > best->width)) {
       continue;
     }
@@ -130,7 +138,7 @@ bool arrange_tiles(HopperParameters* h, const Attention& problem, const Instance
   const std::int64_t heads = packed ? problem.query_heads : problem.query_heads * problem.batch;
   if (tiles * heads > std::int64_t{1} << 30) return false;
   // Where pairs are too few for the device, tiles are more.
-  h->paired = p.causal != CausalAlignment::kNone && !packed &&
+  h->paired = p.causal != CausalAlignment::kNone && !packed && !instance.wide &&
               ceil_div(tiles, 2) * heads >= device.multiprocessors;
   const std::int64_t units = h->paired ? ceil_div(tiles, 2) : tiles;
   const auto divisor = [](std::int64_t n) { return divisor_of(static_cast<std::uint32_t>(n)); };
@@ -144,6 +152,20 @@ bool arrange_tiles(HopperParameters* h, const Attention& problem, const Instance
   return true;
 }
 
+// Where tiles are too few for the device, each is computed by as many blocks of threads as there is
+// room for, up to the size of a cluster, with two blocks of keys at least.
+unsigned parts_of_tile(const HopperParameters& h, const Attention& problem,
+                       const Instance& instance, const Device& device) {
+  constexpr unsigned kMost = 8;
+  const std::int64_t blocks = ceil_div(problem.key_length, instance.keys);
+  unsigned parts = 1;
+  while (parts < kMost && std::int64_t{h.units} * parts * 2 <= device.multiprocessors &&
+         blocks >= std::int64_t{parts} * 4) {
+    parts *= 2;
+  }
+  return parts;
+}
+
 bool make_maps(HopperParameters* h, const Attention& problem, const Instance& instance) {
   const bool packed = h->problem.cu_query != nullptr;
   const Operands o(problem, packed);
@@ -154,8 +176,17 @@ bool make_maps(HopperParameters* h, const Attention& problem, const Instance& in
   h->key_head = grows(o.key, 1), h->key_batch = grows(o.key, 0);
   h->value_head = grows(o.value, 1), h->value_batch = grows(o.value, 0);
   h->mask_head = grows(o.mask, 1), h->mask_batch = grows(o.mask, 0);
-  if (instance.masking == Masking::kFull && !make_map(&h->mask_map, o.mask, instance.rows)) {
+  if (instance.masking == Masking::kFull && !instance.wide &&
+      !make_map(&h->mask_map, o.mask, instance.rows)) {
     return false;
+  }
+  if (instance.wide) {
+    h->value_pieces = o.value.width % 64 == 0;
+    return make_map(&h->query_map, o.query, hopper::kWideRows) &&
+           make_map(&h->key_map, o.key, hopper::kWideKeys) &&
+           (h->value_pieces ? make_pieces_map(&h->value_map, o.value, hopper::kWideValueRows,
+                                              instance.width / 64)
+                            : make_map(&h->value_map, o.value, hopper::kWideValueRows));
   }
   constexpr int kGroupRows = 64;
   const auto make = packed ? hopper::make_packed_map : hopper::make_map;
@@ -176,9 +207,13 @@ bool hopper_supports(const Attention& problem, bool packed, std::int32_t device_
   }
   const Operands o(problem, packed);
   const bool full_mask = masking_of(problem) == Masking::kFull;
-  if (full_mask && (problem.mask_strides[3] != 1 || !reachable(o.mask))) return false;
-  return std::max(problem.head_dim, problem.value_dim) <= (full_mask ? 128 : 256) &&
-         reachable(o.query) && reachable(o.key) && reachable(o.value) && reachable(o.output);
+  const std::int64_t width = std::max(problem.head_dim, problem.value_dim);
+  const bool wide = width > 256;
+  if (wide && (packed || width > 512)) return false;
+  if (full_mask && !wide && (width > 128 || problem.mask_strides[3] != 1 || !reachable(o.mask))) {
+    return false;
+  }
+  return reachable(o.query) && reachable(o.key) && reachable(o.value) && reachable(o.output);
 }
 
 LaunchStatus hopper_launch(const Attention& problem, const AttentionParameters& parameters,
@@ -200,8 +235,13 @@ LaunchStatus hopper_launch(const Attention& problem, const AttentionParameters& 
                     static_cast<std::size_t>(instance->bytes))) {
     return LaunchStatus::kUnsupported;
   }
-  return launch(instance->kernel, blocks, static_cast<unsigned>(instance->threads),
-                static_cast<std::size_t>(instance->bytes), *device, stream, h);
+  unsigned parts = 1;
+  if (instance->wide) {
+    parts = parts_of_tile(h, problem, *instance, *device);
+    blocks = static_cast<unsigned>(h.units) * parts;
+  }
+  return launch_clusters(instance->kernel, parts, blocks, static_cast<unsigned>(instance->threads),
+                         static_cast<std::size_t>(instance->bytes), *device, stream, h);
 }
 
 bool attention_hopper_supports(const Attention& problem, std::int32_t device_id) {

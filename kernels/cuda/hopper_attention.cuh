@@ -84,7 +84,9 @@ __device__ __forceinline__ void find_tiles(const HopperParameters& p, unsigned c
     wait_for(empty<Shape>(memory, kTile, buffer_of<kTiles>(n)), parity_of<kTiles>(n) ^ 1);
   };
   for (int round = 0; round < p.rounds; ++round) {
-    if (locate<Shape>(p, round, tile_at<Shape>(shared, n))) publish();
+    const int turn = p.paired ? round / 2 : round;
+    const std::uint32_t unit = static_cast<std::uint32_t>(turn) * gridDim.x + blockIdx.x;
+    if (locate<Shape>(p, unit, round % 2 != 0, tile_at<Shape>(shared, n))) publish();
   }
   if (threadIdx.x % 32 == 0) tile_at<Shape>(shared, n)->last_block = -1;
   publish();
@@ -126,8 +128,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
 template <typename T, typename Of>
 Instance instance(float block_time, float ragged_time) {
-  return {Of::kWidth, Of::kRows,   Of::kKeys,    Of::kThreads,           Of::kBytes,
-          block_time, ragged_time, Of::kMasking, attention_kernel<T, Of>};
+  return {Of::kWidth, Of::kRows,   Of::kKeys, Of::kThreads, Of::kBytes,
+          block_time, ragged_time, false,     Of::kMasking, attention_kernel<T, Of>};
 }
 // Those that read at most a row of a mask. The times were measured on an H200.
 template <typename T, Masking kMasking>

@@ -1,5 +1,5 @@
-// The instances of hopper_attention.cuh: made in hopper_*_half.cu and hopper_*_bfloat16.cu, chosen
-// in hopper_attention.cu.
+// The instances of hopper_attention.cuh and hopper_wide.cuh: made in hopper_*_half.cu,
+// hopper_*_bfloat16.cu and hopper_wide.cu, chosen in hopper_attention.cu.
 
 #pragma once
 
@@ -10,11 +10,15 @@
 
 namespace mindiesd::kernels::cuda::hopper {
 
+// A tile of hopper_wide.cuh: queries, keys of a block, and values that come together.
+inline constexpr int kWideRows = 64, kWideKeys = 128, kWideValueRows = 16;
+
 struct Instance {
   int width, rows, keys, threads, bytes;
   // Microseconds of a tile's block of keys, and the same where rows of operands do not begin at
   // multiples of 32 bytes.
   float block_time, ragged_time;
+  bool wide;  // of hopper_wide.cuh
   Masking masking;
   void (*kernel)(HopperParameters);
 };
@@ -26,5 +30,8 @@ Instances bfloat16_instances();
 // The part of them that reads masks.
 Instances half_masked_instances();
 Instances bfloat16_masked_instances();
+// The part of them for wide heads.
+Instances half_wide_instances();
+Instances bfloat16_wide_instances();
 
 }  // namespace mindiesd::kernels::cuda::hopper

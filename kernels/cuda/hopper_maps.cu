@@ -48,11 +48,12 @@ CUtensorMapDataType type_of(DataType type) {
 
 // What lies outside of the sizes reads as zeros. Steps count bytes, from the second dimension on.
 bool encode_map(CUtensorMap* map, const Operand& operand, int rows, const cuuint64_t (&sizes)[5],
-                const cuuint64_t (&steps)[4]) {
+                const cuuint64_t (&steps)[4], int pieces = 1) {
   static const Encode encode = find_encode();
   if (encode == nullptr) return false;
   const auto columns = static_cast<cuuint32_t>(128 / bytes_of(operand.type));
-  const cuuint32_t box[5] = {columns, static_cast<cuuint32_t>(rows), 1, 1, 1};
+  const cuuint32_t box[5] = {columns, static_cast<cuuint32_t>(rows),
+                             static_cast<cuuint32_t>(pieces), 1, 1};
   const cuuint32_t every[5] = {1, 1, 1, 1, 1};
   return encode(map, type_of(operand.type), 5, const_cast<void*>(operand.data), sizes, steps, box,
                 every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
@@ -86,6 +87,18 @@ bool make_map(CUtensorMap* map, const Operand& operand, int rows) {
   const cuuint64_t steps[4] = {step, step, step_of(operand, 1, operand.heads),
                                step_of(operand, 0, operand.batch)};
   return encode_map(map, operand, rows, sizes, steps);
+}
+
+bool make_pieces_map(CUtensorMap* map, const Operand& operand, int rows, int pieces) {
+  constexpr cuuint64_t kColumns = 64;
+  const cuuint64_t sizes[5] = {kColumns, static_cast<cuuint64_t>(operand.length),
+                               static_cast<cuuint64_t>(operand.width) / kColumns,
+                               size_of(operand, 1, operand.heads),
+                               size_of(operand, 0, operand.batch)};
+  const cuuint64_t steps[4] = {step_of(operand, 2, operand.length), kColumns * 2,
+                               step_of(operand, 1, operand.heads),
+                               step_of(operand, 0, operand.batch)};
+  return encode_map(map, operand, rows, sizes, steps, pieces);
 }
 
 bool make_packed_map(CUtensorMap* map, const Operand& operand, int rows) {

@@ -26,6 +26,9 @@ bool reachable(const Operand& operand);
 // The map of an operand whose boxes have `rows` rows of 128 bytes, swizzled as wgmma reads them.
 // False: the driver makes none.
 bool make_map(CUtensorMap* map, const Operand& operand, int rows);
+// The same with the columns as two dimensions, [64, length, width / 64, heads, batch]: a box has
+// `pieces` groups of 64 columns, each in rows of its own. The width is a multiple of 64.
+bool make_pieces_map(CUtensorMap* map, const Operand& operand, int rows, int pieces);
 // The same for packed sequences, of a batch of one, that end anywhere (hopper_tiles.cuh).
 bool make_packed_map(CUtensorMap* map, const Operand& operand, int rows);
 

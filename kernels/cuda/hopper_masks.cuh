@@ -3,9 +3,12 @@
 //
 // A mask whose rows are all the same comes as one row of float32: a boolean one as what scores may
 // be at most, plus or minus infinity, a floating one as what is added. Any other comes as it is, by
-// the copy engine, in pieces of 128 bytes of each row.
+// the copy engine, in pieces of 128 bytes of each row. Wide heads leave no room for it: there each
+// thread reads what its scores need.
 
 #pragma once
+
+#include <cstring>
 
 #include "kernels/cuda/hopper_shape.cuh"
 
@@ -123,6 +126,80 @@ __device__ __forceinline__ void bring_masks(const HopperParameters& p, unsigned 
   }
 }
 
+// --- straight from memory ------------------------------------------------------------------------
+
+// Where a thread's scores are: `row` and `key` of scores[0], and how many rows the sequence has
+// from there on.
+struct ScorePlace {
+  int row, rows, key;
+};
+
+// Two neighbouring values of a mask.
+template <typename Item>
+struct alignas(2 * sizeof(Item)) MaskPair {
+  Item first, second;
+};
+
+// What a mask has for a thread's scores, of any strides, as it lies in memory: so that nobody waits
+// for it before apply_words. Words 2 n and 2 n + 1 are of scores 2 n and 2 n + 1. `begin`: of the
+// head's mask, in elements.
+template <typename Item, int kScores>
+__device__ __forceinline__ void read_words(const AttentionParameters& p, std::int64_t begin,
+                                           const ScorePlace& place,
+                                           std::uint32_t (&words)[kScores]) {
+  using Pair = MaskPair<Item>;
+  const Item* const from = static_cast<const Item*>(p.mask) + begin +
+                           place.row * p.mask_strides[2] + place.key * p.mask_strides[3];
+  const bool pairs = p.mask_unit >= static_cast<int>(sizeof(Pair)) && place.rows > 8 &&
+                     place.key + 8 * (kScores / 4 - 1) + 2 <= p.key_length;
+  const auto keep = [&](int n, int half, const Pair& pair) {
+    std::uint32_t* const two = words + 4 * n + 2 * half;
+    if constexpr (sizeof(Pair) == 8) {
+      two[0] = __float_as_uint(pair.first);
+      two[1] = __float_as_uint(pair.second);
+    } else {
+      two[0] = 0;
+      memcpy(two, &pair, sizeof(pair));
+    }
+  };
+  // One branch for all of them: loads behind branches of their own wait for each other.
+  if (__all_sync(0xffffffffU, pairs) != 0) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const Item* const line = from + 8 * half * p.mask_strides[2];
+#pragma unroll
+      for (int n = 0; n < kScores / 4; ++n) {
+        keep(n, half, *reinterpret_cast<const Pair*>(line + 8 * n));
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const Item* const line = from + 8 * half * p.mask_strides[2];
+#pragma unroll
+    for (int n = 0; n < kScores / 4; ++n) {
+      const int left = 8 * half < place.rows ? p.key_length - place.key - 8 * n : 0;
+      Pair pair = {};
+      if (left > 0) pair.first = line[8 * n * p.mask_strides[3]];
+      if (left > 1) pair.second = line[(8 * n + 1) * p.mask_strides[3]];
+      keep(n, half, pair);
+    }
+  }
+}
+template <int kScores>
+__device__ __forceinline__ void read_words(const AttentionParameters& p, std::int64_t begin,
+                                           const ScorePlace& place,
+                                           std::uint32_t (&words)[kScores]) {
+  if (p.mask_type == DataType::kBool) {
+    read_words<std::uint8_t>(p, begin, place, words);
+  } else if (p.mask_type == DataType::kFloat32) {
+    read_words<float>(p, begin, place, words);
+  } else {
+    read_words<std::uint16_t>(p, begin, place, words);
+  }
+}
+
 // --- what they do --------------------------------------------------------------------------------
 
 // One row's part for the block. `row`: of the key that scores[0] belongs to.
@@ -139,6 +216,29 @@ __device__ __forceinline__ void apply_mask_row(float (&scores)[kScores], const f
       // The smaller one is the number where one is NaN: what a key that nobody sees holds is lost.
       score = boolean ? fminf(score, value) : fmaf(score, scale, value);
     }
+  }
+}
+
+// The words of read_words. What lies outside of a mask changes nothing that is not hidden later.
+template <int kScores>
+__device__ __forceinline__ void apply_words(float (&scores)[kScores],
+                                            const std::uint32_t (&words)[kScores], DataType type,
+                                            float scale) {
+#pragma unroll
+  for (int n = 0; n < kScores; n += 2) {
+    const std::uint32_t word = words[n];
+    float& a = scores[n];
+    float& b = scores[n + 1];
+    float x = __uint_as_float(word), y = __uint_as_float(words[n + 1]);
+    if (type == DataType::kBool) {
+      a = (word & 0xffU) != 0 ? a : kMinusInfinity;
+      b = (word & 0xff00U) != 0 ? b : kMinusInfinity;
+      continue;
+    }
+    if (type == DataType::kFloat16) unpack_word<__half>(word, x, y);
+    if (type == DataType::kBFloat16) unpack_word<__nv_bfloat16>(word, x, y);
+    a = fmaf(a, scale, x);
+    b = fmaf(b, scale, y);
   }
 }
 

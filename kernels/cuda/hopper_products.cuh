@@ -19,8 +19,9 @@ namespace mindiesd::kernels::cuda::hopper {
 __device__ __forceinline__ std::uint64_t matrix(std::uint32_t place, int next) {
   constexpr std::uint64_t kSwizzled = std::uint64_t{1} << 62;
   constexpr std::uint64_t kGroups = std::uint64_t{1024 >> 4} << 32;
+  constexpr std::uint32_t kPlaceBits = 0x3ffff;  // above them is the block's rank in its cluster
   return kSwizzled | kGroups | static_cast<std::uint64_t>(next >> 4) << 16 |
-         static_cast<std::uint64_t>(place >> 4);
+         static_cast<std::uint64_t>((place & kPlaceBits) >> 4);
 }
 // The matrix that begins `bytes` later.
 __device__ __forceinline__ std::uint64_t advanced(std::uint64_t matrix, int bytes) {
@@ -55,6 +56,7 @@ __device__ __forceinline__ void pin(std::uint32_t (&words)[kCount]) {
 }
 
 // Product<N>::shared<T>(sums, a, b, accumulate): a [64, 16] and b [N, 16] in rows of memory.
+// Product<N>::rows<T>(sums, a, b, accumulate): a [64, 16] and b [16, N] in rows of memory.
 // Product<N>::registers<T>(sums, a, b, accumulate): a in registers, b [16, N] in rows of memory.
 template <int kColumns>
 struct Product;
@@ -96,11 +98,11 @@ struct Product;
 #define MINDIESD_NAMES_128 MINDIESD_NAMES_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
 #define MINDIESD_SUMS_128 MINDIESD_SUMS_120, MINDIESD_SUMS(120)
 
-#define MINDIESD_SHARED(type, N, S0, S1, S2)                                              \
+#define MINDIESD_SHARED(type, rows, N, S0, S1, S2)                                        \
   asm volatile(                                                                           \
       "{\n.reg .pred p;\nsetp.ne.b32 p, %" #S2 ", 0;\n"                                   \
       "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type                     \
-      " {" MINDIESD_NAMES_##S0 "}, %" #S0 ", %" #S1 ", p, 1, 1, 0, 0;\n}"                 \
+      " {" MINDIESD_NAMES_##S0 "}, %" #S0 ", %" #S1 ", p, 1, 1, 0, " rows ";\n}"          \
       : MINDIESD_SUMS_##S0                                                                \
       : "l"(a), "l"(b), "r"(accumulate))
 #define MINDIESD_REGISTERS(type, N, S0, S1, S2, S3, S4, S5)                               \
@@ -120,9 +122,18 @@ struct Product;
     static __device__ __forceinline__ void shared(float (&d)[S0], std::uint64_t a,        \
                                                   std::uint64_t b, int accumulate) {      \
       if constexpr (kTypeOf<T> == DataType::kBFloat16) {                                  \
-        MINDIESD_SHARED("bf16", N, S0, S1, S2);                                           \
+        MINDIESD_SHARED("bf16", "0", N, S0, S1, S2);                                      \
       } else {                                                                            \
-        MINDIESD_SHARED("f16", N, S0, S1, S2);                                            \
+        MINDIESD_SHARED("f16", "0", N, S0, S1, S2);                                       \
+      }                                                                                   \
+    }                                                                                     \
+    template <typename T>                                                                 \
+    static __device__ __forceinline__ void rows(float (&d)[S0], std::uint64_t a,          \
+                                                std::uint64_t b, int accumulate) {        \
+      if constexpr (kTypeOf<T> == DataType::kBFloat16) {                                  \
+        MINDIESD_SHARED("bf16", "1", N, S0, S1, S2);                                      \
+      } else {                                                                            \
+        MINDIESD_SHARED("f16", "1", N, S0, S1, S2);                                       \
       }                                                                                   \
     }                                                                                     \
     template <typename T>                                                                 \

@@ -20,6 +20,7 @@ namespace mindiesd::kernels::cuda::hopper {
 inline constexpr int kFar = 1 << 30;
 
 // What an instance does with a mask: nothing; adds one row of it to all rows of scores; adds it.
+// Those for wide heads have no part for one row.
 enum class Masking { kNone, kRow, kFull };
 
 struct HopperParameters {
@@ -31,6 +32,8 @@ struct HopperParameters {
   // Where later tiles of a head see more keys, a block of threads computes the first and the last
   // of them, the second and the last but one, ...: pairs, which take the same time.
   bool paired;
+  // The map of values has their columns as two dimensions (make_pieces_map).
+  bool value_pieces;
   int units, rounds;  // tiles or pairs of all heads; how many tiles a block of threads has at most
   int tiles;          // of a head
   Divisor units_of_head, heads, heads_per_key;
@@ -89,18 +92,18 @@ __device__ __forceinline__ void place_operands(const HopperParameters& p, int ba
   tile->value_fifth = packed ? value_head : batch * p.value_batch;
 }
 
-// The tile that a block of threads computes in a round; false: there is none (packed sequences fill
-// fewer tiles than there may be). All lanes of a warp call it together, and one writes the tile.
+// The tile of a unit, of a pair the one that is `second` or the first; false: there is none (packed
+// sequences fill fewer tiles than there may be). All lanes of a warp call it together, and one
+// writes the tile.
 template <typename Shape>
-__device__ __forceinline__ bool locate(const HopperParameters& p, int round, HopperTile* tile) {
-  const int turn = p.paired ? round / 2 : round;
-  const auto unit = static_cast<std::uint32_t>(turn) * gridDim.x + blockIdx.x;
+__device__ __forceinline__ bool locate(const HopperParameters& p, std::uint32_t unit, bool second,
+                                       HopperTile* tile) {
   if (unit >= static_cast<std::uint32_t>(p.units)) return false;
   const std::uint32_t head = p.units_of_head.quotient(unit);  // among those of all batches
   auto number = static_cast<int>(unit - head * p.units_of_head.value);  // of the tile in its head
   if (p.paired) {
     const int last = p.tiles - 1 - number;
-    if (round % 2 == 0) {
+    if (!second) {
       number = last;
     } else if (number == last) {
       return false;

@@ -220,26 +220,42 @@ bool allow_shared(const void* kernel, std::size_t bytes, bool most = false);
 
 LaunchStatus failed(cudaError_t error);
 
+// `cluster`: how many neighbouring blocks run together and see each other's shared memory.
 template <typename... Parameters, typename... Arguments>
-LaunchStatus launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
-                    const Device& device, void* stream, const Arguments&... arguments) {
+LaunchStatus launch_clusters(void (*kernel)(Parameters...), unsigned cluster, dim3 grid, dim3 block,
+                             std::size_t shared_bytes, const Device& device, void* stream,
+                             const Arguments&... arguments) {
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = static_cast<cudaStream_t>(stream);
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
+  cudaLaunchAttribute attributes[2] = {};
+  config.attrs = attributes;
   // Only where the launch itself matters: small grids. In large ones the wait of every block costs
   // more than the overlap gains.
   const bool small = std::int64_t{grid.x} * grid.y <= std::int64_t{device.multiprocessors} * 64;
-  config.numAttrs = device.programmatic_launch && small ? 1 : 0;
+  if (device.programmatic_launch && small) {
+    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    cudaLaunchAttribute& together = attributes[config.numAttrs++];
+    together.id = cudaLaunchAttributeClusterDimension;
+    together.val.clusterDim.x = cluster;
+    together.val.clusterDim.y = together.val.clusterDim.z = 1;
+  }
   const void* pointers[] = {static_cast<const void*>(&arguments)...};
   const cudaError_t error = cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel),
                                                 const_cast<void**>(pointers));
   return error == cudaSuccess ? LaunchStatus::kOk : failed(error);
+}
+
+template <typename... Parameters, typename... Arguments>
+LaunchStatus launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
+                    const Device& device, void* stream, const Arguments&... arguments) {
+  return launch_clusters(kernel, 1, grid, block, shared_bytes, device, stream, arguments...);
 }
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

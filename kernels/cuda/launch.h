@@ -16,7 +16,7 @@ namespace mindiesd::kernels::cuda {
 //   cudnn  a library that a process may have or not: masks, causality, windows; no softcap, slopes.
 //          Only its launch finds out whether it has an engine for the sizes (kUnsupported: it has
 //          not, or a graph is captured and the question was not asked before)
-//   hopper float16 and bfloat16 on compute capability 9.0, heads of up to 256 values, aligned
+//   hopper float16 and bfloat16 on compute capability 9.0, heads of up to 512 values, aligned
 //          operands, masks, causality and windows; no softcap, slopes (MINDIESD_HAVE_HOPPER)
 //   mma    float16 and bfloat16 on tensor cores, heads of up to 512 values, every option
 //   plain  multiply-add in float32, every type and width
