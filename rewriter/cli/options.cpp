@@ -403,6 +403,12 @@ class Parser {
     test_->add_flag(
         "--update", options.update,
         "Put what `before` becomes into the rule files, as the `after` of failed tests");
+    test_->add_flag("--no-numeric", options.no_numeric,
+                    "Leave the numeric tests out, which execute the code in the tests");
+    test_
+        ->add_option("--python", options.python,
+                     "The interpreter that runs the numeric tests (default: python3)")
+        ->type_name("PYTHON");
   }
 
   void add_lsp() {

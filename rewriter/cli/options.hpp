@@ -60,6 +60,8 @@ struct RulesOptions {
   std::string id;                   // of the rule to show
   std::vector<std::string> tested;  // files and folders of rules; none: the rules that ship
   bool update = false;              // the tests' texts
+  bool no_numeric = false;          // the numeric tests are left out
+  std::string python = "python3";   // that runs them
 };
 
 struct ExplainOptions {

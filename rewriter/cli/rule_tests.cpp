@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -57,6 +58,14 @@ std::optional<std::string> judge(const Rule& rule, const RuleTest& test, const R
     return fmt::format("another rule rewrites it\n{}", found(result));
   }
   return std::nullopt;
+}
+
+NumericTest numeric_test(const Rule& rule, const RuleTest& test, const RunResult& result) {
+  NumericTest numeric{&rule, &test, *result.changed.front().new_bytes, {}};
+  std::ranges::copy_if(result.findings, std::back_inserter(numeric.sites), [](const auto& finding) {
+    return finding.outcome == Outcome::rewritten && !finding.through;
+  });
+  return numeric;
 }
 
 std::size_t indentation(const std::string& line) {
@@ -115,7 +124,10 @@ Expected<RuleTestResults> test_rules(const RuleSet& rules, const std::vector<con
       if (!result) return tl::unexpected(result.error());
       ++results.run;
       auto wrong = judge(*rule, test, *result);
-      if (!wrong) continue;
+      if (!wrong) {
+        if (test.numeric) results.numeric.push_back(numeric_test(*rule, test, *result));
+        continue;
+      }
       std::string now = result->changed.empty() ? "" : *result->changed.front().new_bytes;
       results.failures.push_back({rule, &test, std::move(*wrong), std::move(now)});
     }

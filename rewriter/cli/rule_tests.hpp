@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rewriter/cli/command.hpp"
+#include "rewriter/cli/numeric_tests.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/text/expected.hpp"
 
@@ -21,6 +22,7 @@ struct RuleFailure {
 struct RuleTestResults {
   std::size_t run = 0;
   std::vector<RuleFailure> failures;
+  std::vector<NumericTest> numeric;  // of the tests that have passed, not run yet
 };
 
 // Runs the tests of the `chosen` rules, each over a file of its own in a folder of the system's for

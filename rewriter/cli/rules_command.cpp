@@ -25,6 +25,14 @@ void test(Session& session, const RulesOptions& options, const RuleSet& rules) {
   }
   session.show(printable(results_text(*results), Breaks::kept));
   if (!results->failures.empty()) session.raise(ExitCode::would_change);
+  if (!options.no_numeric) {
+    const auto numeric =
+        run_numeric_tests(results->numeric, options.python, session.console.error_is_terminal());
+    session.show(printable(numeric.text, Breaks::kept));
+    if (numeric.failed != 0) session.raise(ExitCode::would_change);
+  } else if (!results->numeric.empty()) {
+    session.show(fmt::format("{} left out\n", count_of(results->numeric.size(), "numeric test")));
+  }
   if (!options.update) return;
   const auto updated = update_tests(results->failures);
   if (!updated) {
@@ -47,7 +55,12 @@ void check(Session& session, const RulesOptions& options, const RuleSet& rules) 
   const std::string doubts = lint_text(rules, chosen);
   session.show(printable(doubts, Breaks::kept));
   if (!doubts.empty()) session.raise(ExitCode::would_change);
-  session.show(fmt::format("{} checked\n", count_of(chosen.size(), "rule")));
+  const auto without = std::ranges::count_if(chosen, [](const Rule* rule) {
+    return std::ranges::none_of(rule->tests,
+                                [](const RuleTest& t) { return t.numeric.has_value(); });
+  });
+  session.show(fmt::format("{} checked, {} without a numeric test\n",
+                           count_of(chosen.size(), "rule"), without));
 }
 
 }  // namespace

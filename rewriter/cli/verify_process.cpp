@@ -46,6 +46,7 @@ Json job_of(const Input& input, const VerifyJob& job, const std::string& folder)
     files.push_back({{"file", job.files[i].file},
                      {"before", fmt::format("{}/{}.before", folder, i)},
                      {"after", fmt::format("{}/{}.after", folder, i)},
+                     {"arguments", job.files[i].arguments},
                      {"sites", found == sites.end() ? Json::array() : found->second}});
   }
   return {{"root", input.root},      {"module_roots", input.module_roots},

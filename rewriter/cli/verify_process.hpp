@@ -1,6 +1,7 @@
 // The Python program that runs functions for `refit verify`. Entry point: run_functions.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace refit {
 struct FileVersions {
   std::string file;  // relative to the root
   std::string before, after;
+  // Arguments of its functions that are not drawn: expressions of Python by parameter.
+  std::map<std::string, std::string> arguments = {};
 };
 
 struct VerifyJob {

@@ -114,6 +114,9 @@ struct RuleTest {
   std::optional<std::string> after;  // absent: the site is refused
   std::string code;                  // the refusal's code
   Target target = Target::cuda;
+  // Both texts are run and compared too; parameters with the Python expressions that give their
+  // arguments. The others are drawn.
+  std::optional<std::map<std::string, std::string>> numeric;
   RuleLocation at;
 };
 

@@ -27,8 +27,8 @@ inline constexpr std::array<std::string_view, 4> kLayoutKeys{"operands", "result
 
 inline constexpr std::array<std::string_view, 4> kRewriteKeys{"target", "where", "with", "assumes"};
 
-inline constexpr std::array<std::string_view, 5> kTestKeys{"name", "before", "after", "refused",
-                                                           "target"};
+inline constexpr std::array<std::string_view, 6> kTestKeys{"name",    "before", "after",
+                                                           "refused", "target", "numeric"};
 
 // A clause of `where` holds exactly one kind and these.
 inline constexpr std::array<std::string_view, 3> kClauseKeys{"code", "says", "or_assume"};

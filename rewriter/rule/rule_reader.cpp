@@ -426,8 +426,47 @@ void RuleReader::read_tests(const YamlNode& node, Rule& rule) {
     if (const YamlNode* target = keys->find("target")) {
       test.target = read_target(*target).value_or(Target::cuda);
     }
+    if (const YamlNode* numeric = keys->find("numeric")) {
+      if (refused) file_.report(*numeric, "`numeric` needs `after`: a refused site stays as it is");
+      test.numeric = read_numeric(*numeric);
+    }
     rule.tests.push_back(std::move(test));
   }
+}
+
+// The arguments of a numeric test as expressions of Python.
+std::map<std::string, std::string> RuleReader::read_numeric(const YamlNode& node) {
+  std::map<std::string, std::string> expressions;
+  if (node.is_scalar()) {
+    if (node.text != "true") {
+      file_.report(node, "expected `true`, or a mapping from parameters to values, for `numeric`");
+    }
+    return expressions;
+  }
+  auto keys = file_.mapping(node, "`numeric`, from parameters to values", {});
+  if (!keys) return expressions;
+  for (const auto& [name, value] : keys->entries()) {
+    if (!is_identifier(name)) {
+      file_.report(keys->key_node(name), "expected a parameter's name, found `" + name + "`");
+    }
+    std::string expression;
+    if (value.is_sequence()) {
+      for (const YamlNode& size : value.items) {
+        const int number = file_.integer(size, "a size of `" + name + "`").value_or(1);
+        expression += (expression.empty() ? "" : ", ") + std::to_string(number);
+      }
+      expression = "draw(" + expression + ")";
+    } else if (value.is_null()) {
+      expression = "None";
+    } else if (value.is_scalar() && !value.quoted &&
+               (value.text == "true" || value.text == "false")) {
+      expression = value.text == "true" ? "True" : "False";
+    } else {
+      expression = file_.text(value, name).value_or("");
+    }
+    expressions[name] = expression;
+  }
+  return expressions;
 }
 
 }  // namespace refit

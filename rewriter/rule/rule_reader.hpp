@@ -2,6 +2,7 @@
 // the YamlFile. What can be checked against the catalogue is checked here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ class RuleReader {
   std::vector<std::string> read_entries(const YamlNode& node, const std::string& key);
   std::vector<std::vector<std::string>> read_triggers(const YamlNode& node, const std::string& key);
   void read_tests(const YamlNode& node, Rule& rule);
+  std::map<std::string, std::string> read_numeric(const YamlNode& node);
   void derive_triggers(Rule& rule) const;
 
   // Checks of a text or a name of the rule against its callees' signatures and the catalogue.

@@ -133,16 +133,17 @@ TEST(RulesPage, HasExamplesThatLoad) {
     at += fence.size();
     examples.push_back(text.substr(at, text.find("```", at) - at));
   }
-  ASSERT_EQ(examples.size(), 4u);  // a rule, a manifest and two parts of a catalogue
+  // A rule, a further test of it, a manifest and two parts of a catalogue.
+  ASSERT_EQ(examples.size(), 5u);
   ScratchFolder folder;
-  folder.put("rule.yaml", examples[0]);
-  folder.put("package.yaml", examples[1]);
-  folder.put("catalogue/team.yaml", examples[2]);
+  folder.put("rule.yaml", examples[0] + examples[1]);
+  folder.put("package.yaml", examples[2]);
+  folder.put("catalogue/team.yaml", examples[3]);
   auto rules = RuleSet::load({folder.path()}, std::string(REFIT_RULES_DIR) + "/catalogue");
   EXPECT_TRUE(rules) << rules.error().message;
   const Operation* own = rules ? rules->catalogue().find("team.ops.fused_attn") : nullptr;
   EXPECT_TRUE(own != nullptr && own->trusted);
-  folder.put("other/torch.yaml", examples[3]);
+  folder.put("other/torch.yaml", examples[4]);
   auto catalogue = Catalogue::load(folder.path("other"));
   EXPECT_TRUE(catalogue) << catalogue.error().message;
 }

@@ -95,6 +95,7 @@ class Driver:
         ]  # fmt: skip
         module = self._module(unit["file"])
         unit = {**unit, "sites": sites, "qualified": f"{module}.{unit['name']}" if unit["name"] else module}
+        unit["arguments"] = next(one["arguments"] for one in self.job["files"] if one["file"] == unit["file"])
         answer = {
             "file": unit["file"], "line": unit["line" if self.job["original_lies"] else "line_after"],
             "function": unit["qualified"],

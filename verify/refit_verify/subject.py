@@ -36,10 +36,12 @@ class MakesModule(Exception):
 
 
 class Subject:
-    """A function, and for a method the class whose objects it is called on."""
+    """A function, and for a method the class whose objects it is called on. arguments: expressions for
+    parameters whose values are not guessed."""
 
-    def __init__(self, module: types.ModuleType, name: str):
+    def __init__(self, module: types.ModuleType, name: str, arguments: dict[str, str]):
         holder: object = module
+        self.arguments = arguments
         self.name, self.cls = name, None
         *above, last = name.split(".")
         try:
@@ -68,11 +70,17 @@ class Subject:
 
     def signature(self) -> trials.Signature:
         if self.makes:
-            return trials.Signature.of_layer()
-        try:
-            return trials.Signature.of(self.function, self.cls is not None, self._tree)
-        except (TypeError, ValueError) as error:
-            raise NotRun(f"its parameters are not known: {sources.said(error)}") from error
+            signature = trials.Signature.of_layer()
+        else:
+            try:
+                signature = trials.Signature.of(self.function, self.cls is not None, self._tree)
+            except (TypeError, ValueError) as error:
+                raise NotRun(f"its parameters are not known: {sources.said(error)}") from error
+        unknown = sorted(set(self.arguments) - set(signature.roles))
+        if unknown:
+            raise NotRun(f"it has no parameter `{unknown[0]}`, but {', '.join(signature.roles) or 'none'}")
+        signature.give(self.arguments)
+        return signature
 
     def object_for(self, trial: trials.Trial, kind: str):
         """A filled object of the class, None of a function. Raises objects.CannotMake."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import types
 
 import torch
 
@@ -59,6 +60,7 @@ class Signature:
     scope: dict
     ranks: dict[str, int]
     function: object = None
+    given: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, function, method: bool, tree) -> Signature:
@@ -75,6 +77,11 @@ class Signature:
         """That of a module of which only its result is known: one tensor."""
         x = inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
         return cls([x], {"x": "tensor"}, {}, {})
+
+    def give(self, expressions: dict[str, str]) -> None:
+        """Takes the arguments for these parameters from expressions instead of guessing them."""
+        self.given = expressions
+        self.roles.update(dict.fromkeys(expressions, "given"))
 
     def has(self, *roles: str, optional: bool | None = None) -> bool:
         return any(
@@ -159,6 +166,11 @@ class Draw:
     def table(self, shape) -> torch.Tensor:
         return self.normal(shape, self._table)
 
+    def given(self, expression: str):
+        """The value of an expression: draw(*sizes) in it is a tensor, table(*sizes) one in the type of tables."""
+        known = {"torch": torch, "namespace": types.SimpleNamespace, "draw": lambda *sizes: self.normal(sizes), "table": lambda *sizes: self.table(sizes)}
+        return eval(expression, known)
+
     def frequencies(self, kind: str, shape):
         """Cosines and sines, angles, complex rotations, 2x2 matrices, or pairs in the last dimension."""
         if kind == "pair":
@@ -199,6 +211,8 @@ class Draw:
 
     def _value(self, parameter, signature: Signature, trial: Trial):
         what, default = signature.roles[parameter.name], parameter.default
+        if what == "given":
+            return self.given(signature.given[parameter.name])
         layout = shapes.layout_of(signature.ranks.get(parameter.name, -1), trial.layout)
         shape, position = shapes.LAYOUTS[layout]
         shape = tuple(size or trial.width for size in shape)

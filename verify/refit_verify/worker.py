@@ -51,7 +51,7 @@ class Worker:
         if key not in self.subjects:
             path = os.path.join(self.job["root"], unit["file"])
             module, _ = sources.load(path, self.folders)
-            self.subjects[key] = subject.Subject(module, unit["name"])
+            self.subjects[key] = subject.Subject(module, unit["name"], unit["arguments"])
         return self.subjects[key]
 
     def _prepared(self, one: subject.Subject, unit: dict, run: dict):
