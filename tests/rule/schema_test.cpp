@@ -126,7 +126,8 @@ TEST(RulesPage, NamesEveryKeyAndKind) {
 }
 
 TEST(RulesPage, HasExamplesThatLoad) {
-  const std::string text = page();
+  // The rule above is written and run by tests/cli/test_tutorial.py.
+  const std::string text = page().substr(page().find("\n## One rule\n"));
   std::vector<std::string> examples;
   const std::string fence = "\n```yaml\n";
   for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
