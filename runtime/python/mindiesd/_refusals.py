@@ -32,6 +32,10 @@ class InvalidNumber(ParametersInvalid, OverflowError):
     """ParametersInvalid that is an OverflowError."""
 
 
+class InvalidState(ParametersInvalid, AssertionError):
+    """ParametersInvalid that is an AssertionError, as torch's attention modules raise."""
+
+
 class NotComputed(ParametersInvalid, NotImplementedError):
     """ParametersInvalid that is a NotImplementedError."""
 
@@ -45,6 +49,7 @@ _REFUSALS = {
     IndexError: InvalidIndex,
     AttributeError: InvalidAttribute,
     OverflowError: InvalidNumber,
+    AssertionError: InvalidState,
     NotImplementedError: NotComputed,
 }
 ERRORS = tuple(_REFUSALS)

@@ -18,6 +18,7 @@ from .modules import (
     TypedRMSNorm,
     layernorm_scale_shift,
 )
+from .multihead import MultiheadAttention, multihead_attention
 from .norm import RMSNorm, add_rms_norm, layer_norm, rms_norm
 from .rotary import (
     qk_norm_rotary,
@@ -33,6 +34,7 @@ __all__ = [
     "FlashCrossAttention",
     "FlashSelfAttention",
     "GELU",
+    "MultiheadAttention",
     "RMSNorm",
     "SiLU",
     "TypedRMSNorm",
@@ -47,6 +49,7 @@ __all__ = [
     "layer_norm",
     "layernorm_scale_shift",
     "linear_activation",
+    "multihead_attention",
     "norm_rotary",
     "norm_scale_shift",
     "qk_norm_rotary",
