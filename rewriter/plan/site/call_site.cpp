@@ -328,6 +328,17 @@ bool SitePlanner::passed_to(const Operation* type, const std::string& function) 
   return asked(type->id) || std::ranges::any_of(type->names, asked);
 }
 
+bool SitePlanner::unbound(ValueId id) const {
+  std::set<uint32_t> names;
+  for (const Definition& d : g_.definitions) {
+    if (d.value == id) names.insert(d.name);
+  }
+  return std::ranges::any_of(g_.definitions, [&](const Definition& d) {
+    return names.contains(d.name) && d.value != kNone && g_[d.value].kind == Kind::unknown &&
+           g_[d.value].text.starts_with("deleted ");
+  });
+}
+
 bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts) const {
   int rank = g_[id].op == nullptr ? 0 : g_[id].op->result_rank.value_or(0);
   // Code that asks whether it got a tuple is written for either.
@@ -346,7 +357,7 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
       if (u.kind == Kind::element) {
         if (u.index == except && u.count > 0 && at == id) {
           parts->push_back(user);
-        } else if (g_.live()[user] || u.count == 0 || at != id) {
+        } else if (g_.live()[user] || unbound(user) || u.count == 0 || at != id) {
           return false;
         }
       } else if (u.kind == Kind::index && u.operands[0] == at &&

@@ -6,45 +6,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "rewriter/match/facts.hpp"
 #include "rewriter/plan/layout/layout.hpp"
 
 namespace refit {
-namespace {
-
-// Whether a `del` takes the name away that this value was given.
-bool unbound(const Graph& g, ValueId id) {
-  std::set<uint32_t> names;
-  for (const Definition& d : g.definitions) {
-    if (d.value == id) names.insert(d.name);
-  }
-  return std::ranges::any_of(g.definitions, [&](const Definition& d) {
-    return names.contains(d.name) && d.value != kNone && g[d.value].kind == Kind::unknown &&
-           g[d.value].text.starts_with("deleted ");
-  });
-}
-
-// Where the pattern gives one of the values that an unpacking takes from a call, and nobody reads
-// the others, the new call stands in the old one's place and gives that value alone.
-void take_alone(const Graph& g, ValueId id, Change& change) {
-  const Value& v = g[id];
-  if (v.kind != Kind::element || v.count == 0 || !change.results.empty()) return;
-  const ValueId whole = v.operands[0];
-  if (g[whole].kind != Kind::call || g[whole].inlined) return;
-  const bool alone = std::ranges::all_of(g.users(whole), [&](ValueId user) {
-    return user == id || (g[user].kind == Kind::element && g[user].count > 0 && !g.live()[user] &&
-                          !unbound(g, user));
-  });
-  if (!alone) return;
-  change.root = whole;
-  change.parts = {id};
-}
-
-}  // namespace
-
 SiteView SitePlanner::region_view(ValueId root, const Bindings& bindings) const {
   SiteView view = view_of(root, nullptr);
   view.argument = [&bindings](const std::string& name) {
@@ -76,7 +43,7 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     PlannedSite site = new_site(rule, id);
     site.interior = bindings.interior;
     name_results(rule, bindings, change);
-    take_alone(g_, id, change);
+    take_alone(id, change);
     if (!choices(rule, bindings, set, change, site)) continue;
     if (!read_beyond(site, change)) continue;
     if (g_[id].inlined && std::ranges::none_of(site.interior, [&](ValueId v) {
@@ -90,6 +57,20 @@ std::optional<PlannedSite> SitePlanner::region_site(const CompiledRule& rule, Va
     if (!best || rank(site) > rank(*best)) best = std::move(site);
   }
   return best;
+}
+
+void SitePlanner::take_alone(ValueId id, Change& change) const {
+  const Value& v = g_[id];
+  if (v.kind != Kind::element || v.count == 0 || !change.results.empty()) return;
+  const ValueId whole = v.operands[0];
+  if (g_[whole].kind != Kind::call || g_[whole].inlined) return;
+  const bool alone = std::ranges::all_of(g_.users(whole), [&](ValueId user) {
+    return user == id || (g_[user].kind == Kind::element && g_[user].count > 0 &&
+                          !g_.live()[user] && !unbound(user));
+  });
+  if (!alone) return;
+  change.root = whole;
+  change.parts = {id};
 }
 
 bool SitePlanner::clauses_hold(const CompiledPattern& alternative, const Bindings& bindings,

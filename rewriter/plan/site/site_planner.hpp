@@ -115,6 +115,11 @@ class SitePlanner {
   // Whether the readers of a result take it for one tensor, or take only its part `except`; those
   // parts go into `parts`.
   bool only_part(ValueId id, int except, std::vector<ValueId>* parts) const;
+  // Whether a `del` takes the name away that this value was given.
+  bool unbound(ValueId id) const;
+  // Where the pattern gives one of the values that an unpacking takes from a call, and nobody reads
+  // the others, the new call stands in the old one's place and gives that value alone.
+  void take_alone(ValueId id, Change& change) const;
   // With a reason in `keep_layout` no transpose is absorbed.
   PlannedSite call_site(const CompiledRule& rule, ValueId id, const std::string& keep_layout = "");
   // What clauses may ask about a call, its arguments included.
