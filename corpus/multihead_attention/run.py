@@ -1,5 +1,6 @@
 import clip
 import detr
+import pool
 import refused
 import torch
 from torch import nn
@@ -16,6 +17,8 @@ def outputs():
         for mask in (None, causal):
             found.append(clip.Block(16, 4, mask).to(dtype).eval()(x))
         found.append(clip.Pool(16, 24, 2).to(dtype).eval()(torch.randn(2, 5, 24).to(dtype)))
+        pooled = pool.AttentionPool(16, 4).to(dtype).eval()
+        found += [pooled(torch.randn(2, 16, 3, 4).to(dtype)), pooled.explained(x), pooled.attend(x, True)[1]]
         decoder = detr.DecoderLayer(16, 4).to(dtype).eval()
         found.append(decoder(x, memory, pos, pos))
         found.append(decoder(x, memory, pos, pos, hidden, padding))

@@ -32,6 +32,10 @@ class InvalidNumber(ParametersInvalid, OverflowError):
     """ParametersInvalid that is an OverflowError."""
 
 
+class InvalidDivisor(ParametersInvalid, ZeroDivisionError):
+    """ParametersInvalid that is a ZeroDivisionError."""
+
+
 class InvalidState(ParametersInvalid, AssertionError):
     """ParametersInvalid that is an AssertionError, as torch's attention modules raise."""
 
@@ -49,6 +53,7 @@ _REFUSALS = {
     IndexError: InvalidIndex,
     AttributeError: InvalidAttribute,
     OverflowError: InvalidNumber,
+    ZeroDivisionError: InvalidDivisor,
     AssertionError: InvalidState,
     NotImplementedError: NotComputed,
 }

@@ -54,6 +54,13 @@ CALLS = {
     "ext.layer_norm": (ext.layer_norm, [X, 8, VECTOR, VECTOR]),
     "ext.layernorm_scale_shift": (ext.layernorm_scale_shift, [NORM, ROWS, VECTOR, VECTOR]),
     "ext.linear_activation": (ext.linear_activation, [still(nn.Linear(8, 8)), ROWS, "gelu"]),
+    "ext.multi_head_attention_forward": (
+        ext.multi_head_attention_forward,
+        [
+            ROWS, ROWS, ROWS, 8, 2, MULTIHEAD.in_proj_weight, MULTIHEAD.in_proj_bias, None, None, False, 0.0,
+            MULTIHEAD.out_proj.weight, MULTIHEAD.out_proj.bias, False, None, False,
+        ],
+    ),
     "ext.multihead_attention": (ext.multihead_attention, [MULTIHEAD, ROWS, ROWS, ROWS]),
     "ext.norm_rotary": (ext.norm_rotary, [RMS, X, TABLE, TABLE]),
     "ext.norm_scale_shift": (ext.norm_scale_shift, [NORM, ROWS, VECTOR, VECTOR]),

@@ -2,6 +2,7 @@
 torch's own to compute, and what tools that look at modules see."""
 
 import copy
+import inspect
 import io
 import itertools
 import re
@@ -12,6 +13,7 @@ from accuracy import FLOATS, Pool
 from mindiesd import ext
 from mindiesd.utils import ParametersInvalid
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 DEVICES = [
@@ -194,6 +196,15 @@ def test_unbatched_and_refused_operands_are_torchs():
         assert isinstance(refused.value, ParametersInvalid)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_operands_are_torchs():
+    theirs, own = pair(batch_first=True)
+    parts = [torch.randn(3, WIDTH), torch.randn(5, WIDTH)]
+    x = torch.nested.nested_tensor(parts)
+    results = [module(x, x, x, need_weights=False)[0].unbind() for module in (theirs, own)]
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
 def test_causality_is_followed_as_torch_follows_it():
     causal = torch.triu(torch.ones(LENGTH, LENGTH), 1).bool()
     other = torch.rand(LENGTH, LENGTH) < 0.3
@@ -259,6 +270,15 @@ def test_other_modules_are_called():
     assert seen[0].shape == (BATCH, LENGTH, LENGTH)
 
 
+def test_a_forward_that_the_program_gives_torchs_class_is_called(monkeypatch):
+    _, own = pair(batch_first=True)
+    x = torch.randn(BATCH, LENGTH, WIDTH)
+    monkeypatch.setattr(nn.MultiheadAttention, "forward", lambda self, query, *_, **__: (2 * query, None))
+    assert torch.equal(own(x, x, x, need_weights=False)[0], 2 * x)
+    assert torch.equal(ext.multihead_attention(own, x, x, x), 2 * x)
+    assert torch.equal(ext.multihead_attention(nn.MultiheadAttention(WIDTH, 4), x, x, x), 2 * x)
+
+
 def test_replaced_and_parametrised_weights_count():
     class Twice(nn.Module):
         def forward(self, weight):
@@ -320,6 +340,32 @@ def test_torch_compile(batch_first):
         assert result.stride() == original.stride()
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("how", ("self", "three"))
+def test_under_vmap_and_forward_mode(how):
+    theirs, own = (module.requires_grad_(requires_grad=False) for module in pair(batch_first=True))
+    tensors = operands(how, torch.float32, batch_first=True)
+
+    def call(module, factor):
+        same = {id(t): t * factor for t in tensors}
+        return module(*(same[id(t)] for t in tensors), need_weights=False)[0]
+
+    factors = torch.tensor([0.5, 1.0, 2.0])
+    expected = torch.stack([call(theirs, factor) for factor in factors])
+    result = torch.vmap(lambda factor: call(own, factor))(factors)
+    torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            tangents = [
+                torch.func.jvp(lambda factor: call(module, factor), (factors[0],), (factors[1],))[1]  # noqa: B023
+                for module in (theirs, own)
+            ]
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+    torch.testing.assert_close(tangents[1], tangents[0], atol=1e-5, rtol=1e-5)
+
+
 def test_in_torchs_encoder_layer():
     layer = nn.TransformerEncoderLayer(WIDTH, 4, 64, batch_first=True).eval()
     swapped = copy.deepcopy(layer)
@@ -335,3 +381,47 @@ def test_in_torchs_encoder_layer():
                 torch.testing.assert_close(swapped(x, mask), layer(x, mask), atol=1e-5, rtol=1e-5)
         finally:
             torch.backends.mha.set_fastpath_enabled(True)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_function_agrees_with_torchs(dtype):
+    pool = Pool()
+    kinds = ("none", "hidden by head and padding", "added", "added by head, padding")
+    for kind, how, separate in itertools.product(kinds, ("self", "cross", "three"), (True, False)):
+        theirs, _ = pair(dtype)
+        tensors = operands(how, dtype, batch_first=False)
+        given = masks(kind, dtype, 4, tensors[1].shape[0])
+        if separate:
+            q, k, v = theirs.in_proj_weight.chunk(3)
+            weights = {"q_proj_weight": q, "k_proj_weight": k, "v_proj_weight": v}
+            given |= {**weights, "use_separate_proj_weight": True}
+        rest = (
+            *tensors, WIDTH, 4, None if separate else theirs.in_proj_weight, theirs.in_proj_bias, None, None,
+            False, 0.5, theirs.out_proj.weight, theirs.out_proj.bias, False,
+        )  # fmt: skip
+        given["need_weights"] = False
+        original, _ = nn.functional.multi_head_attention_forward(*rest, **given)
+        assert ours(lambda: ext.multi_head_attention_forward(*rest, **given))  # noqa: B023
+        result, weights = ext.multi_head_attention_forward(*rest, **given)
+        assert weights is None
+        assert result.stride() == original.stride()
+        wide = [t.double() if isinstance(t, torch.Tensor) else t for t in rest]
+        for a, b in ((1, 0), (2, 1)):
+            wide[a] = wide[b] if rest[a] is rest[b] else wide[a]
+        exact_given = {
+            n: t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+            for n, t in given.items()
+        }
+        reference = nn.functional.multi_head_attention_forward(*wide, **exact_given)[0]
+        pool.add(result, original, reference, reference.abs().amax().clamp_min(1.0))
+        for asked in ({"need_weights": True}, {"training": True}, {"add_zero_attn": True}):
+            names = inspect.signature(ext.multi_head_attention_forward).parameters
+            call = dict(zip(names, rest, strict=False)) | given | asked
+            assert not ours(lambda: ext.multi_head_attention_forward(**call))  # noqa: B023
+    pool.check()
+
+
+def test_the_functions_parameters_are_torchs():
+    own = inspect.signature(ext.multi_head_attention_forward).parameters
+    theirs = inspect.signature(nn.functional.multi_head_attention_forward).parameters
+    assert [(p.name, p.default) for p in own.values()] == [(p.name, p.default) for p in theirs.values()]

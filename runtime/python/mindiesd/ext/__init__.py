@@ -18,7 +18,11 @@ from .modules import (
     TypedRMSNorm,
     layernorm_scale_shift,
 )
-from .multihead import MultiheadAttention, multihead_attention
+from .multihead import (
+    MultiheadAttention,
+    multi_head_attention_forward,
+    multihead_attention,
+)
 from .norm import RMSNorm, add_rms_norm, layer_norm, rms_norm
 from .rotary import (
     qk_norm_rotary,
@@ -49,6 +53,7 @@ __all__ = [
     "layer_norm",
     "layernorm_scale_shift",
     "linear_activation",
+    "multi_head_attention_forward",
     "multihead_attention",
     "norm_rotary",
     "norm_scale_shift",
