@@ -22,6 +22,8 @@ def outputs():
         wan.norm_q.register_forward_hook(lambda module, args, result: result * 2)
         found.append(wan(x, None, pairs))
         found.append(made(attention.Always(), 16)(x, None, halves))
+        for processor in (attention.CastFirst, attention.ComputedFirst):
+            found += [made(processor(), 16)(x, None, halves), made(processor(), 16)(x)]
         typed = attention.Typed(64, 4).to(dtype).eval()
         for turned in typed(x, *halves):
             found += [turned, torch.tensor(turned.stride())]

@@ -143,7 +143,6 @@ class Graph {
   std::set<ValueId> in_place;  // `x *= y`: written where x lies, by a statement that is no value
   // Calls of layers: the catalogue's classes, one of which the callee is an object of.
   std::map<ValueId, std::vector<const Operation*>> instances;
-  std::set<ValueId> elsewhere;  // of those: layers of an object whose class another file defines
   // Calls of functions that change nothing of what they are given.
   std::set<ValueId> readers;
   // Calls of functions whose bodies, in sight, may write to what the function did not make: to
@@ -197,7 +196,6 @@ class Graph {
   // Values from this one on are taken back.
   void forget_layers(ValueId from) {
     instances.erase(instances.lower_bound(from), instances.end());
-    elsewhere.erase(elsewhere.lower_bound(from), elsewhere.end());
     properties.erase(properties.lower_bound(from), properties.end());
     numbers.erase(numbers.lower_bound(from), numbers.end());
     readers.erase(readers.lower_bound(from), readers.end());

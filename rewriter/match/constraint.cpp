@@ -263,14 +263,21 @@ bool spelt(const Where& clause, const SiteView& site, const Argument& a) {
   return false;
 }
 
-bool instance(const Where& clause, const SiteView& site, const Argument& a) {
+// An attribute of a parameter whose annotation names a class of another file.
+bool of_other_file(const SiteView& site, ValueId id) {
+  const Value& v = (*site.graph)[id];
+  if (v.kind != Kind::attribute || v.operands.empty()) return false;
+  const Value& object = (*site.graph)[v.operands[0]];
+  return object.kind == Kind::parameter && object.text != "self" &&
+         object.literal.kind == Literal::Kind::symbol &&
+         !object.literal.text.starts_with(site.module + ".");
+}
+
+bool instance_anywhere(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == kNone) return false;
   for (const auto& [call, classes] : site.graph->instances) {
     // The attribute may have been read before the call, too: `if self.norm is not None`.
-    if (site.graph->elsewhere.contains(call) ||
-        !site.graph->same((*site.graph)[call].operands[0], a.value)) {
-      continue;
-    }
+    if (!site.graph->same((*site.graph)[call].operands[0], a.value)) continue;
     if (site.attribute(a.value).elsewhere) return false;
     return std::ranges::all_of(classes, [&](const Operation* op) {
       return std::ranges::any_of(clause.values,
@@ -278,6 +285,10 @@ bool instance(const Where& clause, const SiteView& site, const Argument& a) {
     });
   }
   return false;
+}
+
+bool instance(const Where& clause, const SiteView& site, const Argument& a) {
+  return a.value != kNone && !of_other_file(site, a.value) && instance_anywhere(clause, site, a);
 }
 
 bool over_last_axis(const Where&, const SiteView& site, const Argument& a) {
@@ -313,6 +324,7 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"plain", plain},
                                                           {"spelt", spelt},
                                                           {"instance", instance},
+                                                          {"instance_anywhere", instance_anywhere},
                                                           {"over_last_axis", over_last_axis}};
   return kTests;
 }

@@ -64,7 +64,8 @@ std::string wanted(const Where& clause, const std::string& names) {
   if (clause.kind == "is_not") return names + " is not " + values_of(clause);
   if (clause.kind == "rank") return names + " has " + std::to_string(clause.number) + " dimensions";
   if (clause.kind == "computed_from") return names + " is computed by " + any_of(clause);
-  if (clause.kind == "instance") return names + " is shown to be an instance of " + any_of(clause);
+  if (clause.kind.starts_with("instance"))
+    return names + " is shown to be an instance of " + any_of(clause);
   if (clause.kind == "dtype") return names + " holds " + values_of(clause);
   if (clause.kind == "not_within") return "no `with` on, nor decorator, " + values_of(clause);
   if (clause.kind == "outside") return "the file is outside " + values_of(clause);

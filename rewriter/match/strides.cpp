@@ -49,7 +49,8 @@ class Leading {
         return of(v.operands[0], depth + 1);
       case Kind::phi: {
         const Leader a = of(v.operands[1], depth + 1), b = of(v.operands[2], depth + 1);
-        return a == b ? a : Leader{};
+        if (a == b) return a;
+        return lies_dense(a) && lies_dense(b) ? kDense : Leader{};
       }
       case Kind::call:
         return of_layer(id, v, depth);
@@ -60,6 +61,12 @@ class Leading {
 
  private:
   static constexpr Leader kDense{Leader::Kind::dense, kNone};
+
+  // A value that leads may be shown to be contiguous.
+  bool lies_dense(const Leader& led) const {
+    return led.kind == Leader::Kind::dense ||
+           (reads_ != nullptr && led.kind == Leader::Kind::value && made_dense(g_, led.value));
+  }
 
   // What leads a result is taken as the library's newest version has it.
   bool shown_dense(const Operation& op) const {
@@ -107,7 +114,8 @@ class Leading {
     return all.value_or(Leader{});
   }
 
-  // A layer, of which every class gives the same.
+  // A layer, of which every class gives the same: of a contiguous operand also one class a
+  // contiguous result and another one that lies as the operand.
   Leader of_layer(ValueId id, const Value& v, int depth) const {
     auto layer = g_.instances.find(id);
     if (layer == g_.instances.end() || v.operands.size() < 2) return {};
@@ -119,7 +127,13 @@ class Leading {
       return shown_dense(*op) || (handed && gives_back && made_of.size() > 1);
     };
     if (std::ranges::all_of(made_of, dense)) return kDense;
-    return std::ranges::all_of(made_of, as_operand) ? of(v.operands[1], depth + 1) : Leader{};
+    const bool known = std::ranges::all_of(made_of, [&](const Operation* op) {
+      return dense(op) || as_operand(op) || (op->strides == "dense" && op->strides_vary);
+    });
+    if (!known) return {};
+    const Leader led = of(v.operands[1], depth + 1);
+    if (std::ranges::all_of(made_of, as_operand)) return led;
+    return lies_dense(led) ? kDense : Leader{};
   }
 
   const Graph& g_;

@@ -369,6 +369,7 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function, Va
   const std::string& owner = self ? method->second : annotated->second;
   if (!self && object.literal.kind == Literal::Kind::symbol &&
       !object.literal.text.starts_with(unit.module + ".")) {
+    out.elsewhere = project_.stored_outside(v.text);
     out.over_last_axis = others_.over_last_axis(object.literal.text, v.text);
     return out;
   }

@@ -50,7 +50,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 33> kWhereKinds{{
+inline constexpr std::array<WhereKind, 34> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -76,6 +76,7 @@ inline constexpr std::array<WhereKind, 33> kWhereKinds{{
     {"plain", WhereForm::names},
     {"spelt", WhereForm::values},
     {"instance", WhereForm::values},
+    {"instance_anywhere", WhereForm::values},
     {"computed_from", WhereForm::values},
     {"training_flag", WhereForm::names},
     {"may_be_floating", WhereForm::names},

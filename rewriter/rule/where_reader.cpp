@@ -127,11 +127,11 @@ void RuleReader::read_where_values(const std::string& name, const YamlNode& node
       if (auto literal = file_.literal(item, "values")) where.values.push_back(*literal);
     }
   }
-  if (name == "instance") {
+  if (name.starts_with("instance")) {
     for (const Literal& type : where.values) {
       const Operation* known = catalogue_.find(type.text);
       if (known == nullptr || !known->is_class) {
-        file_.report(node, "expected classes of the catalogue for `instance`, found `" +
+        file_.report(node, "expected classes of the catalogue for `" + name + "`, found `" +
                                to_string(type) + "`");
       }
     }

@@ -185,7 +185,8 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:10: unknown key `zeros`; the keys of a clause of `where` are is, is_not, rank, "
        "dtype, inference_zero, absent, present, simple, literal, last_dim, attribute, "
        "number, scalar, over_last_axis, one_size, not_sequence, tensor_or_none, no_object, "
-       "not_cast, called, part_of_call, named, plain, spelt, instance, computed_from, "
+       "not_cast, called, part_of_call, named, plain, spelt, instance, instance_anywhere, "
+       "computed_from, "
        "training_flag, "
        "may_be_floating, not_within, "
        "not_passed_to, outside, unread, not_in_tree, code, says, or_assume"},

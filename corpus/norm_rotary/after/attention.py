@@ -266,3 +266,32 @@ class OtherSplit:
         cos, sin = rotary_emb
         q = attn.norm_q(attn.to_q(x)).unflatten(2, (1, attn.heads, -1))
         return apply_rotary_emb(q, cos, sin)
+
+
+class CastFirst:
+    """The norm is called with a cast of a name, which stands on both sides of the choice."""
+
+    def __call__(self, attn: Attention, x, context=None, rotary_emb=None):
+        q = attn.to_q(x).unflatten(-1, (attn.heads, -1))
+        q = q.float() if rotary_emb is not None else attn.norm_q(q.float())
+        if rotary_emb is not None:
+            q = mindiesd.ext.norm_rotary(
+                attn.norm_q,
+                q,
+                rotary_emb[0],
+                rotary_emb[1],
+                "rotated_chunks",
+                result_type="promoted",
+            )
+        return torch.cat((q, q * 2), dim=1).to(x.dtype)
+
+
+class ComputedFirst:
+    """The norm is called with more than a cast: it would be written twice."""
+
+    def __call__(self, attn: Attention, x, context=None, rotary_emb=None):
+        q = attn.to_q(x).unflatten(-1, (attn.heads, -1))
+        q = attn.norm_q(q * 2)
+        if rotary_emb is not None:
+            q = apply_rotary_emb(q, rotary_emb[0], rotary_emb[1])
+        return torch.cat((q, q * 2), dim=1)

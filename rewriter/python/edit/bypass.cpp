@@ -29,6 +29,18 @@ std::string choice_of(const Change::Bypass& bypass) {
   return " if " + bypass.chooser + (bypass.call_if_none ? " is None" : " is not None") + " else ";
 }
 
+// A name, or a call of a method of one with names alone, `query.float()`: a short text that
+// computes nothing but what it says.
+bool is_short(TSNode node) {
+  if (is(node, "identifier")) return true;
+  const TSNode function = is(node, "call") ? field(node, "function") : TSNode{};
+  return !ts_node_is_null(function) && is(function, "attribute") &&
+         is(field(function, "object"), "identifier") &&
+         std::ranges::all_of(children_of(field(node, "arguments")), [](TSNode argument) {
+           return is(argument, "identifier") || is(argument, "attribute");
+         });
+}
+
 // A name, or a list of names: what can be written twice.
 bool is_names(TSNode node) {
   if (is(node, "identifier")) return true;
@@ -79,7 +91,9 @@ Expected<void> Realiser::bypass(const Change::Bypass& bypass) {
     return failure("a comment stands inside the call that would go; move it out");
   }
   if (!bypass.chooser.empty()) {
-    if (!is(kept, "identifier")) {
+    const Value& operand = g_[bypass.operand];
+    const bool cast = operand.kind == Kind::op && operand.op->axes == AxisKind::cast;
+    if (!is(kept, "identifier") && !(cast && is_short(kept))) {
       return failure("what the call that would go is called with has no name; give it one");
     }
     const std::string name(text_of(text_, kept));

@@ -117,9 +117,8 @@ std::vector<const Operation*> FunctionLowering::declared_layers(ValueId callee, 
   bool declared = object.kind == Kind::parameter && object.text != "self" &&
                   object.literal.kind == Literal::Kind::symbol &&
                   !object.literal.text.starts_with(unit_.module + ".");
-  if (!declared) return {};
-  return moves_axes() ? context_.others->layers(object.literal.text, v.text)
-                      : std::vector<const Operation*>{};
+  return declared ? context_.others->layers(object.literal.text, v.text)
+                  : std::vector<const Operation*>{};
 }
 
 bool FunctionLowering::moves_axes() {
@@ -455,7 +454,6 @@ ValueId FunctionLowering::call(TSNode node) {
     if (!made_of.empty()) {  // a layer: at inference it only computes
       ValueId id = add(std::move(v), node);
       g().instances.emplace(id, std::move(made_of));
-      if (owner == nullptr) g().elsewhere.insert(id);
       return id;
     }
   }

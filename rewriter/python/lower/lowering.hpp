@@ -237,6 +237,7 @@ class FunctionLowering {
   bool reads_all(ValueId result, size_t first, const std::vector<Argument>& arguments) const;
   // The value that a call of a short pure function of this file gives, seen through.
   std::vector<Argument> without_stars(const std::vector<Argument>& arguments);
+  std::vector<Argument> with_defaults(const std::vector<Argument>& arguments, TSNode definition);
   // What each parameter is given; nullopt where one is given nothing, or there are other arguments.
   static std::optional<std::map<std::string, ValueId, std::less<>>> bound_by_name(
       const std::vector<std::string>& parameters, const std::vector<Argument>& arguments);

@@ -21,20 +21,42 @@ TSNode guarded_return(TSNode statement) {
   return inside.size() == 1 && is(inside[0], "return_statement") ? inside[0] : TSNode{};
 }
 
-// Whether a helper has the form that see_statements follows: few statements that are expressions or
-// return under a condition, and a `return` at the end.
-bool is_straight(TSNode definition) {
-  const NodeList statements = statements_of(field(definition, "body"));
+// The two blocks of an `if` with an `else`; null nodes for other statements.
+std::pair<TSNode, TSNode> two_blocks(TSNode statement) {
+  const TSNode otherwise = field(statement, "alternative");
+  if (!is(statement, "if_statement") || !present(otherwise) || !is(otherwise, "else_clause")) {
+    return {};
+  }
+  return {field(statement, "consequence"), field(otherwise, "body")};
+}
+
+// Whether a block has the form that see_statements follows: few statements that are expressions or
+// return under a condition, and a `return` at the end, or an `if` that a call's arguments may
+// decide.
+bool is_straight(TSNode body) {
+  const NodeList statements = statements_of(body);
   if (statements.empty() || statements.size() > kSeenStatements) return false;
-  return is(statements.back(), "return_statement") &&
+  const TSNode last = statements.back();
+  return (is(last, "return_statement") || present(two_blocks(last).first)) &&
          std::all_of(statements.begin(), statements.end() - 1, [](TSNode s) {
            return is(s, "expression_statement") || present(guarded_return(s));
          });
 }
 
-bool is_guarded(TSNode definition) {
-  return std::ranges::any_of(statements_of(field(definition, "body")),
+bool is_guarded(TSNode body) {
+  return std::ranges::any_of(statements_of(body),
                              [](TSNode s) { return present(guarded_return(s)); });
+}
+
+// What a parameter is where a call does not give it, if that is a literal; a null node otherwise.
+TSNode literal_default(TSNode parameter) {
+  const TSNode value = field(parameter, "value");
+  if (!present(value)) return {};
+  const bool negative = is(value, "unary_operator");
+  const TSNode number = negative ? field(value, "argument") : value;
+  const bool literal = is(number, "integer") || is(number, "float");
+  const bool other = is(value, "true") || is(value, "false") || is(value, "none");
+  return literal || other ? value : TSNode{};
 }
 
 }  // namespace
@@ -46,6 +68,16 @@ bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
   std::vector<std::pair<ValueId, ValueId>> guards;  // a condition and what is returned under it
   for (size_t i = 0; i < statements.size(); ++i) {
     TSNode s = statements[i];
+    if (const auto [then, otherwise] = two_blocks(s); present(then)) {
+      const ValueId condition = expression(field(s, "condition"));
+      const Literal& decided = g()[condition].literal;
+      if (g()[condition].kind != Kind::literal || decided.kind != Literal::Kind::boolean) {
+        return false;
+      }
+      const TSNode taken = decided.boolean ? then : otherwise;
+      return guards.empty() && is_straight(taken) && !is_guarded(taken) &&
+             see_statements(taken, result);
+    }
     const TSNode guarded = guarded_return(s);
     if (is(s, "return_statement") || present(guarded)) {
       auto value = children_of(present(guarded) ? guarded : s);
@@ -94,6 +126,25 @@ bool FunctionLowering::see_statements(TSNode body, ValueId* result) {
     }
   }
   return false;
+}
+
+// The arguments of a call, and the literals that parameters of its definition have by default.
+std::vector<FunctionLowering::Argument> FunctionLowering::with_defaults(
+    const std::vector<Argument>& arguments, TSNode definition) {
+  std::vector<Argument> out = arguments;
+  size_t position = 0;
+  for (const TSNode parameter : children_of(field(definition, "parameters"))) {
+    const size_t at = position++;
+    const TSNode value = literal_default(parameter);
+    if (!present(value)) continue;
+    const std::string_view name = text(field(parameter, "name"));
+    const bool given = std::ranges::any_of(arguments, [&](const Argument& a) {
+      return a.keyword.empty() ? &a - arguments.data() == static_cast<ptrdiff_t>(at)
+                               : a.keyword == name;
+    });
+    if (!given) out.push_back({std::string(name), expression(value), 0, value});
+  }
+  return out;
 }
 
 // Whether arguments may be evaluated in another order: no two do more than compute, and none binds
@@ -229,8 +280,9 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   auto method = unit_.methods.find(index_);
   TSNode definition = definition_of(callee, &object);
   if (!present(definition)) return see_through_other(callee, arguments, node);
-  if (!in_any_order(arguments) || !is_straight(definition)) return std::nullopt;
-  if (object == kNone && is_guarded(definition)) return std::nullopt;
+  const TSNode body = field(definition, "body");
+  if (!in_any_order(arguments) || !is_straight(body)) return std::nullopt;
+  if (object == kNone && is_guarded(body)) return std::nullopt;
   if (object != kNone && overridden_elsewhere(callee)) return std::nullopt;
   if (overlays_.size() > kHelperCalls || depth_ > kHelperNesting) {
     reached(depth_ > kHelperNesting ? Bound::helper_nesting : Bound::helper_calls,
@@ -251,7 +303,8 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   // On trial: whatever turns out to have an effect is taken back.
   size_t values = g().values.size(), sinks = g().sinks.size(), marks = seen_log_.size();
   const std::vector<Argument> given = without_stars(arguments);
-  auto bound = bound_by_name(*parameters, given);
+  const bool chooses = !handed && present(two_blocks(statements_of(body).back()).first);
+  auto bound = bound_by_name(*parameters, chooses ? with_defaults(given, definition) : given);
   if (!bound) {
     take_back(values, marks);
     return std::nullopt;
@@ -273,7 +326,7 @@ std::optional<ValueId> FunctionLowering::see_through(ValueId callee,
   ValueId result = kNone;
   seeing_.push_back(place);
   ++trials_;
-  bool ok = see_statements(field(definition, "body"), &result) && !impure_;
+  bool ok = see_statements(body, &result) && !impure_;
   --trials_;
   seeing_.pop_back();
   scope_ = outer_scope;

@@ -21,8 +21,8 @@ class OtherClasses {
   OtherClasses(Project& project, const Catalogue& catalogue);
   ~OtherClasses();
 
-  // Whether a function's text names an operation that moves axes: what is read here tells of axes
-  // alone, so that no file is read for a function without one.
+  // Whether a function's text names an operation that moves axes, without which nobody asks what
+  // works along the last one.
   bool moves_axes(std::string_view function) const;
   // The catalogue's classes that an attribute of an object of a class is an object of, in that
   // class and those of other files that inherit from it; empty where one of them does not show it.
