@@ -193,6 +193,7 @@ def norms_that_are_called():
     return {
         "another module": Shifted(),
         "another norm": torch.nn.LayerNorm(N * D),
+        "a norm of groups": torch.nn.GroupNorm(1, S),
         "hooked": hooked,
         "replaced": replaced,
     }
@@ -202,7 +203,7 @@ def norms_that_are_called():
 @pytest.mark.parametrize("heads", [2, -2])
 def test_norms_that_are_called(name, heads):
     x, norm = torch.randn(B, S, N, D), norms_that_are_called()[name]
-    found, seen = ran(lambda: ext.norm_rotary(norm, x, *TABLES, heads=heads))
+    found, seen = ran(lambda: ext.norm_rotary(norm, x, *TABLES, heads=heads, rms_type="weight"))
     assert "mindiesd::norm_rotary" not in seen
     torch.testing.assert_close(found, rotary(normal(norm, x, heads), *TABLES, False))
 

@@ -53,6 +53,8 @@ def _norm_parts(norm, dtype, rms_type, x):
         rms_type = norm.result_type
     if rms_type is None or not isinstance(norm, nn.Module) or has_hooks(norm) or not hasattr(norm, "weight"):
         return None  # without a weight, be it None, it may be a norm of another kind
+    if type(norm).__module__.startswith("torch.nn."):
+        return None  # torch's norms of other kinds
     weight, bias = getattr(norm, "weight", None), getattr(norm, "bias", None)
     eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", None))
     if eps is None or not all(t is None or isinstance(t, torch.Tensor) for t in (weight, bias)):
