@@ -158,6 +158,9 @@ struct AttributeFacts {
   bool number = false;              // whatever is stored there is a number
   bool over_last_axis = false;      // a layer that works along the last axis alone, or elementwise
   std::optional<std::string> text;  // the one string that is stored there
+  // A file and a line where something is stored under that name in an object that is not `self`, or
+  // hooked there, so that nothing else is known; no file: there is none.
+  std::pair<std::string, uint32_t> stored_at;
 };
 
 // Where calls of some definitions may stand.

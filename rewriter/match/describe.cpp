@@ -1,6 +1,8 @@
 // See describe.hpp.
 #include "rewriter/match/describe.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "rewriter/match/facts.hpp"
@@ -84,7 +86,15 @@ std::string found(const SiteView& site, const Argument& a) {
   std::string text = site.text ? site.text(a.value) : "";
   std::string rank;
   if (auto r = rank_of(*site.graph, a.value)) rank = " of " + std::to_string(*r) + " dimensions";
-  return "found " + (text.empty() ? dump(*site.graph, a.value, 3) : text) + rank;
+  std::string stored;
+  if (site.attribute) {
+    if (const auto [file, line] = site.attribute(a.value).stored_at; !file.empty()) {
+      stored =
+          fmt::format(", which {}:{} may exchange or hook; where that does not run, --exclude {}",
+                      file, line, file);
+    }
+  }
+  return "found " + (text.empty() ? dump(*site.graph, a.value, 3) : text) + rank + stored;
 }
 
 }  // namespace

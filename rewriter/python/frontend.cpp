@@ -369,14 +369,16 @@ AttributeFacts PythonFrontend::attribute(const Unit& base, uint32_t function, Va
   const std::string& owner = self ? method->second : annotated->second;
   if (!self && object.literal.kind == Literal::Kind::symbol &&
       !object.literal.text.starts_with(unit.module + ".")) {
-    out.elsewhere = project_.stored_outside(v.text);
+    out.stored_at = project_.stored_at(v.text);
+    out.elsewhere = !out.stored_at.first.empty();
     out.over_last_axis = others_.over_last_axis(object.literal.text, v.text);
     return out;
   }
   out.elsewhere = project_.subclass_writes(unit.module, owner.substr(owner.rfind('.') + 1), v.text);
   if (out.elsewhere) return out;
   out.text = unit.classes->text(owner, v.text);
-  if (project_.stored_outside(v.text)) return out;
+  out.stored_at = project_.stored_at(v.text);
+  if (!out.stored_at.first.empty()) return out;
   out.number = unit.classes->number(owner, v.text);
   out.over_last_axis =
       unit.classes->over_last_axis(owner, v.text) &&

@@ -148,3 +148,26 @@ def test_a_pattern_that_fits_but_for_one_clause_is_named_with_it(refit, by_hand,
     [said] = [row for row in text.splitlines() if row.startswith("  clause: ")]
     assert "the pattern at attention_by_hand.yaml:" in said
     assert clause in said
+
+
+def test_a_file_that_may_exchange_what_an_attribute_holds(refit, tree):
+    """The clause names the file without which the attribute would be known."""
+    (tree / "model.py").write_text(
+        "from torch import einsum, nn\n"
+        "\n"
+        "\n"
+        "class Attention(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.attend = nn.Softmax(dim=-1)\n"
+        "\n"
+        "    def forward(self, q, k, v):\n"
+        "        scores = einsum('b h i d, b h j d -> b h i j', q, k) * 0.125\n"
+        "        return einsum('b h i j, b h j d -> b h i d', self.attend(scores), v)\n"
+    )
+    found = refit("explain", f"{tree}/model.py:11").out.decode()
+    assert "rewritten [attention" in found
+    (tree / "watch.py").write_text("def watch(model, hook):\n    model.attend.register_forward_hook(hook)\n")
+    found = refit("explain", f"{tree}/model.py:11").out.decode()
+    assert "refused [attention" in found
+    assert ", which watch.py:2 may exchange or hook; where that does not run, --exclude watch.py\n" in found

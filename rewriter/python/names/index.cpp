@@ -125,13 +125,16 @@ bool NamesIndex::any(Remembered<bool>& known, std::string_view name,
   });
 }
 
-bool NamesIndex::stored(std::string_view attribute) {
-  return any(stored_, attribute, {mention(Use::stored, attribute), mention(Use::quoted, attribute)},
-             [&](const FileFacts& facts) {
-               return std::ranges::any_of(facts.writes, [&](const Write& write) {
-                 return write.name == attribute && write.lasting;
-               });
-             });
+std::optional<NamesIndex::Place> NamesIndex::stored(std::string_view attribute) {
+  return stored_.of(attribute, [&]() -> std::optional<Place> {
+    for (uint32_t file :
+         files({mention(Use::stored, attribute), mention(Use::quoted, attribute)})) {
+      for (const Write& write : facts(file).writes) {
+        if (write.name == attribute && write.lasting) return Place{file, write.line};
+      }
+    }
+    return std::nullopt;
+  });
 }
 
 bool NamesIndex::exchanged(std::string_view class_name) {

@@ -52,8 +52,9 @@ class NamesIndex {
   // Where a name of a library is patched, or the module or class that it is in.
   std::optional<Place> patched_outside(std::string_view qualified);
 
-  // Whether some file stores an attribute of that name in an object other than its own `self`.
-  bool stored(std::string_view attribute);
+  // Where some file stores an attribute of that name in an object other than its own `self`, or
+  // hooks what is there.
+  std::optional<Place> stored(std::string_view attribute);
   // Whether some file that gives attributes under computed names speaks of a known class.
   bool exchanged(std::string_view class_name);
   // Whether a file that does not define a known class asks `isinstance` or `issubclass` about it,
@@ -89,7 +90,8 @@ class NamesIndex {
   std::map<std::string, std::set<std::string>, std::less<>> others_;
   std::shared_mutex mutex_;  // guards facts_
   std::unordered_map<uint32_t, std::unique_ptr<FileFacts>> facts_;
-  Remembered<bool> stored_, exchanged_, asked_, scripted_, compilers_;
+  Remembered<std::optional<Place>> stored_;
+  Remembered<bool> exchanged_, asked_, scripted_, compilers_;
 };
 
 }  // namespace refit::python

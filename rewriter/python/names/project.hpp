@@ -95,7 +95,13 @@ class Project {
     return !subclasses_storing(module, name, attribute).empty();
   }
   // See NamesIndex.
-  bool stored_outside(std::string_view attribute) { return index().stored(attribute); }
+  bool stored_outside(std::string_view attribute) { return index().stored(attribute).has_value(); }
+  // The file and the line; empty where there is none.
+  std::pair<std::string, uint32_t> stored_at(std::string_view attribute) {
+    const auto place = index().stored(attribute);
+    if (!place) return {};
+    return {std::string(all_[place->file].relative), place->line};
+  }
   bool exchanged(std::string_view class_name) { return index().exchanged(class_name); }
   bool asked(std::string_view class_name) { return index().asked(class_name); }
   bool scripted(std::string_view name) { return index().scripted(name); }
