@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import inspect
 import itertools
+import re
 import types
 
 import torch
@@ -190,6 +191,7 @@ class Runner:
             )
         ]  # fmt: skip
         names = [name for name in region.reads if name not in modules[0].bindings]
+        _expect_norms(region)
         try:
             classes = [
                 sources.definition(case.file, case.owner)[1]
@@ -232,6 +234,15 @@ class Runner:
             return compared
         real_methods = False  # they ask more of their object than is drawn
         return _compare_all(names, {}, prepare, call, rules)
+
+
+def _expect_norms(region: "regions.Region") -> None:
+    """A norm that a rotation takes over must be among the statements before: only then is the whole one
+    function."""
+    old, new = ("".join(map(ast.unparse, part)) for part in (region.before, region.after))
+    apart = [norm for norm in re.findall(r"norm_rotary\(([\w.]+)", new) if f"{norm}(" not in old]
+    if apart:
+        raise ValueError(f"{apart[0]}, which the rotation takes over, is called by statements apart")
 
 
 def _give_methods(drawn, cls: type, names: set[str]) -> None:
