@@ -37,6 +37,7 @@ class Unifier {
     }
     const Value& pv = pattern_[p];
     if (pv.kind == Kind::hole) {
+      if (subject_[s].kind == Kind::starred) return false;  // any number of operands, not one
       if (pv.text == "_") return true;
       auto at = b.holes.find(pv.text);
       if (at == b.holes.end()) {

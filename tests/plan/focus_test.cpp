@@ -149,6 +149,16 @@ TEST(Focus, LowersWhatCanSeeTheWords) {
       {"an import's other name",
        "from torch import rsqrt as root\n\n\ndef f(x):\n    return x * root(" + norm + ")\n", 1,
        true},
+      {"a function's import's other name, given to an attribute",
+       "class A(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+       "        from torch.nn import LayerNorm as Norm\n        self.n = Norm(d)\n\n"
+       "    def forward(self, x):\n        return self.n(x)\n",
+       2, true},
+      {"an import's other name in another function",
+       "def g(x):\n    from torch import rsqrt as root\n    return root(x)\n\n\n"
+       "def f(x, root):\n    return x * root(" +
+           norm + ")\n",
+       0, false},
       {"the module's own statements",
        "x = torch.ones(1, 2, 3, 4)\ny = F.scaled_dot_product_attention(x, x, x)\n\n\n"
        "def f(x):\n    return x\n",

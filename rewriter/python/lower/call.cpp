@@ -444,10 +444,20 @@ ValueId FunctionLowering::call(TSNode node) {
   v.kind = Kind::call;
   v.operands.push_back(callee);
   for (const Argument& a : arguments) {
-    v.operands.push_back(a.value);
+    ValueId operand = a.value;
+    if (a.stars == 2 && operand != kNone) {  // `**options`, as a list's star
+      Value spread;
+      spread.kind = Kind::starred;
+      spread.operands = {operand};
+      operand = add(std::move(spread), a.node);
+    }
+    v.operands.push_back(operand);
     v.keywords.push_back(a.keyword);
   }
-  if (op == nullptr) {
+  // Where arguments are spread, nothing shows which of them the layer is called with.
+  const bool spread =
+      std::ranges::any_of(arguments, [](const Argument& a) { return a.stars != 0; });
+  if (op == nullptr && !spread) {
     const std::string* owner = own_attribute(callee);
     auto made_of = owner != nullptr ? unit_.classes->instances(*owner, g()[callee].text)
                                     : declared_layers(callee, v.operands.size());

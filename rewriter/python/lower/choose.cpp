@@ -143,7 +143,9 @@ class Chooser {
   }
 
   bool names(const Word& word, bool dotted, const Part& part) const {
-    if (part.name != text_.substr(word.begin, word.end - word.begin)) return false;
+    const bool apart =
+        part.scope.end != 0 && (word.begin < part.scope.begin || word.begin >= part.scope.end);
+    if (apart || part.name != text_.substr(word.begin, word.end - word.begin)) return false;
     switch (part.kind) {
       case Part::Kind::function:
       case Part::Kind::value:

@@ -92,11 +92,8 @@ class Walk {
         class_(definition, in);
       }
     } else if (type == "import_statement" || type == "import_from_statement") {
-      // A function's own import names something for that function alone, whose text holds it.
-      if (in.function == kNone) {
-        import(node);
-        others_.push_back(range_of(node));
-      }
+      import(node, in);
+      if (in.function == kNone) others_.push_back(range_of(node));
     } else if (type == "return_statement") {
       give(node, in);
     } else {
@@ -162,12 +159,13 @@ class Walk {
     }
   }
 
-  // A name that an import gives to something of another name.
-  void import(TSNode node) {
+  // A name that an import gives to something of another name: in a function, for that one alone.
+  void import(TSNode node, const Place& in) {
     for (TSNode child : children_of(node)) {
-      if (is(child, "aliased_import")) {
-        add(Part::Kind::value, name_of(field(child, "alias")), field(child, "name"));
-      }
+      const TSNode name = field(child, "name");
+      if (!is(child, "aliased_import") || !present(name)) continue;
+      add(Part::Kind::value, name_of(field(child, "alias")), name);
+      if (in.function != kNone) out_.parts.back().scope = out_.parts[in.function].range;
     }
   }
 

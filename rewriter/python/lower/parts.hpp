@@ -24,6 +24,7 @@ struct Part {
   std::string_view name;
   ByteRange range;        // its text; of a function with its decorators
   ByteRange definition;   // of a function, without its decorators; of the module kOwnStatements
+  ByteRange scope;        // where its name means it; empty: in the whole file
   size_t statements = 0;  // of a function's own block
   // Of a function: whether it gives one value on every way out, as far as its text shows.
   bool gives_one = false;
