@@ -153,7 +153,7 @@ TEST(Focus, LowersWhatCanSeeTheWords) {
        "class A(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
        "        from torch.nn import LayerNorm as Norm\n        self.n = Norm(d)\n\n"
        "    def forward(self, x):\n        return self.n(x)\n",
-       2, true},
+       3, true},  // the constructor, too, which names what the import gives
       {"an import's other name in another function",
        "def g(x):\n    from torch import rsqrt as root\n    return root(x)\n\n\n"
        "def f(x, root):\n    return x * root(" +
