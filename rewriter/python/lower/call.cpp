@@ -444,14 +444,7 @@ ValueId FunctionLowering::call(TSNode node) {
   v.kind = Kind::call;
   v.operands.push_back(callee);
   for (const Argument& a : arguments) {
-    ValueId operand = a.value;
-    if (a.stars == 2 && operand != kNone) {  // `**options`, as a list's star
-      Value spread;
-      spread.kind = Kind::starred;
-      spread.operands = {operand};
-      operand = add(std::move(spread), a.node);
-    }
-    v.operands.push_back(operand);
+    v.operands.push_back(a.value);
     v.keywords.push_back(a.keyword);
   }
   // Where arguments are spread, nothing shows which of them the layer is called with.
