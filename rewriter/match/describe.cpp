@@ -66,8 +66,9 @@ std::string wanted(const Where& clause, const std::string& names) {
   if (clause.kind == "is_not") return names + " is not " + values_of(clause);
   if (clause.kind == "rank") return names + " has " + std::to_string(clause.number) + " dimensions";
   if (clause.kind == "computed_from") return names + " is computed by " + any_of(clause);
-  if (clause.kind.starts_with("instance"))
+  if (clause.kind.starts_with("instance")) {
     return names + " is shown to be an instance of " + any_of(clause);
+  }
   if (clause.kind == "dtype") return names + " holds " + values_of(clause);
   if (clause.kind == "not_within") return "no `with` on, nor decorator, " + values_of(clause);
   if (clause.kind == "outside") return "the file is outside " + values_of(clause);
@@ -78,7 +79,13 @@ std::string wanted(const Where& clause, const std::string& names) {
   return out;
 }
 
-std::string found(const SiteView& site, const Argument& a) {
+// Whether a clause asks what an attribute holds, which a store or a hook in another file hides.
+bool asks_for_object(const Where& clause) {
+  return clause.kind.starts_with("instance") || clause.kind == "over_last_axis" ||
+         clause.kind == "scalar" || clause.kind == "number";
+}
+
+std::string found(const Where& clause, const SiteView& site, const Argument& a) {
   if (a.value == kNone) {
     return a.default_value ? "it is not passed, and " + spelt(*a.default_value) + " is the default"
                            : "it is not passed";
@@ -87,7 +94,7 @@ std::string found(const SiteView& site, const Argument& a) {
   std::string rank;
   if (auto r = rank_of(*site.graph, a.value)) rank = " of " + std::to_string(*r) + " dimensions";
   std::string stored;
-  if (site.attribute) {
+  if (site.attribute && asks_for_object(clause)) {
     if (const auto [file, line] = site.attribute(a.value).stored_at; !file.empty()) {
       stored =
           fmt::format(", which {}:{} may exchange or hook; where that does not run, --exclude {}",
@@ -104,7 +111,7 @@ std::string describe(const Where& clause, const SiteView& site) {
     Where one = clause;
     one.of = {name};
     if (holds(one, site)) continue;
-    return wanted(clause, quoted(name)) + "; " + found(site, site.argument(name));
+    return wanted(clause, quoted(name)) + "; " + found(clause, site, site.argument(name));
   }
   std::vector<std::string> names;
   for (const std::string& name : clause.of) names.push_back(quoted(name));
