@@ -5,7 +5,8 @@
 Prints TFLOP/s (4 * batch * heads * queries * keys * head_dim operations, half of it where causal), the
 median of launches replayed from a graph, on random normal values in B S N D storage; "-": not computed.
 Rows of torch: each back end of scaled_dot_product_attention alone, and "torch", which of them it takes
-by itself. The run names versions and device.
+by itself. "default" is ``mindiesd.ext.attention_forward`` in its default mode. The run names versions and
+device.
 """
 
 import argparse
@@ -20,8 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE), str(_HERE.parent / "runtime" / "python")]
 import launchers  # noqa: E402
+from mindiesd import ext  # noqa: E402
 
 # name: batch, heads, key heads, queries, keys, head_dim, what else
 CASES = {
@@ -52,6 +55,12 @@ CASES = {
     "VAE middle, batch 2": (2, 1, 1, 4096, 4096, 512, None),
     "VAE middle, 256x256": (1, 1, 1, 1024, 1024, 512, None),
     "VAE middle, boolean mask": (1, 1, 1, 4096, 4096, 512, "boolean"),
+    "head 160, boolean mask": (2, 8, 8, 4096, 4096, 160, "boolean"),
+    "head 192, boolean mask": (2, 8, 8, 4096, 4096, 192, "boolean"),
+    "head 256, boolean mask": (2, 8, 8, 4096, 4096, 256, "boolean"),
+    "head 160, bias": (2, 8, 8, 4096, 4096, 160, "bias"),
+    "head 256, bias": (2, 8, 8, 4096, 4096, 256, "bias"),
+    "head 256, float32 bias": (2, 8, 8, 4096, 4096, 256, "float32 bias"),
     "head 320": (1, 1, 1, 4096, 4096, 320, None),
     "head 384": (1, 8, 8, 4096, 4096, 384, None),
     "Llama, causal, 32 key heads": (2, 32, 32, 4096, 4096, 128, "causal"),
@@ -59,6 +68,15 @@ CASES = {
     "Llama-8B, causal, padded": (2, 32, 8, 4096, 4096, 128, "causal, padding"),
     "Mistral-7B, window": (1, 32, 8, 8192, 8192, 128, "window"),
     "short": (8, 16, 16, 256, 256, 64, None),
+    "CLIP ViT-L": (32, 16, 16, 257, 257, 64, None),
+    "SDXL cross 64x64": (2, 10, 10, 4096, 77, 64, None),
+    "SDXL cross 32x32": (2, 20, 20, 1024, 77, 64, None),
+    "SAM window": (25, 16, 16, 196, 196, 80, "bias a head"),
+    "Llama-8B, one token": (1, 32, 8, 1, 4096, 128, None),
+    "Llama-8B, one token, 16 sequences": (16, 32, 8, 1, 4096, 128, None),
+    "Llama-8B, one token, 32768 keys": (1, 32, 8, 1, 32768, 128, None),
+    "Llama-8B, eight tokens": (1, 32, 8, 8, 4096, 128, None),
+    "Whisper, one token": (1, 20, 20, 1, 1500, 64, None),
 }
 TORCH = {
     "flash": SDPBackend.FLASH_ATTENTION,
@@ -66,7 +84,7 @@ TORCH = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
 OURS = {"hopper": "hopper", "tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
-COLUMNS = ("hopper", "tensor_core", "cudnn", *TORCH, "torch")
+COLUMNS = ("hopper", "tensor_core", "cudnn", "default", *TORCH, "torch")
 
 
 WINDOW = 4096  # keys before a query's own that it sees, in "window"
@@ -144,10 +162,15 @@ def measure(case, columns, dtype):
             window_left=WINDOW if window else -1,
         )  # fmt: skip
 
+    def default():
+        ext.attention_forward(
+            q, k, v, mask, head_first=True, is_causal=causal, window_size=(WINDOW, -1) if window else (-1, -1)
+        )
+
     found = {}
     for name in columns:
         chosen = sdpa_kernel(TORCH[name]) if name in TORCH else contextlib.nullcontext()
-        launch = torchs
+        launch = default if name == "default" else torchs
         if name in OURS:
             launch = functools.partial(ours, OURS[name])
         with chosen, contextlib.suppress(RuntimeError):  # it does not compute this problem
@@ -167,7 +190,7 @@ def main():
         f"cuDNN {torch.backends.cudnn.version()}, {arguments.type}, TFLOP/s"
     )
     rows, columns = {}, arguments.columns.split(",")
-    unknown = set(columns) - {*OURS, *TORCH, "torch"}
+    unknown = set(columns) - {*COLUMNS, *OURS}
     if unknown:
         parser.error(f"no column {', '.join(sorted(unknown))}; there are {', '.join(COLUMNS)}, multiply_add")
     print("| case | " + " | ".join(columns) + " |")

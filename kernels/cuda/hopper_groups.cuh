@@ -220,9 +220,9 @@ struct Group {
         apply_mask_row(scores, values + threadIdx.x % 4 * 2, type == DataType::kBool, p.scale);
       }
     } else {
-      const int bytes = Shape::kRows * kKeys * mask_item(type);
-      apply_mask<Shape>(scores, shared + Shape::kMaskPlace + buffer * bytes + own_row() * 128, type,
-                        p.scale);
+      const int bytes = mask_pieces<Shape>(type) * Shape::kMaskPiece;
+      apply_mask<Shape>(scores, shared + Shape::kMaskPlace + buffer * bytes + own_row() * 128,
+                        block, type, p.scale);
     }
     __syncwarp();
     release<Shape>(memory, kMask, buffer);

@@ -10,15 +10,20 @@
 
 namespace mindiesd::kernels::cuda::hopper {
 
-// A tile of hopper_wide.cuh: queries, keys of a block, and values that come together.
-inline constexpr int kWideRows = 64, kWideKeys = 128, kWideValueRows = 16;
+// The most columns of a head that hopper_attention.cuh computes.
+inline constexpr int kNarrow = 256;
+
+// A tile of hopper_wide.cuh: queries, keys of a block, and values that come together, at most 16
+// KiB.
+inline constexpr int kWideRows = 64, kWideKeys = 128;
+constexpr int wide_value_rows(int width) { return 16 * (512 / width); }
 
 struct Instance {
   int width, rows, keys, threads, bytes;
   // Microseconds of a tile's block of keys, and the same where rows of operands do not begin at
   // multiples of 32 bytes.
   float block_time, ragged_time;
-  bool wide;  // of hopper_wide.cuh
+  bool wide;  // of hopper_wide.cuh, whose blocks of threads can share a tile's keys
   Masking masking;
   void (*kernel)(HopperParameters);
 };

@@ -9,6 +9,9 @@ Instances half_masked_instances() {
   all.push_back(instance<__half, Shape<64, 128, 2, 3, Masking::kFull>>(1.4F, 1.4F));
   all.push_back(instance<__half, Shape<96, 128, 2, 1, Masking::kFull>>(1.8F, 1.8F));
   all.push_back(instance<__half, Shape<128, 128, 2, 1, Masking::kFull>>(2.0F, 2.0F));
+  all.push_back(instance<__half, Shape<160, 64, 2, 1, Masking::kFull>>(1.2F, 1.2F));
+  all.push_back(instance<__half, Shape<192, 64, 2, 1, Masking::kFull>>(1.4F, 1.4F));
+  all.push_back(instance<__half, Shape<256, 64, 2, 1, Masking::kFull>>(1.8F, 1.8F));
   return all;
 }
 

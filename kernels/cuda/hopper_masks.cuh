@@ -3,8 +3,8 @@
 //
 // A mask whose rows are all the same comes as one row of float32: a boolean one as what scores may
 // be at most, plus or minus infinity, a floating one as what is added. Any other comes as it is, by
-// the copy engine, in pieces of 128 bytes of each row. Wide heads leave no room for it: there each
-// thread reads what its scores need.
+// the copy engine, in pieces of 128 bytes of each row. Heads of more than 256 values leave no room
+// for it: there each thread reads what its scores need.
 
 #pragma once
 
@@ -20,6 +20,12 @@ __device__ __forceinline__ int mask_stages(DataType type) {
 }
 __device__ __forceinline__ int mask_item(DataType type) {
   return type == DataType::kBool ? 1 : type == DataType::kFloat32 ? 4 : 2;
+}
+
+// Pieces of a block's mask: one at least, of which 64 booleans are a half.
+template <typename Shape>
+__device__ __forceinline__ int mask_pieces(DataType type) {
+  return (Shape::kKeys * mask_item(type) + 127) / 128;
 }
 
 // The buffer of the n-th block's mask, and the parity of how often it was used before.
@@ -99,8 +105,8 @@ __device__ __forceinline__ void bring_mask_rows(const HopperParameters& p, unsig
 template <typename Shape>
 __device__ __forceinline__ void bring_masks(const HopperParameters& p, unsigned char* shared) {
   const std::uint32_t memory = shared_place(shared);
-  const int item = mask_item(p.problem.mask_type);
-  const int bytes = Shape::kRows * Shape::kKeys * item, columns = 128 / item;
+  const int columns = 128 / mask_item(p.problem.mask_type);  // of a piece
+  const int pieces = mask_pieces<Shape>(p.problem.mask_type), bytes = pieces * Shape::kMaskPiece;
   int blocks = 0;
   for (int n = 0;; ++n) {
     const HopperTile& tile = wait_for_tile<Shape>(shared, n);
@@ -114,9 +120,9 @@ __device__ __forceinline__ void bring_masks(const HopperParameters& p, unsigned 
       const std::uint32_t barrier = full<Shape>(memory, kMask, buffer);
       arrive_and_expect(barrier, bytes);
       auto to = memory + static_cast<std::uint32_t>(Shape::kMaskPlace + buffer * bytes);
-      from.column = block * Shape::kKeys;
+      from.column = block * Shape::kKeys / columns * columns;
 #pragma unroll 1
-      for (int piece = 0; piece < item; ++piece) {  // kKeys values of `item` bytes
+      for (int piece = 0; piece < pieces; ++piece) {
         load_box(to, &p.mask_map, barrier, from);
         to += Shape::kMaskPiece;
         from.column += columns;
@@ -242,25 +248,35 @@ __device__ __forceinline__ void apply_words(float (&scores)[kScores],
   }
 }
 
+// Where a thread's part of a full mask begins: its first row in the first piece, and by what the
+// copy engine has exchanged the 16 bytes of a row. In an odd block of 64 booleans the halves of a
+// row are exchanged as well.
+struct MaskPlace {
+  const unsigned char* first;
+  unsigned swizzle;
+};
+
 // The bytes of a full mask that belong to a thread's two neighbouring scores 8 n columns after its
-// first ones. `first`: of its row in the first piece.
+// first ones, in its first or its second row.
 template <int kItem, int kPiece>
-__device__ __forceinline__ const unsigned char* mask_place(const unsigned char* first, int n) {
-  const unsigned lane = threadIdx.x % 32, swizzle = lane / 4;
+__device__ __forceinline__ const unsigned char* mask_place(const MaskPlace& place, int n,
+                                                           int half) {
+  const unsigned lane = threadIdx.x % 32;
   const unsigned byte = static_cast<unsigned>(n) * 8 * kItem + lane % 4 * 2 * kItem;
-  return first + byte / 128 * kPiece + ((byte % 128 / 16 ^ swizzle) << 4) + byte % 16;
+  return place.first + half * 8 * 128 + byte / 128 * kPiece +
+         ((byte % 128 / 16 ^ place.swizzle) << 4) + byte % 16;
 }
 
 // Calls body(two neighbouring scores, where their values of the mask are).
 template <int kItem, typename Shape, typename Body>
 __device__ __forceinline__ void for_each_pair(float (&scores)[Shape::kKeys / 2],
-                                              const unsigned char* first, const Body& body) {
+                                              const MaskPlace& place, const Body& body) {
 #pragma unroll
   for (int n = 0; n < Shape::kKeys / 8; ++n) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       body(scores[4 * n + 2 * half], scores[4 * n + 2 * half + 1],
-           mask_place<kItem, Shape::kMaskPiece>(first + half * 8 * 128, n));
+           mask_place<kItem, Shape::kMaskPiece>(place, n, half));
     }
   }
 }
@@ -268,17 +284,20 @@ __device__ __forceinline__ void for_each_pair(float (&scores)[Shape::kKeys / 2],
 // `first`: of the thread's first row in the first piece.
 template <typename Shape>
 __device__ __forceinline__ void apply_mask(float (&scores)[Shape::kKeys / 2],
-                                           const unsigned char* first, DataType type, float scale) {
+                                           const unsigned char* first, int block, DataType type,
+                                           float scale) {
+  MaskPlace place = {first, threadIdx.x % 32 / 4};
   switch (type) {
     case DataType::kBool:
-      for_each_pair<1, Shape>(scores, first, [](float& a, float& b, const unsigned char* at) {
+      if (Shape::kKeys == 64) place.swizzle ^= static_cast<unsigned>(block) % 2 * 4;
+      for_each_pair<1, Shape>(scores, place, [](float& a, float& b, const unsigned char* at) {
         const unsigned both = *reinterpret_cast<const std::uint16_t*>(at);
         a = (both & 0xffU) != 0 ? a : kMinusInfinity;
         b = (both & 0xff00U) != 0 ? b : kMinusInfinity;
       });
       break;
     case DataType::kFloat16:
-      for_each_pair<2, Shape>(scores, first, [&](float& a, float& b, const unsigned char* at) {
+      for_each_pair<2, Shape>(scores, place, [&](float& a, float& b, const unsigned char* at) {
         float x, y;
         unpack_word<__half>(*reinterpret_cast<const std::uint32_t*>(at), x, y);
         a = fmaf(a, scale, x);
@@ -286,7 +305,7 @@ __device__ __forceinline__ void apply_mask(float (&scores)[Shape::kKeys / 2],
       });
       break;
     case DataType::kBFloat16:
-      for_each_pair<2, Shape>(scores, first, [&](float& a, float& b, const unsigned char* at) {
+      for_each_pair<2, Shape>(scores, place, [&](float& a, float& b, const unsigned char* at) {
         float x, y;
         unpack_word<__nv_bfloat16>(*reinterpret_cast<const std::uint32_t*>(at), x, y);
         a = fmaf(a, scale, x);
@@ -294,7 +313,7 @@ __device__ __forceinline__ void apply_mask(float (&scores)[Shape::kKeys / 2],
       });
       break;
     default:
-      for_each_pair<4, Shape>(scores, first, [&](float& a, float& b, const unsigned char* at) {
+      for_each_pair<4, Shape>(scores, place, [&](float& a, float& b, const unsigned char* at) {
         const float2 both = *reinterpret_cast<const float2*>(at);
         a = fmaf(a, scale, both.x);
         b = fmaf(b, scale, both.y);

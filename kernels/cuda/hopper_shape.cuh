@@ -32,7 +32,7 @@ struct Shape {
   static constexpr int kKeyPlace = kQueryBuffers * kQueryBytes;
   static constexpr int kValuePlace = kKeyPlace + kStages * kKeyBytes;
   // A row of a mask as float32, with a flag; or rows of at most 4 bytes a key, in pieces of 128
-  // bytes.
+  // bytes. Booleans of 64 keys come as the piece that holds them.
   static constexpr int kMaskPiece = kRows * 128;
   static constexpr int kMaskPlace = kValuePlace + kStages * kKeyBytes;
   static constexpr int kMaskRow = kKeys * 4 + 16;
@@ -47,7 +47,7 @@ struct Shape {
   static constexpr int kBringerRegisters = kGroups == 2 ? 40 : 32;
   static constexpr int kGroupRegisters = kGroups == 2 ? 232 : 160;
   static_assert(kWidth % 16 == 0 && kKeys % 16 == 0 && (kGroups == 2 || kGroups == 3));
-  static_assert(kMasking != Masking::kFull || kKeys == 128);  // whole pieces
+  static_assert(kMasking != Masking::kFull || kKeys == 128 || kKeys == 64);  // whole pieces
   static_assert(kQueryBuffers <= 3 && kBytes <= 227 * 1024);
 };
 

@@ -1,12 +1,12 @@
 // Attention of float16 and bfloat16 for compute capability 9.0 with heads of more than 256 values,
-// as the middle of an autoencoder has them: the kernel template; hopper_attention.cu chooses among
-// its instances.
+// as the middle of an autoencoder has them, and with fewer tiles than the device computes at once,
+// as decoding has them: the kernel template; hopper_attention.cu chooses among its instances.
 //
 // A block of threads computes 64 queries. Two warpgroups hold half of the columns of the results
 // each, and each computes the scores of half of the keys, so that no score is computed twice: the
 // maxima of rows and the weights go from one group to the other through shared memory. Keys and
 // values come in pieces of at most 16 KiB, through one ring: a block's keys by groups of 64
-// columns, then its values by groups of 16 keys.
+// columns, then its values by groups of 16 to 64 keys.
 //
 // Where tiles are too few for the device, the blocks of a cluster take a part of the keys each, and
 // each puts together a part of the columns, read from the shared memory of all.
@@ -32,7 +32,7 @@ struct WideShape {
   static constexpr int kQueryPiece = kRows * 128, kQueryBytes = kPieces * kQueryPiece;
   // The ring: pieces of keys, and of values.
   static constexpr int kSlots = 8, kSlotBytes = 16 * 1024;
-  static constexpr int kValueRows = kWideValueRows, kValuePieces = kKeys / kValueRows;
+  static constexpr int kValueRows = wide_value_rows(kWidth), kValuePieces = kKeys / kValueRows;
   static constexpr int kKeyBytes = kKeys * 128, kValueBytes = kValueRows * kWidth * 2;
   static constexpr int kValuePiece = kValueRows * 128;  // of 64 columns
   static constexpr int kRingPlace = kQueryBytes;
@@ -297,11 +297,16 @@ struct WideGroup {
 #pragma unroll
     for (int i = 0; i < Shape::kValuePieces; ++i) {
       const std::uint32_t half = static_cast<std::uint32_t>(group) * (Shape::kValueBytes / 2);
-      static_assert(Shape::kColumns % 64 == 0 && Shape::kValueRows == 16);
+      static_assert(Shape::kColumns % 64 == 0 && Shape::kValueRows % 16 == 0);
       const std::uint64_t values = matrix(take() + half, Shape::kValuePiece);
       begin_products();
-      Product<Shape::kColumns>::template rows<T>(
-          sums, advanced(weights, i / 4 * Shape::kWeightPiece + i % 4 * 32), values, 1);
+#pragma unroll
+      for (int step = 0; step < Shape::kValueRows / 16; ++step) {
+        const int at = i * (Shape::kValueRows / 16) + step;  // of 16 weights
+        Product<Shape::kColumns>::template rows<T>(
+            sums, advanced(weights, at / 4 * Shape::kWeightPiece + at % 4 * 32),
+            advanced(values, step * 16 * 128), 1);
+      }
       end_products();
       if (i == 0) continue;
       wait_for_products<1>();
@@ -424,20 +429,20 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
   allow_next_kernel();
 }
 
-// No times: of a width and a kind of mask there is one instance.
+// The times were measured on an H200.
 template <typename T, int kWidth, Masking kMasking>
-Instance wide_instance() {
+Instance wide_instance(float block_time) {
   using Of = WideShape<kWidth, kMasking>;
-  return {Of::kWidth, Of::kRows, Of::kKeys, Of::kThreads, Of::kBytes,
-          0.0F,       0.0F,      true,      kMasking,     wide_kernel<T, Of>};
+  return {Of::kWidth, Of::kRows,  Of::kKeys, Of::kThreads, Of::kBytes,
+          block_time, block_time, true,      kMasking,     wide_kernel<T, Of>};
 }
 template <typename T>
 Instances wide_instances() {
   return {
-      wide_instance<T, 384, Masking::kNone>(),
-      wide_instance<T, 384, Masking::kFull>(),
-      wide_instance<T, 512, Masking::kNone>(),
-      wide_instance<T, 512, Masking::kFull>(),
+      wide_instance<T, 128, Masking::kNone>(1.45F), wide_instance<T, 128, Masking::kFull>(4.0F),
+      wide_instance<T, 256, Masking::kNone>(2.1F),  wide_instance<T, 256, Masking::kFull>(5.0F),
+      wide_instance<T, 384, Masking::kNone>(2.7F),  wide_instance<T, 384, Masking::kFull>(5.0F),
+      wide_instance<T, 512, Masking::kNone>(3.3F),  wide_instance<T, 512, Masking::kFull>(5.2F),
   };
 }
 

@@ -1,5 +1,5 @@
-// Masks as biases, and rows that a bias does not do; see mask_rows.h. A warp for each row of the
-// mask.
+// Copies of masks, masks as biases, and rows that a bias does not do; see mask_rows.h. A warp for
+// each row of the mask.
 
 #include "kernels/cuda/mask_rows.h"
 
@@ -50,6 +50,37 @@ __device__ bool find_row(const MaskRows& p, Row* row) {
 __device__ float mask_value(const MaskRows& p, std::int64_t at) {
   if (p.mask_type != DataType::kBool) return load_one(p.mask, p.mask_type, at);
   return static_cast<const std::uint8_t*>(p.mask)[at] != 0 ? 0.0F : -INFINITY;
+}
+
+// 16 bytes of the copy by each lane.
+template <typename Item>
+__device__ void copy_row(const MaskRows& p, std::int64_t from, std::int64_t to) {
+  constexpr int kItems = 16 / sizeof(Item);
+  const Item* const mask = static_cast<const Item*>(p.mask) + from;
+  for (std::int64_t j = threadIdx.x % 32 * kItems; j < p.bias_columns; j += 32 * kItems) {
+    alignas(16) Item items[kItems];
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      items[i] = j + i < p.key_length ? mask[(j + i) * p.mask_strides[3]] : Item{};
+    }
+    *reinterpret_cast<uint4*>(static_cast<Item*>(p.bias) + to + j) =
+        *reinterpret_cast<const uint4*>(items);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) copy_mask_kernel(const __grid_constant__ MaskRows p) {
+  wait_for_previous_kernel();
+  Row row;
+  if (!find_row(p, &row)) return;
+  std::int64_t to = 0;
+  for (int d = 0; d < 3; ++d) to += row.at[d] * p.bias_strides[d];
+  if (p.mask_type == DataType::kBool) {
+    copy_row<std::uint8_t>(p, row.mask, to);
+  } else if (p.mask_type == DataType::kFloat32) {
+    copy_row<std::uint32_t>(p, row.mask, to);
+  } else {
+    copy_row<std::uint16_t>(p, row.mask, to);
+  }
 }
 
 // 0 for every byte that is not 0, else -infinity, in float16 or bfloat16.
@@ -177,6 +208,16 @@ LaunchStatus launch_rows(void (*kernel)(MaskRows), const MaskRows& p, void* stre
 }
 
 }  // namespace
+
+LaunchStatus copy_mask(const Attention& problem, void* copy,
+                       const std::array<std::int64_t, 3>& sizes,
+                       const std::array<std::int64_t, 3>& strides, void* stream) {
+  MaskRows p = rows_of(problem, {sizes[0], sizes[1], sizes[2], problem.key_length});
+  for (std::size_t d = 0; d < 3; ++d) p.bias_strides[d] = strides[d];
+  p.bias = copy;
+  p.bias_columns = strides[2];
+  return launch_rows(copy_mask_kernel, p, stream);
+}
 
 LaunchStatus mask_as_bias(const Attention& problem, void* bias, DataType type,
                           const std::array<std::int64_t, 4>& sizes,

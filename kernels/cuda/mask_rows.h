@@ -1,5 +1,6 @@
-// What a back end that only adds biases needs around it: the mask as a bias, causality and windows
-// as one band, and the rows that come out wrong. Entry points: mask_as_bias, band_of, mend_rows.
+// What back ends need that do not read every mask: its copy with aligned rows; and, for one that
+// only adds biases, the mask as a bias, causality and windows as one band, and the rows that come
+// out wrong. Entry points: copy_mask, mask_as_bias, band_of, mend_rows.
 
 #pragma once
 
@@ -9,6 +10,13 @@
 #include "kernels/problem.h"
 
 namespace mindiesd::kernels::cuda {
+
+// Copies the problem's mask, whose values keep their type. `sizes`: those of [batch, head, query],
+// 1 where the mask repeats. `strides`, in elements: multiples of 16 bytes, as is `copy`. What lies
+// between the rows becomes zeros.
+LaunchStatus copy_mask(const Attention& problem, void* copy,
+                       const std::array<std::int64_t, 3>& sizes,
+                       const std::array<std::int64_t, 3>& strides, void* stream);
 
 // Writes the problem's mask into `bias`, which is dense in its last dimension: True as 0 and False
 // as -infinity for a boolean mask, else the mask's own values. `type`: float16 or bfloat16 (then
