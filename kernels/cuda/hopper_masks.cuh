@@ -94,8 +94,7 @@ __device__ __forceinline__ void bring_mask_rows(const HopperParameters& p, unsig
           reinterpret_cast<float*>(shared + Shape::kMaskPlace + buffer * Shape::kMaskRow);
       bring_mask_row<Shape>(p, to, begin, block * Shape::kKeys, empty<Shape>(memory, kMask, buffer),
                             parity_of<kStages>(blocks) ^ 1);
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) arrive(full<Shape>(memory, kMask, buffer));
+      arrive(full<Shape>(memory, kMask, buffer));
     }
     release<Shape>(memory, kTile, buffer_of<kTiles>(n));
   }
