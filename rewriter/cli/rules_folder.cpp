@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace refit {
 namespace {
@@ -21,30 +22,41 @@ fs::path installed(std::string_view name) {
   return program.parent_path().parent_path() / "share" / "refit" / name;
 }
 
+// Where a folder that ships with refit may lie, in the order in which they are tried.
+std::vector<fs::path> places(std::string_view name) {
+  std::vector<fs::path> found = {installed(name)};
+#ifdef REFIT_SOURCE_DIR
+  found.push_back(fs::path(REFIT_SOURCE_DIR) / name);
+#endif
+  return found;
+}
+
+// The first of `candidates` that is a folder, or a failure of `what`, the places, and `advice`.
+Expected<std::string> first_folder(const std::vector<fs::path>& candidates, std::string_view what,
+                                   std::string_view advice) {
+  std::vector<std::string> looked;
+  for (const fs::path& candidate : candidates) {
+    std::error_code error;
+    if (fs::is_directory(candidate, error)) return candidate.string();
+    looked.push_back(candidate.string());
+  }
+  return failure(fmt::format("found no {}: there is no folder {}; {}", what,
+                             fmt::join(looked, ", nor "), advice));
+}
+
 }  // namespace
 
 Expected<std::string> find_rules_folder() {
-  std::error_code error;
   if (const char* named = std::getenv("REFIT_RULES_DIR"); named != nullptr && *named != '\0') {
+    std::error_code error;
     if (fs::is_directory(named, error)) return std::string(named);
     return failure(fmt::format("REFIT_RULES_DIR names {}, which is not a folder", named));
   }
-  const fs::path beside = installed("rules");
-  if (fs::is_directory(beside, error)) return beside.string();
-  if (fs::is_directory(REFIT_SOURCE_RULES_DIR, error)) return std::string(REFIT_SOURCE_RULES_DIR);
-  return failure(
-      fmt::format("found no rules: neither {} nor {} is a folder; name theirs in REFIT_RULES_DIR",
-                  beside.string(), REFIT_SOURCE_RULES_DIR));
+  return first_folder(places("rules"), "rules", "name theirs in REFIT_RULES_DIR");
 }
 
 Expected<std::string> find_verify_program() {
-  std::error_code error;
-  const fs::path beside = installed("verify");
-  if (fs::is_directory(beside, error)) return beside.string();
-  if (fs::is_directory(REFIT_SOURCE_VERIFY_DIR, error)) return std::string(REFIT_SOURCE_VERIFY_DIR);
-  return failure(fmt::format(
-      "found no program to verify with: neither {} nor {} is a folder; install refit anew",
-      beside.string(), REFIT_SOURCE_VERIFY_DIR));
+  return first_folder(places("verify"), "program to verify with", "install refit anew");
 }
 
 }  // namespace refit

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from devtool import bench, build, debian, fuzz, gpu, lint, public, sanitize, sources, testing, tree, venv
+from devtool import bench, build, debian, fuzz, gpu, lint, public, sanitize, sources, testing, tree, venv, wheel
 from devtool.steps import Stop, Stopwatch, alone_in_tree, say
 
 # What `test` and `lint` look at. The benchmarks are in it, so that they cannot rot unseen.
@@ -17,7 +17,7 @@ EVERYTHING = {
     "REFIT_BUILD_TESTS": "ON",
     "REFIT_BUILD_BENCH": "ON",
 }
-GROUPS = ["build", "test", "bench", "lint", "browser"]
+GROUPS = ["build", "test", "bench", "lint", "browser", "wheel"]
 
 
 def _build_tool() -> None:
@@ -108,6 +108,21 @@ def run_bench(arguments: list[str]) -> int:
     return bench.run(arguments)
 
 
+def build_wheel(arguments: list[str]) -> int:
+    """build a wheel that installs on other machines into dist/: wheel [--cuda] [--output FOLDER]"""
+    options = wheel.parse(arguments)
+    with alone_in_tree():
+        debian.ensure(["build", "wheel"])
+        sources.ensure()
+        venv.create()
+        venv.install("wheel")
+        build.check_compiler()
+        made = wheel.build(options.cuda, options.output)
+    say(f"wheel: {wheel.needed(made)}")
+    print(made)
+    return 0
+
+
 def run_fuzz(arguments: list[str]) -> int:
     """fuzz a target with libFuzzer: fuzz source|cpp|rules|commands [--seconds N]"""
     with alone_in_tree():
@@ -160,6 +175,7 @@ VERBS: dict[str, Callable[[list[str]], int]] = {
     "migrate": migrate,
     "test": test,
     "bench": run_bench,
+    "wheel": build_wheel,
     "fuzz": run_fuzz,
     "fmt": fmt,
     "lint": run_lint,

@@ -16,7 +16,7 @@ from devtool.steps import say
 
 CLANG_FORMAT = "clang-format-19"
 CLANG_TIDY = "clang-tidy-19"
-PARTS = ("rewriter", "kernels", "runtime", "tests", "bench")
+PARTS = ("rewriter", "kernels", "runtime", "tests", "bench", "cmake")
 FORMATTED = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 CLEAN = tree.CACHE / "clang-tidy"
 

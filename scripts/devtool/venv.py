@@ -113,6 +113,7 @@ def ensure_test_packages() -> None:
     """What the Python tests import."""
     create()
     install("test")
+    install("wheel")
     torch = tree.digest(*(p.read_bytes() for p in sorted(tree.REQUIREMENTS.glob("torch*.txt"))))
     if not _fits("torch-any", torch):
         _install_torch()

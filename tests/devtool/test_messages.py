@@ -156,7 +156,7 @@ def test_no_cpu_build_of_torch_in_reach(fake_venv, tmp_path, capsys):
     venv.ensure_test_packages()
     assert "taking the CUDA build, which is several GB" in capsys.readouterr().err
     sets = [line.rsplit("/", 1)[1] for line in started.read_text().splitlines() if "/" in line]
-    assert sets == ["test.txt", "torch-cpu.txt", "torch.txt", "torch-cuda.txt"]
+    assert sets == ["test.txt", "wheel.txt", "torch-cpu.txt", "torch.txt", "torch-cuda.txt"]
     before = started.read_text()
     venv.ensure_test_packages()
     assert started.read_text() == before

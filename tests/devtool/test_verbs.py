@@ -19,7 +19,7 @@ def ready(sandbox):
 def test_help_lists_every_verb(sandbox):
     run = sandbox.dev("help")
     assert run.returncode == 0
-    for verb in ("setup", "build", "migrate", "test", "bench", "fmt", "lint", "clean"):
+    for verb in ("setup", "build", "migrate", "test", "bench", "wheel", "fmt", "lint", "clean"):
         assert f"\n  {verb} " in run.stdout
     assert sandbox.dev().stdout == sandbox.dev("--help").stdout == run.stdout
 

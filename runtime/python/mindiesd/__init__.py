@@ -2,11 +2,19 @@
 the published MindIE-SD names, over libmindiesd. ``mindiesd.ext`` goes beyond the published API;
 ``mindiesd.utils`` has the exceptions. Where a derivative is wanted, torch code computes."""
 
+import importlib.util
 import os
+
+if importlib.util.find_spec("torch") is None:
+    raise ModuleNotFoundError(
+        "mindiesd needs torch 2.4 or newer and found none; install the build of torch that fits this machine",
+        name="torch",
+    )
 
 from . import ext, utils
 from ._bisect import check_forms, disable
 from ._library import library_path
+from ._library import version as __version__
 from .attention import attention_forward, attention_forward_varlen
 from .layers import RMSNorm, fast_layernorm, get_activation_layer, layernorm_scale_shift
 from .rotary import rotary_position_embedding

@@ -43,11 +43,6 @@ from torch.autograd import forward_ad
 from . import _attention_ops, _block_ops, _math, _ops, _strides
 from .utils import logger
 
-try:  # since torch 2.7
-    from torch.fx.experimental.symbolic_shapes import guard_or_true
-except ImportError:
-    guard_or_true = bool
-
 DEVICES = ("cuda",)
 """The types of device that were measured; in a graph for others every call stays an operator."""
 
@@ -122,8 +117,14 @@ def _is_eps(*values):
 
 
 def _small(x, elements):
-    """Whether x has fewer elements; sizes that the trace does not know count as small."""
-    return _choice == "plain" or guard_or_true(x.numel() < elements)
+    """Whether x has fewer elements; sizes that the trace does not know count as small. Asked in traces
+    alone, which have imported what is imported here: it takes ten times as long as this package."""
+    if _choice == "plain":
+        return True
+    from torch.fx.experimental import symbolic_shapes
+
+    # Since torch 2.7.
+    return getattr(symbolic_shapes, "guard_or_true", bool)(x.numel() < elements)
 
 
 def _chosen_in_graphs(x):

@@ -85,3 +85,16 @@ def test_it_links_the_system_alone(name):
     system = "libc. libm. libdl. librt. libpthread. libgcc_s. libstdc++. ld-linux"
     allowed = tuple(f"{system} libasan. libubsan. libtsan.".split())  # the last: a sanitizer's build
     assert needed and [n for n in needed if not n.startswith(allowed)] == []
+
+
+def test_importing_the_package_imports_little_beside_torch():
+    """What torch has not imported either, such as sympy, may take longer than the package itself."""
+    code = (
+        "import sys, torch; before = set(sys.modules); import mindiesd; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    added = {name for name in result.stdout.split() if not name.startswith("_sysconfigdata")}
+    assert added.difference(sys.stdlib_module_names) == {"mindiesd"}
