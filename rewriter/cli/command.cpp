@@ -53,6 +53,7 @@ ExitCode explain(Session& session, const ExplainOptions& options) {
   session.options.strict = options.strict;
   session.options.assume = options.assume;
   session.options.by_path = options.by_path;
+  session.options.define = options.define;
   const auto rules = session.load(options.rules);
   if (!rules) return session.code();
   const auto found = explain_input(options.file);

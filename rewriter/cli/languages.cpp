@@ -21,6 +21,7 @@ std::unique_ptr<Frontend> ShippedLanguages::frontend(Language language, const In
                                                      const Isomorphisms& isomorphisms) const {
   if (language == Language::cpp) {
     cpp::Settings settings{input.root, cpp_catalogue_};
+    settings.defines = defines_;
     for (const InputFile& file : input.files) settings.files.push_back(file.relative);
     return std::make_unique<cpp::CppFrontend>(settings, catalogue, isomorphisms);
   }
@@ -37,7 +38,8 @@ std::unique_ptr<Frontend> ShippedLanguages::frontend(Language language, const In
 
 Expected<RunResult> run(const RuleSet& rules, const Input& input, const EngineOptions& options,
                         const Progress& progress) {
-  return run(rules, ShippedLanguages(options.rules_folder), input, options, progress);
+  return run(rules, ShippedLanguages(options.rules_folder, options.defines), input, options,
+             progress);
 }
 
 }  // namespace refit

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -49,6 +50,16 @@ std::string check_jobs(std::string& value) {
     return {};
   }
   return fmt::format("expected a number of threads from 1 to 1024, found '{}'", value);
+}
+
+std::string check_define(std::string& value) {
+  const std::string name = value.substr(0, value.find('='));
+  const auto letter = [](unsigned char c) { return isalnum(c) != 0 || c == '_'; };
+  const bool fits = !name.empty() && isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+                    std::ranges::all_of(name, letter) &&
+                    value.find_first_of("\r\n") == std::string::npos;
+  if (fits) return {};
+  return fmt::format("expected NAME or NAME=VALUE on one line, found '{}'", value);
 }
 
 std::string check_inputs(std::string& value) {

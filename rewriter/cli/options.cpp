@@ -42,6 +42,13 @@ void add_rule_options(CLI::App& app, RuleOptions& rules) {
              "GLOB");
 }
 
+void add_define(CLI::App& app, std::vector<std::string>& names) {
+  repeatable(app, "--define", names,
+             "Read C++ as it is compiled with this name of the preprocessor (repeatable)",
+             "NAME[=VALUE]")
+      ->transform(CLI::Validator(check_define, ""));
+}
+
 // An option that takes one of a few words.
 template <typename T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
@@ -331,6 +338,7 @@ class Parser {
                "GLOB");
     repeatable(app, "--exclude", options.exclude, "No files that match this glob (repeatable)",
                "GLOB");
+    add_define(app, options.define);
     app.add_option("--jobs", options.jobs, "Threads (default: one a core)")
         ->transform(CLI::Validator(check_jobs, ""))
         ->type_name("N");
@@ -367,6 +375,7 @@ class Parser {
         "Take this for granted, by an id of `refit assumptions`, under --strict, too (repeatable)",
         "NAME");
     add_rule_options(app, options.rules);
+    add_define(app, options.define);
     add_no_config(app);
   }
 

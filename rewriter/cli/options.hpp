@@ -38,6 +38,7 @@ struct MigrateOptions {
   std::vector<PathOptions> by_path;
   RuleOptions rules;
   std::vector<std::string> include, exclude;
+  std::vector<std::string> define;  // NAME or NAME=VALUE, that C++ is compiled with
   unsigned jobs = 0;  // 0: as many as the machine has cores
   std::vector<ReportOption> reports;
   std::vector<std::string> sites;       // fingerprints
@@ -73,6 +74,7 @@ struct ExplainOptions {
   std::set<std::string> assume;
   std::vector<PathOptions> by_path;
   RuleOptions rules;
+  std::vector<std::string> define;
 };
 
 struct VerifyOptions {

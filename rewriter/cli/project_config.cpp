@@ -7,10 +7,12 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
 
+#include "rewriter/cli/option_checks.hpp"
 #include "rewriter/text/disk.hpp"
 
 namespace refit {
@@ -36,6 +38,9 @@ class Reader {
         {"include", texts(config_.include)},
         {"exclude", texts(config_.exclude)},
         {"rules", {"a list of paths", [this](const toml::node& n) { return rules(n); }}},
+        {"define",
+         {"a list of names, with =VALUE perhaps",
+          [this](const toml::node& n) { return define(n); }}},
         {"baseline", {"a path", [this](const toml::node& n) { return baseline(n); }}},
     };
   }
@@ -149,6 +154,12 @@ class Reader {
     if (!list(node, config_.rules)) return false;
     for (std::string& path : config_.rules) path = beside(path);
     return true;
+  }
+
+  bool define(const toml::node& node) {
+    if (!list(node, config_.define)) return false;
+    return std::ranges::all_of(config_.define,
+                               [](std::string name) { return check_define(name).empty(); });
   }
 
   bool baseline(const toml::node& node) {

@@ -18,6 +18,7 @@ struct ProjectConfig {
   std::optional<Target> target;
   bool strict = false;
   std::vector<std::string> assume, select, ignore, include, exclude;
+  std::vector<std::string> define;      // names that C++ is compiled with
   std::vector<std::string> rules;       // paths, from the file's folder where they are relative
   std::optional<std::string> baseline;  // the same
   std::vector<PathOptions> paths;

@@ -64,6 +64,7 @@ Expected<RunResult> Session::run(const RuleSet& rules, const Input& input, const
   engine.by_file = by_file_;
   engine.jobs = options.jobs;
   engine.rules_folder = rules_folder;
+  engine.defines = options.define;
   engine.site_edits = !options.reports.empty() || options.review;
   std::unique_ptr<ProgressBar> bar;
   if (console.error_is_terminal() && !options.quiet) {

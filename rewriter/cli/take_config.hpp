@@ -26,6 +26,7 @@ void take_config(const ProjectConfig& config, bool target_given, Options& option
   add(options.rules.rules, config.rules);
   add(options.rules.select, config.select);
   add(options.rules.ignore, config.ignore);
+  add(options.define, config.define);
   if constexpr (std::is_same_v<Options, MigrateOptions>) {
     add(options.include, config.include);
     add(options.exclude, config.exclude);

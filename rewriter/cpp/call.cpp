@@ -149,7 +149,7 @@ ValueId Lowering::call(const clang::CallExpr* node) {
 // The layer that the table of names knows a module for, a pointer or what holds one; null for none,
 // and for a local variable, through which any call that names it may change the module. `holder` is
 // then what stands in front of `->`.
-const Operation* Lowering::layer_of(const clang::Expr* module, const clang::Expr*& holder) const {
+const Operation* Lowering::layer_of(const clang::Expr* module, const clang::Expr*& holder) {
   holder = bare(module)->IgnoreImplicit();
   const clang::QualType type = holder->getType();
   const auto* arrow = llvm::dyn_cast<clang::CXXOperatorCallExpr>(holder);
@@ -157,6 +157,10 @@ const Operation* Lowering::layer_of(const clang::Expr* module, const clang::Expr
     holder = bare(arrow->getArg(0))->IgnoreImplicit();
   }
   if (named(holder) != nullptr) return nullptr;
+  const auto* part = llvm::dyn_cast<clang::MemberExpr>(holder);
+  const auto* field =
+      part == nullptr ? nullptr : llvm::dyn_cast<clang::FieldDecl>(part->getMemberDecl());
+  if (field != nullptr && varies(field)) return nullptr;
   const std::string layer =
       knowledge_.names.layer(record_name(type->isPointerType() ? type->getPointeeType() : type));
   return layer.empty() ? nullptr : knowledge_.catalogue.find(layer);
@@ -357,7 +361,7 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
 std::optional<ValueId> Lowering::see_through(const clang::CallExpr* node,
                                              const clang::FunctionDecl* callee) {
   const clang::FunctionDecl* definition = callee->getDefinition();
-  if (definition == nullptr || seeing_ > 1 || definition->isVariadic() ||
+  if (definition == nullptr || seeing_ > 1 || varies(definition) || definition->isVariadic() ||
       definition->getNumParams() != node->getNumArgs() || !is_tensor(definition->getReturnType())) {
     return std::nullopt;
   }

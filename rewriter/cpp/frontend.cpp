@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "rewriter/cpp/branches.hpp"
 #include "rewriter/cpp/read.hpp"
+#include "rewriter/text/bounds.hpp"
 #include "rewriter/text/words.hpp"
 
 namespace refit::cpp {
 
 namespace {
+
+constexpr size_t kReadings = 8;  // of one file, each with other branches of its conditions
 
 // An argument of the call that the function of Python has and that of C++ has not; "" for none.
 std::string argument_beyond(const Operation& callee, const Change& change, const Names& names) {
@@ -250,15 +254,30 @@ CppFrontend::CppFrontend(const Settings& settings, const Catalogue& catalogue,
 }
 
 Place CppFrontend::place_of(const std::string& relative) const {
-  return {settings_.root + "/" + relative, *commands_, settings_.catalogue + "/include",
-          settings_.root, headers_};
+  return {settings_.root + "/" + relative,
+          *commands_,
+          settings_.catalogue + "/include",
+          settings_.root,
+          headers_,
+          settings_.defines};
 }
 
 Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_view relative) {
   if (!wrong_.empty()) return failure(wrong_);
-  auto unit = std::make_unique<CppUnit>(std::move(source), std::string(relative));
+  auto unit = read_unit(std::move(source), std::string(relative));
+  if (!unit) return tl::unexpected(unit.error());
+  (*unit)->skipped = Branches((*unit)->text(), (*unit)->inactive).skipped();
+  return std::move(*unit);
+}
+
+Expected<std::unique_ptr<CppUnit>> CppFrontend::read_unit(Source source,
+                                                          const std::string& relative) const {
+  auto unit = std::make_unique<CppUnit>(std::move(source), relative);
   unit->module = dotted(relative.substr(0, relative.rfind('.')));
   std::ranges::replace(unit->module, '/', '.');
+  const Branches branches(unit->text(), {});
+  unit->branches = branches.bodies();
+  unit->chooses_headers = branches.choose_headers();
   Reading reading = read(std::string(unit->text()), place_of(unit->relative),
                          {names_, catalogue_, isomorphisms_}, unit.get());
   if (!reading.ran) return failure("clang gave it up: it crashed, or the file has too many tokens");
@@ -272,6 +291,23 @@ Expected<std::unique_ptr<Unit>> CppFrontend::load(Source source, std::string_vie
   }
   leave_out(*unit, unread);
   return unit;
+}
+
+std::vector<std::unique_ptr<Unit>> CppFrontend::alternatives(const Unit& base) {
+  const auto& unit = static_cast<const CppUnit&>(base);
+  const Branches branches(unit.text(), unit.inactive);
+  std::vector<std::unique_ptr<Unit>> out;
+  for (size_t which = 0; which < branches.readings(); ++which) {
+    if (which == kReadings) {
+      reached(Bound::inactive_readings, 0);
+      break;
+    }
+    auto source = Source::decode(unit.source().path(), branches.reading(which));
+    if (!source) continue;
+    auto read = read_unit(std::move(*source), unit.relative);
+    if (read) out.push_back(std::move(*read));
+  }
+  return out;
 }
 
 bool CppFrontend::in_comment(const Unit& unit, ByteRange range) const {

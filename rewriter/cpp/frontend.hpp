@@ -18,6 +18,8 @@ struct Settings {
   std::string root;       // of the repository; its compile_commands.json is looked for there
   std::string catalogue;  // folder of names.yaml and include/: what is known of C++ libraries
   std::vector<std::string> files{};  // of the repository, relative to its root
+  std::vector<std::string>
+      defines{};  // names, with `=VALUE` perhaps, that all of it is compiled with
 };
 
 class CppFrontend : public Frontend {
@@ -26,6 +28,7 @@ class CppFrontend : public Frontend {
               const Isomorphisms& isomorphisms);
 
   Expected<std::unique_ptr<Unit>> load(Source source, std::string_view relative) override;
+  std::vector<std::unique_ptr<Unit>> alternatives(const Unit& unit) override;
   bool in_comment(const Unit& unit, ByteRange range) const override;
   std::string literal(const Literal& literal) const override;
   std::optional<std::string> fill(const std::string& text, const SpellHole& spell) const override;
@@ -38,6 +41,7 @@ class CppFrontend : public Frontend {
   std::optional<std::string> verify(const Unit& before, std::string_view after) const override;
 
  private:
+  Expected<std::unique_ptr<CppUnit>> read_unit(Source source, const std::string& relative) const;
   Place place_of(const std::string& relative) const;
   std::optional<std::string> operand(const std::string& text, const SpellHole& spell) const;
 
@@ -57,9 +61,9 @@ class CppFrontend : public Frontend {
 Expected<EditSet> change_edits(const CppUnit& unit, const Change& change, const Operation& callee,
                                const std::string& callee_text, std::string* after);
 
-// A failure where code that the preprocessor skipped, which may be compiled elsewhere, stands
-// between the change's parts or reads a variable that goes or gets another value. `dead`:
-// statements that go.
+// A failure where code that another build compiles, or leaves out, stands between the change's
+// parts or names a variable that goes, gets another value, or is looked through. `dead`: statements
+// that go.
 Expected<void> clear_of_conditions(const CppUnit& unit, const Change& change,
                                    const std::set<StatementId>& dead);
 

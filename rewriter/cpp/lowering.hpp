@@ -127,7 +127,11 @@ class Lowering {
                  const std::vector<Given>& given, const std::vector<size_t>& places);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
-  const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder) const;
+  bool varies(const clang::FunctionDecl* definition);
+  bool varies(const clang::FieldDecl* member);
+  struct Conditions;  // of the file that a declaration stands in
+  Conditions conditions_of(const clang::Decl* decl);
+  const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder);
   std::optional<ValueId> layer_call(const clang::CallExpr* node, const clang::Expr* module,
                                     const clang::Expr* operand);
   std::optional<ValueId> see_through(const clang::CallExpr* node,
@@ -161,6 +165,7 @@ class Lowering {
   const std::vector<uint32_t>& errors_;
   const Knowledge& knowledge_;
   const clang::SourceManager& sources_;
+  std::map<unsigned, std::vector<ByteRange>> bodies_;  // of conditionals, by file
   uint32_t index_ = 0;
   uint32_t clock_ = 0;
   int depth_ = 0;

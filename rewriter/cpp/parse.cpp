@@ -255,6 +255,7 @@ Reading read(const std::string& text, const Place& place, const Knowledge& knowl
     std::vector<std::string> line{"refit"};
     const std::vector<std::string> flags = by_command ? given : own.flags();
     line.insert(line.end(), flags.begin(), flags.end());
+    for (const std::string& name : place.defines) line.push_back("-D" + name);
     line.insert(line.end(), {"-xc++", "--no-default-config", "-fsyntax-only", "-ferror-limit=0",
                              "-fno-spell-checking", "-w", place.path});
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();

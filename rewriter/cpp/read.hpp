@@ -34,6 +34,7 @@ struct Place {
   std::string include;  // folder of our own declarations
   std::string root;     // of the repository, absolute
   const TreeHeaders& headers;
+  const std::vector<std::string>& defines;
 };
 
 struct Knowledge {

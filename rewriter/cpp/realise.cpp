@@ -384,7 +384,8 @@ class Realiser {
       moved = end != before;
     }
     const std::string_view head = text_.substr(0, end);
-    return head.ends_with(")") || head.ends_with("else");
+    return head.ends_with(")") ||
+           (head.ends_with("else") && !trimmed(head.substr(0, head.size() - 4)).ends_with("#"));
   }
 
   // A statement with its line; comments on it stay.

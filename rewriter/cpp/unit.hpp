@@ -57,6 +57,8 @@ class CppUnit : public Unit {
   // Packages of which the global scope has something else by that name.
   std::set<std::string, std::less<>> taken;
   std::vector<ByteRange> inactive;  // what the preprocessor skipped, in order
+  std::vector<ByteRange> branches;  // whatever a condition of the preprocessor decides about
+  bool chooses_headers = false;     // such a condition decides which header is included
   // A header was not found, or clang found an error: more may be declared than is known.
   bool incomplete = false;
 };

@@ -45,6 +45,12 @@ struct LeftOut {
   std::vector<uint64_t> words;  // of its text: their hash_of, ascending, each once
 };
 
+// Text that is not compiled where the file is read, and under what it is.
+struct Skipped {
+  ByteRange range;
+  std::string condition;  // as the language writes it
+};
+
 class Unit {
  public:
   virtual ~Unit() = default;
@@ -62,6 +68,7 @@ class Unit {
   std::vector<ByteRange> too_deep;  // what is nested more deeply than is followed
   std::vector<uint32_t> unread;     // what the grammar does not know; its functions are left out
   std::set<std::string> borrowed;   // texts of other files' functions that were put in for calls
+  std::vector<Skipped> skipped;     // those inside others included, behind them
   std::string module;               // qualified name of the file's module
   bool reexports = false;           // imports of this file are part of its interface
 
@@ -201,6 +208,9 @@ class Frontend {
                                                    const Focus&) {
     return load(std::move(source), relative);
   }
+  // The same file as it reads where what it leaves out (Unit::skipped) is compiled: units of which
+  // each such text is part of one, at its own place.
+  virtual std::vector<std::unique_ptr<Unit>> alternatives(const Unit&) { return {}; }
   // Whether a file of that name, relative to the project's root, is a test's.
   virtual bool is_test(std::string_view /*relative*/) const { return false; }
   // Takes notice of what others have to know of a file, in passing, while its bytes are at hand; by

@@ -357,6 +357,8 @@ void Run::plan(size_t i, const std::string& bytes) {
     return;
   }
   if (state.exports) refuse_exported(*unit, plan);
+  std::vector<Finding> skipped;
+  if (!unit->skipped.empty()) skipped = skipped_sites(i, *unit, plan);
   std::vector<Change> changes;
   std::vector<PlannedSite*> changing;
   for (PlannedSite& site : plan.sites) {
@@ -380,6 +382,7 @@ void Run::plan(size_t i, const std::string& bytes) {
     });
     if (!done || site.rewritten) state.findings.push_back(std::move(site.finding));
   }
+  std::ranges::move(skipped, std::back_inserter(state.findings));
 }
 
 RunResult Run::collect() {

@@ -34,7 +34,8 @@ struct EngineOptions {
   std::string explain;        // a file of the input whose line `explain_line` is asked about:
   uint32_t explain_line = 0;  // RunResult::near says what it comes nearest to
   std::string rules_folder;   // of isomorphisms.yaml and catalogue/; "": neither is read
-  bool site_edits = false;    // Finding::edits
+  std::vector<std::string> defines;  // names, with `=VALUE` perhaps, that C++ is compiled with
+  bool site_edits = false;           // Finding::edits
   // Fingerprints of the only sites that may be rewritten. The others are refused as kNotChosen.
   std::optional<std::set<std::string>> chosen;
   bool prefilter = true;              // false: every rule looks into every function (for tests)

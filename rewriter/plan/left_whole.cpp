@@ -1,5 +1,6 @@
-// Files that are left as they are: those that export what they compute, and those that do not
-// parse. Entry points: Run::refuse_exported, leave_broken.
+// What is left as it is: files that export what they compute, those that do not parse, and code
+// that is not compiled where the file is read. Entry points: Run::refuse_exported, leave_broken,
+// skipped_sites.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +49,48 @@ void Run::leave_broken(size_t i, const Unit& unit, UnitPlan& plan) {
                                           "stays as it is",
                                           state.language->name, at.line, at.column)});
   }
+}
+
+// Of a text inside others the condition says all that is asked.
+std::vector<Finding> Run::skipped_sites(size_t i, const Unit& unit, const UnitPlan& plan) {
+  std::vector<Finding> out;
+  const auto worth = [&](const Skipped& skipped) {
+    const std::string_view text = unit.source().slice(skipped.range);
+    return prefilter_.touched(prefilter_.scan(text, false, nullptr), states_[i].enabled);
+  };
+  if (std::ranges::none_of(unit.skipped, worth)) return out;
+  for (const auto& other : frontend(i)->alternatives(unit)) {
+    UnitPlan found = plan_unit(i, *other);
+    for (PlannedSite& site : found.sites) {
+      const Skipped* around = nullptr;
+      for (const Skipped& skipped : unit.skipped) {
+        if (skipped.range.contains(site.range)) around = &skipped;
+      }
+      Finding& finding = site.finding;
+      const auto same = [&](const Finding& f) {
+        return f.rule == finding.rule && f.line == finding.line && f.column == finding.column;
+      };
+      const bool told = std::ranges::any_of(plan.sites, same, &PlannedSite::finding) ||
+                        std::ranges::any_of(out, same);
+      if (around == nullptr || told) continue;
+      finding.outcome = Outcome::refused;
+      if (finding.code != kNotChosen) finding.code = "inactive-code";
+      finding.message = fmt::format(
+          "it is compiled under `{}` alone, which does not hold here; say by --define NAME what "
+          "you "
+          "build with",
+          around->condition);
+      finding.assumes.clear();
+      finding.clause.clear();
+      finding.after.clear();
+      finding.absorbed.reset();
+      finding.layout_kept.clear();
+      finding.transposes_kept = finding.transposes_absorbed = 0;
+      finding.file = input_.files[i].relative;
+      out.push_back(std::move(finding));
+    }
+  }
+  return out;
 }
 
 }  // namespace refit

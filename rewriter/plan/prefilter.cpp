@@ -143,6 +143,14 @@ bool Prefilter::wanted(const EntrySet& seen, const std::vector<bool>& rules) con
   return false;
 }
 
+bool Prefilter::touched(const EntrySet& held, const std::vector<bool>& rules) const {
+  for (size_t r = 0; r < rules_.size(); ++r) {
+    const auto stands = [&](const EntrySet& any_of) { return held.intersects(any_of); };
+    if (rules[r] && std::ranges::any_of(rules_[r].triggers, stands)) return true;
+  }
+  return false;
+}
+
 size_t Prefilter::exporter(std::string_view text) const {
   size_t out = std::string_view::npos;
   vocabulary_.scan(

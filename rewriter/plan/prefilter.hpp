@@ -28,6 +28,8 @@ class Prefilter {
   // Whether a function that sees these may hold a site of one of the rules, or call a definition
   // that a rule knows by name.
   bool wanted(const EntrySet& seen, const std::vector<bool>& rules) const;
+  // Whether a part of a file holds a word that one of the rules asks of all of it.
+  bool touched(const EntrySet& held, const std::vector<bool>& rules) const;
   // A call of a function by a name that some rule's anchor knows.
   bool named(const EntrySet& held) const { return held.intersects(named_); }
   // A name of the runtime.

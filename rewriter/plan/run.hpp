@@ -142,6 +142,8 @@ class Run {
   // A file that does not parse is left whole, its sites said.
   void refuse_exported(const Unit& unit, UnitPlan& plan) const;
   void leave_broken(size_t i, const Unit& unit, UnitPlan& plan);
+  // Those in code that is not compiled where the file is read, beside the sites of the plan.
+  std::vector<Finding> skipped_sites(size_t i, const Unit& unit, const UnitPlan& plan);
   void enable_for(const std::set<std::string>& borrowed, std::string_view text,
                   FileState& state) const;
 

@@ -10,10 +10,10 @@ namespace {
 
 // In the order of Bound.
 constexpr std::array<std::string_view, kBounds> kNames = {
-    "alias_rounds",  "attribute_text", "helper_calls",  "helper_nesting", "header_rounds",
-    "layout_region", "match_steps",    "nearest_steps", "normal_form",    "fed_values",
-    "branch_values", "retries",        "rounds",        "same_values",    "spelling",
-    "storage_roots", "size_parts",     "store_chain",   "value_kind",
+    "alias_rounds",      "attribute_text", "helper_calls", "helper_nesting", "header_rounds",
+    "inactive_readings", "layout_region",  "match_steps",  "nearest_steps",  "normal_form",
+    "fed_values",        "branch_values",  "retries",      "rounds",         "same_values",
+    "spelling",          "storage_roots",  "size_parts",   "store_chain",    "value_kind",
 };
 
 thread_local BoundsScope* scope = nullptr;

@@ -13,25 +13,26 @@
 namespace refit {
 
 enum class Bound : uint8_t {
-  alias_rounds,    // packages that hand a callee's name on
-  attribute_text,  // nesting of what an attribute of a class is shown to be
-  helper_calls,    // calls inside calls of helpers that are seen through
-  helper_nesting,  // nesting of the expression in which a helper is called
-  header_rounds,   // parses of a C++ file, each with more folders of the tree's headers
-  layout_region,   // values whose layout would change together
-  match_steps,     // of one pattern against one value
-  nearest_steps,   // of the comparison that a refusal's message quotes
-  normal_form,     // rewrites of one value by the isomorphisms
-  fed_values,      // values behind an anchor's operand
-  branch_values,   // of a callee that differs from branch to branch
-  retries,         // recognised computations of one file that are tried singly
-  rounds,          // times that a file's new text is planned again
-  same_values,     // pairs of values that are compared
-  spelling,        // nesting of an expression that is written out again
-  storage_roots,   // values that one may share storage with
-  size_parts,      // parts that the sizes of one view are put together from
-  store_chain,     // stores into one tensor, one after the other
-  value_kind,      // values that one is made of, asked for what it is
+  alias_rounds,       // packages that hand a callee's name on
+  attribute_text,     // nesting of what an attribute of a class is shown to be
+  helper_calls,       // calls inside calls of helpers that are seen through
+  helper_nesting,     // nesting of the expression in which a helper is called
+  header_rounds,      // parses of a C++ file, each with more folders of the tree's headers
+  inactive_readings,  // of a C++ file, each with other branches of its conditions
+  layout_region,      // values whose layout would change together
+  match_steps,        // of one pattern against one value
+  nearest_steps,      // of the comparison that a refusal's message quotes
+  normal_form,        // rewrites of one value by the isomorphisms
+  fed_values,         // values behind an anchor's operand
+  branch_values,      // of a callee that differs from branch to branch
+  retries,            // recognised computations of one file that are tried singly
+  rounds,             // times that a file's new text is planned again
+  same_values,        // pairs of values that are compared
+  spelling,           // nesting of an expression that is written out again
+  storage_roots,      // values that one may share storage with
+  size_parts,         // parts that the sizes of one view are put together from
+  store_chain,        // stores into one tensor, one after the other
+  value_kind,         // values that one is made of, asked for what it is
 };
 
 inline constexpr size_t kBounds = static_cast<size_t>(Bound::value_kind) + 1;

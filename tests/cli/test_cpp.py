@@ -236,3 +236,57 @@ def test_a_text_that_does_not_compile_is_withheld(refit, tree, tmp_path):
     done = refit("migrate", "--write", tree, env={**os.environ, "REFIT_RULES_DIR": str(rules)})
     assert "does not compile" in done.err + done.out.decode()
     assert (tree / "model.cpp").read_bytes() == before
+
+
+CONDITIONAL = """#include <torch/torch.h>
+
+torch::Tensor act(torch::Tensor x) {
+#if defined(USE_CUDA) && LEVEL > 1
+  return torch::gelu(x);
+#else
+  return torch::silu(x);
+#endif
+}
+"""
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_name_that_the_build_defines_is_given_by_hand_or_by_the_project(refit, tree, configured):
+    (tree / "model.cpp").write_text(CONDITIONAL)
+    done = refit("migrate", tree)
+    assert b"+  return mindiesd::ext::silu(x);" in done.out
+    assert "inactive-code: it is compiled under `defined(USE_CUDA) && LEVEL > 1` alone" in done.err
+    given = ("--define", "USE_CUDA", "--define=LEVEL=2")
+    if configured:
+        (tree / "refit.toml").write_text('define = ["USE_CUDA", "LEVEL=2"]\n')
+        given = ()
+    done = refit("migrate", *given, tree)
+    assert b"+  return mindiesd::ext::gelu(x);" in done.out
+    assert "model.cpp:7:10: refused [silu-function] inactive-code" in done.err
+    assert b"rewritten [gelu-function]" in refit("explain", *given, tree / "model.cpp:5").out
+
+
+@pytest.mark.parametrize("name", ["", "=1", "1X", "A B", "A=1\nint x;", "-DX"])
+def test_what_is_no_name_of_the_preprocessor_is_a_usage_error(refit, tree, name):
+    (tree / "model.cpp").write_text(CONDITIONAL)
+    done = refit("migrate", f"--define={name}", tree)
+    assert (done.code, "--define: expected NAME or NAME=VALUE" in done.err) == (2, True), done.err
+    (tree / "refit.toml").write_text(f"define = [{json.dumps(name)}]\n")
+    done = refit("migrate", tree)
+    assert (done.code, "`define` must be a list of names" in done.err) == (2, True), done.err
+
+
+def test_branches_without_end_are_read_so_often_and_no_more(refit, tree):
+    """The conditions of a stranger's file cannot ask for any number of readings."""
+    branches = "".join(f"#elif N == {n}\n  return torch::gelu(x);\n" for n in range(1, 40))
+    deep = "".join(f"#if N == {n}\n" for n in range(3000))
+    ends = "#endif\n" * 3000
+    (tree / "model.cpp").write_text(
+        "#include <torch/torch.h>\ntorch::Tensor act(torch::Tensor x) {\n#if N == 99\n"
+        f"  return torch::gelu(x);\n{branches}#endif\n{deep}{ends}  return torch::silu(x);\n}}\n"
+    )
+    done = refit("migrate", tree)
+    assert done.code == 0, done.err
+    assert "bound: inactive_readings was reached 1 times, first in model.cpp:1" in done.err
+    assert done.err.count("inactive-code: it is compiled") == 8
+    assert b"+  return mindiesd::ext::silu(x);" in done.out

@@ -272,24 +272,34 @@ const Row kRefused[] = {
      "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
      "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n"
      "  auto o = torch::matmul(w, v);\n#ifdef USE_NPU\n  log(w);\n#endif\n  return o;\n}\n",
-     "not-editable: the code that the preprocessor leaves out behind line 5"},
+     "not-editable: which code is compiled behind line 5 "},
     {"skipped_code_between_the_parts",
      "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
      "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n"
      "#ifdef USE_NPU\n  q = v;\n#endif\n  return torch::matmul(w, v);\n}\n",
-     "not-editable: the code that the preprocessor leaves out behind line 4"},
+     "not-editable: which code is compiled behind line 4 "},
     {"other_branch_of_a_condition",
      "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
      "#ifdef USE_NPU\n  auto w = npu(q, k);\n#else\n"
      "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)), -1);\n#endif\n"
      "  return torch::matmul(w, v);\n}\n",
-     "not-editable: the code that the preprocessor leaves out behind line 3"},
+     "not-editable: which code is compiled behind line 3 "},
     {"transposed_operand_in_skipped_code",
      "torch::Tensor f(torch::Tensor q) {\n  q = q.view({1, 2, 3, 4});\n"
      "  auto t = q.transpose(1, 2);\n"
      "  auto o = torch::scaled_dot_product_attention(t, t, t).transpose(1, 2);\n"
      "#ifdef USE_NPU\n  log(t);\n#endif\n  return o;\n}\n",
-     "not-editable: the code that the preprocessor leaves out behind line 6"},
+     "not-editable: which code is compiled behind line 6 "},
+    {"value_of_a_branch",
+     "torch::Tensor f(torch::Tensor q, torch::Tensor k, torch::Tensor v) {\n"
+     "  double s = 0.5;\n#ifndef USE_NPU\n  s = 0.25;\n#endif\n"
+     "  auto w = torch::softmax(torch::matmul(q, k.transpose(-2, -1)) * s, -1);\n"
+     "  return torch::matmul(w, v) * s;\n}\n",
+     "not-editable: which code is compiled behind line 4 "},
+    {"in_a_branch_that_is_left_out",
+     "torch::Tensor f(torch::Tensor q) {\n"
+     "#if USE_NPU > 1\n  return torch::silu(q);\n#else\n  return q;\n#endif\n}\n",
+     "inactive-code: it is compiled under `USE_NPU > 1` alone"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cpp, Refused, testing::ValuesIn(kRefused), RowName{});
