@@ -91,6 +91,11 @@ _GroupNorm = _struct(
     ("input", _pointer), ("output", _pointer), ("input_type", _i32), ("output_type", _i32),
     ("input_strides", _i64 * 3), ("output_strides", _i64 * 3), *_VECTORS, ("eps", _f32), ("silu", _bool),
 )  # fmt: skip
+MAX_TERMS = 8
+_WeightedSum = _struct(
+    "WeightedSum", ("count", _i64), ("term_count", _i32), ("type", _i32), ("terms", _pointer * MAX_TERMS),
+    ("weights", _f32 * MAX_TERMS), ("scale", _f32), ("output", _pointer),
+)  # fmt: skip
 _LinearActivation = _struct(
     "LinearActivation", ("rows", _i64), ("depth", _i64), ("width", _i64), ("type", _i32),
     ("input", _pointer), ("weight", _pointer), ("bias", _pointer), ("output", _pointer),
@@ -100,7 +105,7 @@ _LinearActivation = _struct(
 
 _PROBLEMS = (
     _FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention, _JointHeads,
-    _GroupNorm, _LinearActivation,
+    _GroupNorm, _WeightedSum, _LinearActivation,
 )  # fmt: skip
 
 
@@ -310,6 +315,17 @@ def group_norm(x, output, groups, weight=None, bias=None, eps=1e-5, *, silu=Fals
             raise Unsupported("group_norm computes positions with one stride")
         getattr(problem, f"{name}_strides")[:] = strides
     _call("group_norm", problem)
+    return output
+
+
+def weighted_sum(terms, weights, output, scale=1.0):
+    """Of tensors that lie alike and without gaps."""
+    problem = _WeightedSum(
+        count=output.numel(), term_count=len(terms), type=_TYPES[output.dtype], scale=scale, output=output.data_ptr()
+    )
+    problem.terms[: len(terms)] = [x.data_ptr() for x in terms]
+    problem.weights[: len(weights)] = weights
+    _call("weighted_sum", problem)
     return output
 
 

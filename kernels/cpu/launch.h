@@ -8,6 +8,7 @@
 
 #include "kernels/grid.h"
 #include "kernels/problem.h"
+#include "kernels/weighted_sum.h"
 
 namespace mindiesd::kernels::cpu {
 
@@ -23,6 +24,7 @@ struct Launchers {
   LaunchStatus (*group_norm)(const GroupNorm&);
   LaunchStatus (*softmax)(const Softmax&);
   LaunchStatus (*activation)(const Activate&);
+  LaunchStatus (*weighted_sum)(const WeightedSum&);
 };
 
 // Chosen once. MINDIESD_CPU_ISA=baseline|avx2|avx512 picks a narrower set, for tests and for

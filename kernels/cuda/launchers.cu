@@ -6,6 +6,7 @@
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/weighted_sum.h"
 
 namespace {
 
@@ -46,6 +47,9 @@ MINDIESD_EXPORTED int launch_softmax(const Softmax* problem, void* stream) {
 MINDIESD_EXPORTED int launch_activation(const Activate* problem, void* stream) {
   return static_cast<int>(cuda::activation(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_weighted_sum(const WeightedSum* problem, void* stream) {
+  return static_cast<int>(cuda::weighted_sum(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_attention_cudnn(const Attention* problem, void* stream) {
   if (!cuda::attention_cudnn_supports(*problem, 0)) {
     return static_cast<int>(LaunchStatus::kUnsupported);
@@ -81,9 +85,9 @@ MINDIESD_EXPORTED const char* launch_error() { return cuda::last_error(); }
 
 // So that the mirror of the structs can be checked against them.
 MINDIESD_EXPORTED long long sizeof_problem(int which) {
-  constexpr long long kSizes[] = {sizeof(FusedNorm),       sizeof(RmsNorm),    sizeof(RotaryQk),
-                                  sizeof(Softmax),         sizeof(Activate),   sizeof(Attention),
-                                  sizeof(VarlenAttention), sizeof(JointHeads), sizeof(GroupNorm),
-                                  sizeof(LinearActivation)};
+  constexpr long long kSizes[] = {
+      sizeof(FusedNorm), sizeof(RmsNorm),     sizeof(RotaryQk),        sizeof(Softmax),
+      sizeof(Activate),  sizeof(Attention),   sizeof(VarlenAttention), sizeof(JointHeads),
+      sizeof(GroupNorm), sizeof(WeightedSum), sizeof(LinearActivation)};
   return kSizes[which];
 }

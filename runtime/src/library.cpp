@@ -26,6 +26,9 @@ constexpr DeviceKernels kCpuKernels = {
     [](const kernels::GroupNorm& problem, void*) { return cpu::launchers().group_norm(problem); },
     [](const kernels::Softmax& problem, void*) { return cpu::launchers().softmax(problem); },
     [](const kernels::Activate& problem, void*) { return cpu::launchers().activation(problem); },
+    [](const kernels::WeightedSum& problem, void*) {
+      return cpu::launchers().weighted_sum(problem);
+    },
     // Matrix products are left to a library that is made for them.
     [](const kernels::LinearActivation&, void*) { return kernels::LaunchStatus::kUnsupported; },
     nullptr,

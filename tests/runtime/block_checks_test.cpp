@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,48 @@ TEST_F(BlockChecks, RotaryGrid) {
   expect_refused(rotary_grid(x, table, grids, view({1, 6, 2, 8}, 2), 2, 1), "share memory with");
   expect_refused(rotary_grid(view({6, 2, 8}), table, grids, y, 2, 1), "input must have 4 dim");
   expect_refused(rotary_grid(view({1, 6, 2, 7}), table, grids, y, 2, 1), "even last dimension");
+}
+
+TEST_F(BlockChecks, WeightedSum) {
+  const TensorView x = view({4, 6}), y = view({4, 6}, 1), out = view({4, 6}, 2);
+  const double weights[MINDIESD_MAX_TERMS + 1] = {0.5, -2.0, 1.5};
+  const auto sum = [&](std::vector<TensorView> terms, const TensorView& output, double scale = 1) {
+    return weighted_sum(terms.data(), weights, static_cast<std::int32_t>(terms.size()), output,
+                        scale);
+  };
+  for (int i = 0; i < 24; ++i) memory_[i] = static_cast<float>(i), memory_[1024 + i] = 1.0F;
+  ASSERT_TRUE(sum({x, y, x}, out, 2.0).ok());
+  EXPECT_EQ(memory_[2048 + 7], 2.0F * (0.5F * 7 - 2.0F + 1.5F * 7));
+  ASSERT_TRUE(sum({x, y, x}, x).ok());
+  ASSERT_TRUE(sum({view({0, 6}), view({0, 6}, 1)}, view({0, 6}, 2)).ok());
+  ASSERT_TRUE(sum({view({}), view({}, 1)}, view({}, 2)).ok());
+  expect_refused(sum({}, out), "must have 1 to 8 terms, but has 0");
+  expect_refused(sum(std::vector<TensorView>(9, x), out), "must have 1 to 8 terms, but has 9");
+  expect_refused(sum({x, view({6, 4}, 1)}, out), "terms[1] must have the shape of terms[0]");
+  expect_refused(sum({x, y}, view({6, 4}, 2)), "output must have the shape of terms[0]");
+  expect_refused(sum({x, view({4, 6}, 1, DataType::kFloat16)}, out), "float16");
+  expect_refused(sum({x, y}, view({4, 6}, 2, DataType::kFloat16)), "float16");
+  expect_refused(sum({view({4, 6}, 0, DataType::kInt32), y}, out), "terms[0] must be");
+  expect_refused(sum({x, y}, out, NAN), "scale must be a number, but is NaN");
+  TensorView shifted = x;
+  shifted.data = memory_.data() + 1;
+  expect_refused(sum({x, shifted}, x), "output must not share memory with terms[1]");
+  // Other orders of dimensions, gaps and repeated places.
+  const float* data = memory_.data();
+  const TensorView turned = TensorView::strided(data, DataType::kFloat32, {4, 6}, {1, 4});
+  const TensorView apart = TensorView::strided(data, DataType::kFloat32, {4, 6}, {7, 1});
+  const TensorView repeated = TensorView::strided(data, DataType::kFloat32, {4, 6}, {0, 1});
+  for (const TensorView& other : {turned, apart, repeated}) {
+    EXPECT_EQ(sum({y, other}, out).code(), StatusCode::kUnsupported);
+  }
+  const TensorView result = TensorView::strided(data + 2048, DataType::kFloat32, {4, 6}, {1, 4});
+  EXPECT_TRUE(sum({turned, turned}, result).ok());
+  mindiesd_weighted_sum_args args = {};
+  args.struct_size = sizeof(args);
+  const mindiesd_tensor in = x.c_view(), to = out.c_view();
+  args.terms[0] = args.terms[2] = &in;
+  args.output = &to;
+  EXPECT_EQ(mindiesd_weighted_sum(&args), MINDIESD_INVALID_ARGUMENT);
 }
 
 TEST_F(BlockChecks, GroupNorm) {

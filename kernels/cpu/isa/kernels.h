@@ -4,6 +4,7 @@
 
 #include "kernels/grid.h"
 #include "kernels/problem.h"
+#include "kernels/weighted_sum.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
 
@@ -17,5 +18,6 @@ LaunchStatus fused_norm(const FusedNorm& problem);
 LaunchStatus group_norm(const GroupNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
 LaunchStatus activation(const Activate& problem);
+LaunchStatus weighted_sum(const WeightedSum& problem);
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -19,6 +19,7 @@ const Launchers kLaunchers = {MINDIESD_TEXT(MINDIESD_ISA),
                               fused_norm,
                               group_norm,
                               softmax,
-                              activation};
+                              activation,
+                              weighted_sum};
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -379,9 +379,12 @@ std::optional<std::string> fill_holes(const std::string& text, const Frontend::S
     if (!piece) return std::nullopt;
     if (part == -2) end = close;
     bool whole = at == 0 && end == text.size();
-    // A sign may stand where the text is a choice: `-5 if flag else None`.
-    const bool first = at == 0 || text.substr(0, at).ends_with(" else ");
-    const bool last = end == text.size() || text.substr(end).starts_with(" if ");
+    // A sign may stand where the text is a choice, `-5 if flag else None`, or an item, `[1, -5]`.
+    const std::string_view all = text, before = all.substr(0, at), behind = all.substr(end);
+    const bool first =
+        at == 0 || before.ends_with(" else ") || before.ends_with("[") || before.ends_with(", ");
+    const bool last = end == text.size() || behind.starts_with(" if ") || behind.starts_with(",") ||
+                      behind.starts_with("]");
     bool sign = (piece->starts_with("-") || piece->starts_with("~")) && first && last;
     // What a choice asks reads as a whole between its words.
     const bool asked =

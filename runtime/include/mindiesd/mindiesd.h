@@ -484,6 +484,29 @@ inline Status activation(const TensorView& input, const TensorView& output, Acti
   return internal::status_of(mindiesd_activation(&args));
 }
 
+// See mindiesd_weighted_sum: scale * (weights[0] * terms[0] + ...), `count` terms and weights.
+inline Status weighted_sum(const TensorView* terms, const double* weights, std::int32_t count,
+                           const TensorView& output, double scale = 1.0, void* stream = nullptr) {
+  if (count < 1 || count > MINDIESD_MAX_TERMS) {
+    return {StatusCode::kInvalidArgument, "a weighted sum must have 1 to " +
+                                              std::to_string(MINDIESD_MAX_TERMS) +
+                                              " terms, but has " + std::to_string(count)};
+  }
+  const mindiesd_tensor out = output.c_view();
+  mindiesd_tensor views[MINDIESD_MAX_TERMS];
+  mindiesd_weighted_sum_args args = {};
+  args.struct_size = sizeof(args);
+  for (std::int32_t k = 0; k < count; ++k) {
+    views[k] = terms[k].c_view();
+    args.terms[k] = &views[k];
+    args.weights[k] = weights[k];
+  }
+  args.output = &out;
+  args.scale = scale;
+  args.stream = stream;
+  return internal::status_of(mindiesd_weighted_sum(&args));
+}
+
 // See mindiesd_rotary_grid.
 inline Status rotary_grid(const TensorView& input, const TensorView& table,
                           const TensorView& grid_sizes, const TensorView& output,

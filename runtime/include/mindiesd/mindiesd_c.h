@@ -361,6 +361,22 @@ typedef struct mindiesd_group_norm_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_group_norm(const mindiesd_group_norm_args* args);
 
+/* output = scale * (weights[0] * terms[0] + weights[1] * terms[1] + ...): a linear combination of
+ * one to MINDIESD_MAX_TERMS tensors, the rest of `terms` being NULL. All of one floating type and
+ * one shape; the sum is float32 and only the result is rounded. Output may be the same view as a
+ * term. MINDIESD_UNSUPPORTED where they do not all lie in one order of dimensions, without gaps. */
+#define MINDIESD_MAX_TERMS 8
+typedef struct mindiesd_weighted_sum_args {
+  size_t struct_size;
+  const mindiesd_tensor* terms[MINDIESD_MAX_TERMS];
+  const mindiesd_tensor* output;
+  double weights[MINDIESD_MAX_TERMS];
+  double scale;
+  void* stream;
+} mindiesd_weighted_sum_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_weighted_sum(const mindiesd_weighted_sum_args* args);
+
 /* output = activation(input weight^T + bias): a linear layer and the activation behind it. input
  * [..., K], weight [N, K], output [..., N], of one floating type; bias NULL or floating [N]. Sums
  * are float32 and only the result is rounded. output may be a slice of a wider tensor; it shares no

@@ -346,6 +346,31 @@ inline at::Tensor activation(const at::Tensor& x, Activation kind,
   return output;
 }
 
+// See mindiesd_weighted_sum: scale * (weights[0] * terms[0] + ...), in the layout of the first
+// term. By libtorch's operators where mindiesd_weighted_sum does not compute it.
+inline at::Tensor weighted_sum(at::TensorList terms, at::ArrayRef<double> weights,
+                               double scale = 1.0) {
+  TORCH_CHECK(terms.size() == weights.size() && !terms.empty(),
+              "mindiesd: a weighted sum must have one weight for each term, but has ",
+              weights.size(), " for ", terms.size());
+  Status status(StatusCode::kUnsupported, "");
+  if (terms.size() <= MINDIESD_MAX_TERMS) {
+    TensorView views[MINDIESD_MAX_TERMS];
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      views[k] = internal::view_of(terms[k], "terms");
+    }
+    const at::Tensor output = at::empty_like(terms[0]);
+    status = mindiesd::weighted_sum(views, weights.data(), static_cast<std::int32_t>(terms.size()),
+                                    internal::view_of(output, "output"), scale,
+                                    internal::stream_of(terms[0]));
+    if (status.ok()) return output;
+  }
+  if (status.code() != StatusCode::kUnsupported) internal::check(status);
+  at::Tensor total = terms[0] * weights[0];
+  for (std::size_t k = 1; k < terms.size(); ++k) total = total + terms[k] * weights[k];
+  return total * scale;
+}
+
 // See mindiesd_rotary_grid: x [B, S, N, D], table complex [P, D/2], grid_sizes integers [B, 3]; the
 // first D/2 - 2 (D/2 / 3) pairs turn by the frame, as many as D/2 / 3 by the row and the column.
 // The result is float32.

@@ -173,10 +173,33 @@ def _linear_activation_into(x, weight, bias, kind, out):
         _activate(F.linear(x, weight, bias), kind, out)
 
 
+MAX_TERMS = 8
+
+
+def _sum_output(*arguments):
+    return torch.empty_like(arguments[0])
+
+
+def _weighted_sum(*arguments):
+    """Of MAX_TERMS tensors, the last of them perhaps None, as many weights, and the scale."""
+    terms = [x for x in arguments[:MAX_TERMS] if x is not None]
+    weights, scale = arguments[MAX_TERMS:-1], arguments[-1]
+    output = torch.empty_like(terms[0])
+    tensors = {f"term{k}": x for k, x in enumerate(terms)}
+    numbers = {f"weight{k}": weight for k, weight in enumerate(weights)}
+    if backend(*terms, output) == "kernels" and _library.weighted_sum(
+        dict(**tensors, output=output), **numbers, scale=scale
+    ):
+        return output
+    return output.copy_(_math.weighted_sum(terms, weights, scale))
+
+
 def _into(*arguments):
     """The shape function of an operator that writes into an argument."""
 
 
+_TERMS = ", ".join(f"Tensor{'?' * (k > 1)} term{k}" for k in range(MAX_TERMS))
+_WEIGHTS = ", ".join(f"float weight{k}" for k in range(MAX_TERMS))
 _LINEAR = "Tensor x, Tensor weight, Tensor? bias, int kind"
 
 OPERATORS = (
@@ -192,6 +215,7 @@ OPERATORS = (
         _group_norm,
         _group_output,
     ),
+    (f"weighted_sum({_TERMS}, {_WEIGHTS}, float scale) -> Tensor", _weighted_sum, _sum_output),
     (f"linear_activation({_LINEAR}) -> Tensor", _linear_activation, _linear_output),
     (f"linear_activation.out({_LINEAR}, Tensor(a!) out) -> ()", _linear_activation_into, _into),
 )

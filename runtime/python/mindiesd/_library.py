@@ -262,6 +262,11 @@ group_norm = Operation(
     "mindiesd_group_norm", "output",
     "input:t weight:t bias:t output:t eps:f groups:q activation:i reserved:i stream:s",
 )  # fmt: skip
+weighted_sum = Operation(
+    "mindiesd_weighted_sum", "output",
+    "term0:t term1:t term2:t term3:t term4:t term5:t term6:t term7:t output:t weight0:f weight1:f weight2:f weight3:f "
+    "weight4:f weight5:f weight6:f weight7:f scale:f stream:s",
+)  # fmt: skip
 linear_activation = Operation(
     "mindiesd_linear_activation", "output",
     "input:t weight:t bias:t output:t activation:i reserved:i stream:s",

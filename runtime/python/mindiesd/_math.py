@@ -293,6 +293,14 @@ def group_norm(x, weight, bias, groups, eps, silu):
     return torch.nn.functional.silu(y) if silu else y
 
 
+def weighted_sum(terms, weights, scale):
+    computing = computing_type(*terms)
+    total = terms[0].to(computing) * weights[0]
+    for term, weight in zip(terms[1:], weights[1:], strict=False):
+        total = total + term.to(computing) * weight
+    return (total if scale == 1.0 else total * scale).to(terms[0].dtype)
+
+
 def linear_activation(x, weight, bias, kind):
     return activation(torch.nn.functional.linear(x, weight, bias), None, kind).to(x.dtype)
 

@@ -420,4 +420,5 @@ linear_activation = torch.ops.mindiesd.linear_activation.default
 linear_activation_into = torch.ops.mindiesd.linear_activation.out
 rotary_grid = torch.ops.mindiesd.rotary_grid.default
 group_norm = torch.ops.mindiesd.group_norm.default
+weighted_sum = torch.ops.mindiesd.weighted_sum.default
 joint_heads = torch.ops.mindiesd.joint_heads.default

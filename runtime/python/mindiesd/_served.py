@@ -4,14 +4,14 @@ import torch
 
 from . import _library
 
-_FLOATING = (torch.float32, torch.float16, torch.bfloat16)
-_MASKS = (*_FLOATING, torch.bool)
-_TABLES = (*_FLOATING, torch.float64)
+FLOATING = (torch.float32, torch.float16, torch.bfloat16)
+_MASKS = (*FLOATING, torch.bool)
+_TABLES = (*FLOATING, torch.float64)
 
 
 def backend(x, *others):
     """``"kernels"`` where libmindiesd has kernels for the device and the types, else ``"math"``."""
-    if x.device.type not in _library.DEVICES or x.dtype not in _FLOATING:
+    if x.device.type not in _library.DEVICES or x.dtype not in FLOATING:
         return "math"
     if x.dim() > _library.MAX_NDIM:
         return "math"

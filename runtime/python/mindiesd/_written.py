@@ -137,3 +137,14 @@ def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_valu
     if mask is not None:
         x = x.masked_fill(~mask, mask_value) if mask.dtype == torch.bool else x + mask
     return torch.softmax(x, dim=dim, dtype=dtype)
+
+
+def weighted_sum(terms, weights):
+    """The sum from left to right; a term with a negative weight is subtracted, as it is written."""
+    total = weights[0] * terms[0]
+    for term, weight in zip(terms[1:], weights[1:]):
+        if isinstance(weight, (int, float)) and weight < 0:
+            total = total - -weight * term
+        else:
+            total = total + weight * term
+    return total

@@ -76,6 +76,7 @@ CALLS = {
     "ext.rotary_qk": (ext.rotary_qk, [X, X, TABLE, TABLE]),
     "ext.silu": (ext.silu, [X]),
     "ext.softmax": (ext.softmax, [X]),
+    "ext.weighted_sum": (ext.weighted_sum, [[X, X, X], [0.5, -2, 1.5]]),
 }  # fmt: skip
 # torch's own constructors, with torch's errors.
 OF_TORCH = {"ext.GELU": ext.GELU(), "ext.RMSNorm": still(ext.RMSNorm(8)), "ext.SiLU": ext.SiLU()}

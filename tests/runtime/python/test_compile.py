@@ -155,6 +155,8 @@ CALLS = {
     ),
     "gelu": lambda o, x, s: ext.gelu(x),
     "silu": lambda o, x, s: ext.silu(x),
+    "weighted_sum": lambda o, x, s: ext.weighted_sum([x, x.sin(), x.cos()], [0.5, -2, 1.5], divisor=3),
+    "weighted_sum by a number": lambda o, x, s: ext.weighted_sum([x, x.sin(), x.cos()], [s, -2, 1.5]),
     "gated": lambda o, x, s: ext.gated(x, x, "silu"),
     "glu": lambda o, x, s: ext.glu(x, "gelu"),
     "gelu into a slice": lambda o, x, s: into_slices(

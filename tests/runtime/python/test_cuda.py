@@ -34,6 +34,10 @@ def norm_rotary(x, weight, cos, sin, **options):
     return ext.norm_rotary(norm, x, cos, sin, **options)
 
 
+def weighted_sum(*terms):
+    return ext.weighted_sum(terms, [55, -59, 37, -9], scale=1 / 24)
+
+
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
@@ -76,6 +80,7 @@ CALLS = {
     ),
     "layer_norm": (ext.layer_norm, (X, 16, TABLE[0, 0], TABLE[1, 0]), {}),
     "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
+    "weighted sum": (weighted_sum, (X, X.flip(0), X.flip(1), X.flip(2)), {}),
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),

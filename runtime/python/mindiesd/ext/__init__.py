@@ -33,6 +33,7 @@ from .rotary import (
     rotary_qk,
 )
 from .softmax import softmax
+from .sums import weighted_sum
 
 __all__ = [
     "FlashCrossAttention",
@@ -69,4 +70,5 @@ __all__ = [
     "rotary_qk",
     "silu",
     "softmax",
+    "weighted_sum",
 ]
