@@ -1,4 +1,4 @@
-"""Multistep schedulers that keep earlier predictions."""
+"""Multistep schedulers that keep earlier predictions, and sums without a factor of their own, which stay."""
 
 import mindiesd.ext
 import torch
@@ -38,7 +38,7 @@ class Multistep:
 
 
 def gray(image):
-    return mindiesd.ext.weighted_sum([image[:, 0:1], image[:, 1:2], image[:, 2:3]], [0.299, 0.587, 0.114])
+    return 0.299 * image[:, 0:1] + 0.587 * image[:, 1:2] + 0.114 * image[:, 2:3]
 
 
 def fifth(a, b, c, d, e):
@@ -46,13 +46,13 @@ def fifth(a, b, c, d, e):
 
 
 def more(a, b, c, d, e, f):
-    return mindiesd.ext.weighted_sum([a, b, c, d, e], [0.1, 0.2, 0.3, 0.4, 0.5]) + 0.6 * f
+    return 0.1 * a + 0.2 * b + 0.3 * c + 0.4 * d + 0.5 * e + 0.6 * f
 
 
 def offset(a, b, c):
-    return mindiesd.ext.weighted_sum([a, b, c], [0.5, 0.25, 0.125]) + 1.0
+    return 0.5 * a + 0.25 * b + 0.125 * c + 1.0
 
 
 def guided(model, sample, factor=7.5):
     uncond, cond, weak = model(sample).chunk(3)
-    return mindiesd.ext.weighted_sum([uncond, cond, weak], [(1.0 - factor), factor, 0.5])
+    return (1.0 - factor) * uncond + factor * cond + 0.5 * weak

@@ -4,35 +4,35 @@ import torch
 
 
 def written(x, y, z):
-    part = 0.5 * x
+    part = 23 * x
     y = y.clone()
     y.mul_(2)
-    return part + 0.25 * y + 0.125 * z
+    return (part - 16 * y + 5 * z) / 12
 
 
 def read_again(x, y, z):
-    part = 0.5 * x + 0.25 * y
-    return part + 0.125 * z, part
+    part = 23 * x - 16 * y
+    return (part + 5 * z) / 12, part
 
 
 def over_its_operand(x, y, z):
-    total = 0.5 * x + 0.25 * y
+    total = 23 * x - 16 * y
     kept = total
-    total += 0.125 * z
-    return total, kept
+    total += 5 * z
+    return total / 12, kept
 
 
 def other_order(f, g, x):
-    return 0.5 * f(x) + (0.25 * g(x) - 0.125 * x)
+    return (23 * f(x) + (5 * g(x) - 16 * x)) / 12
 
 
 def whole(i, j, k):
-    return i * 251633 + j * 483 + k * 7
+    return (i * 251633 + j * 483 + k * 7) // 12
 
 
 def two(x, y):
-    return 0.5 * x + 0.25 * y
+    return (3 * x - y) / 12
 
 
 def by_tensors(x, y, z, a, b, c):
-    return a * x + b * y + c * z
+    return (a * x + b * y + c * z) / 12

@@ -1,4 +1,4 @@
-"""Multistep schedulers that keep earlier predictions."""
+"""Multistep schedulers that keep earlier predictions, and sums without a factor of their own, which stay."""
 
 import torch
 
