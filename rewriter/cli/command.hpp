@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "rewriter/cli/console.hpp"
+#include "rewriter/language/languages.hpp"
 #include "rewriter/plan/engine.hpp"
 #include "rewriter/rule/rule.hpp"
 #include "rewriter/text/disk.hpp"
@@ -27,6 +29,8 @@ struct Services {
   std::function<Expected<RunResult>(const RuleSet& rules, const Input& input,
                                     const EngineOptions& options, const Progress& progress)>
       run;
+  // The languages of a run, with what that folder of rules says of C++ libraries.
+  std::function<std::unique_ptr<Languages>(const std::string& rules_folder)> languages;
   Disk* disk = nullptr;
   Console* console = nullptr;
 };

@@ -28,7 +28,8 @@ inline const std::vector<ExitCodeText>& exit_codes() {
       {ExitCode::done, "done"},
       {ExitCode::would_change,
        "--check: at least one file would change; rules test: a test failed; "
-       "rules check: a doubt; verify: a function differs; lsp: the client left without "
+       "rules check: a doubt; rules new: no rule; verify: a function differs; lsp: the client left "
+       "without "
        "`shutdown`"},
       {ExitCode::usage, "usage error: nothing was read"},
       {ExitCode::unreadable_input,

@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <csignal>
+#include <memory>
 
 #include "rewriter/cli/command.hpp"
 #include "rewriter/cli/languages.hpp"
@@ -26,6 +27,9 @@ int main(int argc, char** argv) {
   services.run = [](const refit::RuleSet& rules, const refit::Input& input,
                     const refit::EngineOptions& options, const refit::Progress& progress) {
     return refit::run(rules, input, options, progress);
+  };
+  services.languages = [](const std::string& rules_folder) {
+    return std::make_unique<refit::ShippedLanguages>(rules_folder);
   };
   services.disk = &refit::real_disk();
   services.console = &refit::real_console();

@@ -108,6 +108,7 @@ class Parser {
     if (rules_->parsed()) {
       if (show_->parsed()) rules_options_.action = RulesOptions::Action::show;
       if (check_->parsed()) rules_options_.action = RulesOptions::Action::check;
+      if (new_->parsed()) rules_options_.action = RulesOptions::Action::draft;
       if (test_->parsed()) rules_options_.action = RulesOptions::Action::test;
       std::vector<std::string>& rules = rules_options_.rules.rules;
       rules.insert(rules.end(), rules_options_.tested.begin(), rules_options_.tested.end());
@@ -381,8 +382,7 @@ class Parser {
 
   void add_rules() {
     RulesOptions& options = rules_options_;
-    rules_ =
-        app_.add_subcommand("rules", "List the rules, show one, check them, or run their tests");
+    rules_ = app_.add_subcommand("rules", "List, show, check and draft rules, or run their tests");
     add_rule_options(*rules_, options.rules);
     rules_->add_flag("--json", options.json,
                      "The list as JSON, with what each assumes and refuses");
@@ -404,6 +404,15 @@ class Parser {
         *why_, "--target", explain_options_.target,
         {{"cuda", Target::cuda}, {"ascend", Target::ascend}},
         "cuda (default): the companion runtime; ascend: the published MindIE-SD API");
+    new_ = rules_->add_subcommand("new", "Write a rule from a file before and after a rewrite");
+    new_->add_option("BEFORE", options.before, "A Python file")->required()->type_name("");
+    new_->add_option("AFTER", options.after, "The same with one computation replaced by a call")
+        ->required()
+        ->type_name("");
+    new_->add_option("--id", options.id, "The rule's id (default: after the function)")
+        ->type_name("ID");
+    new_->add_option("--output", options.output, "Where it goes (default: standard output)")
+        ->type_name("FILE");
     test_ = rules_->add_subcommand("test", "Run the tests that rules carry");
     test_
         ->add_option("PATH", options.tested,
@@ -459,6 +468,7 @@ class Parser {
   CLI::App* test_ = nullptr;
   CLI::App* check_ = nullptr;
   CLI::App* why_ = nullptr;
+  CLI::App* new_ = nullptr;
   CLI::App* migrate_ = nullptr;
   CLI::App* review_ = nullptr;
   CLI::App* verify_ = nullptr;

@@ -55,14 +55,16 @@ struct MigrateOptions {
 };
 
 struct RulesOptions {
-  enum class Action { list, show, test, check, assumptions } action = Action::list;
+  enum class Action { list, show, test, check, assumptions, draft } action = Action::list;
   RuleOptions rules;
   bool json = false;                // the list as data
-  std::string id;                   // of the rule to show
+  std::string id;                   // of the rule to show, or of the new one; "": its function's
   std::vector<std::string> tested;  // files and folders of rules; none: the rules that ship
   bool update = false;              // the tests' texts
   bool no_numeric = false;          // the numeric tests are left out
   std::string python = "python3";   // that runs them
+  std::string before, after;        // files, of which a rule is made
+  std::string output = "-";         // where it goes; "-": standard output
 };
 
 struct ExplainOptions {

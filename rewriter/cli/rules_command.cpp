@@ -8,6 +8,7 @@
 #include "rewriter/cli/assumptions.hpp"
 #include "rewriter/cli/rule_lint.hpp"
 #include "rewriter/cli/rule_tests.hpp"
+#include "rewriter/cli/rules_new.hpp"
 #include "rewriter/report/rule_page.hpp"
 #include "rewriter/text/count.hpp"
 
@@ -87,6 +88,9 @@ ExitCode rules_command(Session& session, const RulesOptions& options) {
       break;
     case RulesOptions::Action::check:
       check(session, options, *rules);
+      break;
+    case RulesOptions::Action::draft:
+      new_rule(session, options, *rules);
       break;
     case RulesOptions::Action::test:
       test(session, options, *rules);

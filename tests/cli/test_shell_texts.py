@@ -35,7 +35,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("line", "offers"),
     [
         ("refit mig", ["migrate"]),
-        ("refit rules ", ["show", "check", "test", "why", "--help", "--rules", "--select", "--ignore", "--json", "model.py"]),
+        ("refit rules ", ["show", "check", "test", "why", "new", "--help", "--rules", "--select", "--ignore", "--json", "model.py"]),
         ("refit migrate --tar", ["--target"]),
         ("refit migrate --target ", ["cuda", "ascend"]),
         ("refit migrate --strict --color a", ["auto", "always"]),

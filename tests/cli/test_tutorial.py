@@ -1,4 +1,4 @@
-"""docs/tutorial.md, and the five steps of docs/rules.md: their commands, run in order, print what they show.
+"""docs/tutorial.md, and what docs/rules.md begins with: their commands, run in order, print what they show.
 
 Of the tutorial, what fetches packages or measures is not run: pip, and Python, whose model imports torchvision.
 """
@@ -87,7 +87,7 @@ def test_the_page_measures_what_it_shows():
 
 def test_a_rule_in_five_steps(run):
     page = (ROOT / "docs" / "rules.md").read_text()
-    section = page[page.index("## A rule in five steps") : page.index("## One rule")]
+    section = page[page.index("## A rule in five steps") : page.index("## A rule from an example")]
     done = []
     for kind, text, shown in steps(section):
         if kind == "console":
@@ -98,3 +98,14 @@ def test_a_rule_in_five_steps(run):
         done.append(kind)
     assert done.count("console") >= 7 and done.count("yaml") == 2
     assert "what --update writes" not in (run.tree / "my-silu.yaml").read_text()
+
+
+def test_a_rule_from_an_example(run):
+    page = (ROOT / "docs" / "rules.md").read_text()
+    (model, *_) = (text for kind, text, _ in steps(page) if kind == "python")
+    (run.tree / "model.py").write_text(model)
+    section = page[page.index("## A rule from an example") : page.index("## One rule")]
+    (_, _, after), (_, command, shown) = steps(section)
+    (run.tree / "after.py").write_text("\n".join(after) + "\n")
+    run(command, shown)
+    run("refit rules test my-silu.yaml", ["1 of 1 test passed"])
