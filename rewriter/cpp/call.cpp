@@ -248,13 +248,21 @@ void Lowering::forget_handed(const clang::Expr* part) {
 
 // The arguments that a call writes out, by the names of the callee's parameters; nullopt where
 // there are more than those.
-std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::CallExpr* node) {
+std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::CallExpr* node,
+                                                               bool* options) const {
   const clang::FunctionDecl* callee = node->getDirectCallee();
   std::vector<Given> given;
   for (unsigned i = 0; i < node->getNumArgs(); ++i) {
     const clang::Expr* argument = node->getArg(i);
     if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
     if (i >= callee->getNumParams()) return std::nullopt;
+    if (is_options(callee->getParamDecl(i)->getType())) {
+      const auto set = options_of(argument, 0);
+      if (!set) return std::nullopt;
+      *options = true;
+      given.insert(given.end(), set->begin(), set->end());
+      continue;
+    }
     const auto* list = llvm::dyn_cast<clang::InitListExpr>(bare(argument->IgnoreImplicit()));
     const clang::RecordDecl* record = list == nullptr || !list->getType()->isRecordType()
                                           ? nullptr
@@ -280,8 +288,10 @@ std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::Call
 
 // Where the parts of a known call stand in the file, for edits.
 void Lowering::note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
-                         const std::vector<Given>& given, const std::vector<size_t>& places) {
+                         const std::vector<Given>& given, const std::vector<size_t>& places,
+                         bool options) {
   CallText call;
+  call.options = options;
   std::string locked;
   if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
   if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
@@ -302,7 +312,8 @@ void Lowering::note_text(ValueId id, const clang::CallExpr* node, const clang::E
 
 std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
                                             const clang::Expr* receiver) {
-  const std::optional<std::vector<Given>> given = given_to(node);
+  bool options = false;
+  const std::optional<std::vector<Given>> given = given_to(node, &options);
   if (!given) return std::nullopt;
   // Which signature: by the names alone, before anything is lowered.
   for (size_t which = 0; which <= op->overloads.size(); ++which) {
@@ -355,7 +366,7 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     if (!op->pure) impure_ = true;
     bool in_place = op->in_place;
     ValueId id = add(std::move(v), node);
-    if (seeing_ == 0) note_text(id, node, receiver, *given, places);
+    if (seeing_ == 0) note_text(id, node, receiver, *given, places, options);
     if (!op->pure) use(id);
     if (in_place) {
       use(id);

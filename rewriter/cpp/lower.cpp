@@ -118,6 +118,8 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   guards_.clear();
   in_template_ = in_template;
   scope_ = *where;
+  assigned_.clear();
+  assigned_in(body, assigned_);
   find_changes(body);
   auto definition = open(*where, StatementKind::other);
   for (const clang::ParmVarDecl* parameter : decl->parameters()) {

@@ -134,9 +134,12 @@ class Lowering {
     std::string name;
     const clang::Expr* expression;
   };
-  static std::optional<std::vector<Given>> given_to(const clang::CallExpr* node);
+  std::optional<std::vector<Given>> given_to(const clang::CallExpr* node, bool* options) const;
+  bool is_options(clang::QualType type) const;
+  std::optional<std::vector<Given>> options_of(const clang::Expr* node, int depth) const;
+  std::optional<std::vector<Given>> held_options(const clang::Expr* node, int depth) const;
   void note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
-                 const std::vector<Given>& given, const std::vector<size_t>& places);
+                 const std::vector<Given>& given, const std::vector<size_t>& places, bool options);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
   bool varies(const clang::FunctionDecl* definition);
@@ -201,6 +204,7 @@ class Lowering {
   std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through
   int seeing_ = 0;
   Variables changing_;
+  Variables assigned_;                          // by assignments in the function
   std::set<const clang::CallExpr*> only_read_;  // references to parts that nothing changes through
   std::vector<Changes> frames_;
   std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
