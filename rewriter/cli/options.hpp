@@ -39,7 +39,7 @@ struct MigrateOptions {
   RuleOptions rules;
   std::vector<std::string> include, exclude;
   std::vector<std::string> define;  // NAME or NAME=VALUE, that C++ is compiled with
-  unsigned jobs = 0;  // 0: as many as the machine has cores
+  unsigned jobs = 0;                // 0: as many as the machine has cores
   std::vector<ReportOption> reports;
   std::vector<std::string> sites;       // fingerprints
   std::optional<std::string> choose;    // a file of the only sites that may be rewritten

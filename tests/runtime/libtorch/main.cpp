@@ -90,11 +90,11 @@ void check_results() {
   expect_close(m::activation(q, mindiesd::Activation::kGelu), at::gelu(q), "gelu");
   expect_close(m::activation(q, mindiesd::Activation::kSilu, sum), q * at::silu(sum), "gated silu");
   const at::Tensor other = at::randn_like(q), third = at::randn_like(q);
-  const at::Tensor total = (q * 0.5 - other * 2 + third * 1.5) * 0.25;
-  expect_close(m::weighted_sum({q, other, third}, {0.5, -2.0, 1.5}, 0.25), total, "weighted_sum");
+  const at::Tensor summed = (q * 0.5 - other * 2 + third * 1.5) * 0.25;
+  expect_close(m::weighted_sum({q, other, third}, {0.5, -2.0, 1.5}, 0.25), summed, "weighted_sum");
   expect_close(m::weighted_sum({q, other.transpose(0, 1).contiguous().transpose(0, 1), third},
                                {0.5, -2.0, 1.5}, 0.25),
-               total, "weighted_sum of other orders");
+               summed, "weighted_sum of other orders");
   const at::Tensor turns = at::polar(at::ones({4, 8}), at::randn({4, 8}));
   const at::Tensor grids = at::tensor({1, 3, 2, 2, 1, 3}, at::kLong).view({2, 3});
   const at::Tensor placed = m::rotary_grid(q, turns, grids);
