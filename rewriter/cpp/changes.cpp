@@ -190,16 +190,8 @@ void Lowering::find_changes(const clang::Stmt* node) {
         changing(each->getRangeInit());
       }
     } else if (const auto* made = llvm::dyn_cast<clang::CallExpr>(at)) {
-      // `std::tie(a, b) = …` is followed as an assignment.
-      const auto* assigned = llvm::dyn_cast<clang::CXXOperatorCallExpr>(made);
-      if (assigned != nullptr && assigned->getOperator() == clang::OO_Equal &&
-          tied(assigned->getArg(0))) {
-        only_read_.insert(call_of(assigned->getArg(0)->IgnoreImplicit(), "std::tie"));
-      }
-      if (!only_read_.contains(made)) {
-        change_seen(made);
-        stored_by_call(made);
-      }
+      change_seen(made);
+      stored_by_call(made);
     } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at)) {
       if (binary->isAssignmentOp()) stored_through(binary->getLHS());
     } else if (const auto* broken = llvm::dyn_cast<clang::RecoveryExpr>(at)) {
@@ -209,27 +201,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
     } else if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(at)) {
       in_template_ = in_template_ || labels_inside(choice);
     }
-    note_read(at);
     for (const clang::Stmt* child : at->children()) work.push_back(child);
-  }
-}
-
-// `std::get<0>(t)` refers to a part; where that is copied, or seen as constant, nothing changes it.
-void Lowering::note_read(const clang::Stmt* node) {
-  const clang::Expr* inside = nullptr;
-  if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(node)) {
-    const bool reads =
-        cast->getCastKind() == clang::CK_LValueToRValue ||
-        (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified());
-    if (reads) inside = cast->getSubExpr();
-  } else if (const auto* copied = llvm::dyn_cast<clang::CXXConstructExpr>(node)) {
-    if (copied->getConstructor()->isCopyConstructor() && copied->getNumArgs() == 1) {
-      inside = copied->getArg(0);
-    }
-  }
-  if (inside == nullptr) return;
-  if (const auto* made = call_of(inside->IgnoreParenImpCasts(), "std::get")) {
-    only_read_.insert(made);
   }
 }
 
@@ -284,7 +256,6 @@ void Lowering::assigned_in(const clang::Stmt* node, Variables& out) const {
     }
     if (target != nullptr) {
       if (const clang::ValueDecl* variable = named(target)) out.insert(variable);
-      if (const auto names = tied(target)) out.insert(names->begin(), names->end());
     }
     for (const clang::Stmt* child : at->children()) work.push_back(child);
   }

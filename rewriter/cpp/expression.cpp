@@ -248,7 +248,6 @@ ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
   if (!local) {
     if (record_name(decl->getType()) == "std::nullopt_t") return none(node);
     std::string qualified = decl->getQualifiedNameAsString();
-    if (qualified == "at::indexing::Ellipsis") return literal(Literal::symbol("..."), node);
     std::string meaning = knowledge_.names.meaning(qualified);
     if (!meaning.empty()) return symbol(std::move(meaning), node);
   }
@@ -308,16 +307,6 @@ ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
       }
     }
     v.operands.resize(3, kNone);
-    const auto whole = [&](size_t place, int64_t number) {
-      if (v.operands[place] == kNone) return;
-      const Value& bound = g()[v.operands[place]];
-      const bool same = bound.kind == Kind::literal &&
-                        bound.literal.kind == Literal::Kind::integer &&
-                        bound.literal.integer == number;
-      if (same) v.operands[place] = kNone;
-    };
-    whole(0, 0);
-    whole(2, 1);
     return add(std::move(v), node);
   }
   if (given.empty()) {
@@ -353,13 +342,6 @@ ValueId Lowering::subscript(ValueId base, ValueId index, const clang::Expr* node
     auto n = static_cast<size_t>(i.literal.integer);
     if ((b.kind == Kind::tuple || b.kind == Kind::list) && n < b.operands.size()) {
       return b.operands[n];
-    }
-    if (b.kind == Kind::op && b.op->id == "torch.unbind") {
-      const ValueId axis = g().argument(base, "dim");
-      if (axis != kNone && g()[axis].kind == Kind::literal &&
-          g()[axis].literal.kind == Literal::Kind::integer && g()[axis].literal.integer == -1) {
-        return along(b.operands[0], -1, index, node);
-      }
     }
     if (b.kind == Kind::op && b.op->axes == AxisKind::split) {
       // Python unpacks; where the number of parts is written, an element is the same.

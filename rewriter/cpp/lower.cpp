@@ -118,8 +118,6 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   guards_.clear();
   in_template_ = in_template;
   scope_ = *where;
-  assigned_.clear();
-  assigned_in(body, assigned_);
   find_changes(body);
   auto definition = open(*where, StatementKind::other);
   for (const clang::ParmVarDecl* parameter : decl->parameters()) {
@@ -266,21 +264,6 @@ bool Lowering::assign(const clang::Expr* node) {
   } else {
     return false;
   }
-  if (const auto names = tied(left)) {
-    const ValueId whole = expression(right);
-    bool changes = false;
-    for (const clang::ValueDecl* name : *names) {
-      changes = changes || changing_.contains(name);
-      const auto declared = declared_in_.find(name);
-      if (loop_ != (declared == declared_in_.end() ? 0 : declared->second)) {
-        g().statements[current_].carried = true;
-      }
-    }
-    if (changes || g().statements[current_].carried) use(whole);
-    impure_ = impure_ || changes;
-    bind_parts(*names, whole);
-    return true;
-  }
   const clang::ValueDecl* variable = named(left);
   if (variable == nullptr || !plain_value(variable->getType())) return false;
   const auto* whole = llvm::dyn_cast<clang::VarDecl>(variable);
@@ -343,14 +326,24 @@ void Lowering::variable(const clang::VarDecl* decl) {
     // Parts of what stands elsewhere change with that.
     const bool refers =
         parts->getType()->isReferenceType() && (init == nullptr || !bare(init)->isPRValue());
-    std::vector<const clang::ValueDecl*> names;
-    for (const clang::BindingDecl* binding : bindings) {
-      declared_in_[binding] = loop_;
-      const clang::QualType type = binding->getType();  // null where clang does not know it
-      if (refers || type.isNull() || type->isReferenceType()) changing_.insert(binding);
-      names.push_back(binding);
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      declared_in_[bindings[i]] = loop_;
+      const clang::QualType type = bindings[i]->getType();  // null where clang does not know it
+      if (refers || type.isNull() || type->isReferenceType()) changing_.insert(bindings[i]);
+      if (whole != kNone && g()[whole].kind == Kind::tuple &&
+          g()[whole].operands.size() == bindings.size()) {
+        bind(bindings[i], g()[whole].operands[i]);
+        continue;
+      }
+      Value part;
+      part.kind = Kind::element;
+      if (whole != kNone) part.operands = {whole};
+      if (whole == kNone) part.kind = Kind::unknown;
+      part.index = static_cast<int>(i);
+      part.count = static_cast<int>(bindings.size());
+      part.statement = current_;
+      bind(bindings[i], g().add(std::move(part)));
     }
-    bind_parts(names, whole);
     return;
   }
   if (!plain_value(decl->getType())) {

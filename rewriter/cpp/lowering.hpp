@@ -82,7 +82,6 @@ class Lowering {
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
   void change_seen(const clang::Expr* node);
-  void note_read(const clang::Stmt* node);
   void stored_through(const clang::Expr* node);
   void stored_by_call(const clang::CallExpr* node);
   bool leads_to_object(clang::QualType type) const;
@@ -114,17 +113,6 @@ class Lowering {
   ValueId construct(const clang::CXXConstructExpr* node);
   ValueId members(const clang::InitListExpr* node);
   ValueId subscript(ValueId base, ValueId index, const clang::Expr* node);
-  std::optional<ValueId> part_of(const clang::CallExpr* node, std::string_view name,
-                                 const clang::Expr* object);
-  std::optional<ValueId> size_of(const clang::CallExpr* node, std::string_view name,
-                                 const clang::Expr* object);
-  std::optional<ValueId> got(const clang::CallExpr* node);
-  bool not_negative(ValueId id, int depth = 0) const;
-  bool same_size(ValueId id, ValueId base, int64_t axis) const;
-  ValueId along(ValueId base, int64_t axis, ValueId what, const clang::Expr* node);
-  std::optional<std::vector<const clang::ValueDecl*>> tied(const clang::Expr* node) const;
-  void bind_parts(const std::vector<const clang::ValueDecl*>& names, ValueId whole);
-  static const clang::CallExpr* call_of(const clang::Expr* node, std::string_view qualified);
   ValueId member(const clang::MemberExpr* node);
   bool may_be_another(const clang::CallExpr* node) const;
   ValueId unknown_call(const clang::CallExpr* node, ValueId callee);
@@ -134,12 +122,9 @@ class Lowering {
     std::string name;
     const clang::Expr* expression;
   };
-  std::optional<std::vector<Given>> given_to(const clang::CallExpr* node, bool* options) const;
-  bool is_options(clang::QualType type) const;
-  std::optional<std::vector<Given>> options_of(const clang::Expr* node, int depth) const;
-  std::optional<std::vector<Given>> held_options(const clang::Expr* node, int depth) const;
+  static std::optional<std::vector<Given>> given_to(const clang::CallExpr* node);
   void note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
-                 const std::vector<Given>& given, const std::vector<size_t>& places, bool options);
+                 const std::vector<Given>& given, const std::vector<size_t>& places);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
   bool varies(const clang::FunctionDecl* definition);
@@ -149,9 +134,6 @@ class Lowering {
   const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder);
   std::optional<ValueId> layer_call(const clang::CallExpr* node, const clang::Expr* module,
                                     const clang::Expr* operand);
-  bool several(clang::QualType type) const;
-  std::optional<std::vector<const clang::VarDecl*>> only_computes(
-      const clang::CompoundStmt* body) const;
   std::optional<ValueId> see_through(const clang::CallExpr* node,
                                      const clang::FunctionDecl* callee);
   ValueId operation(std::string_view id, std::vector<ValueId> operands, const clang::Expr* node);
@@ -204,8 +186,6 @@ class Lowering {
   std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through
   int seeing_ = 0;
   Variables changing_;
-  Variables assigned_;                          // by assignments in the function
-  std::set<const clang::CallExpr*> only_read_;  // references to parts that nothing changes through
   std::vector<Changes> frames_;
   std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
   std::vector<StatementId> guards_;  // statements opened by objects that hold to the block's end

@@ -83,11 +83,6 @@ ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
     if (node->getNumArgs() == 2) {
       if (auto known = layer_call(node, node->getArg(0), node->getArg(1))) return *known;
     }
-    const auto* body = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(node->getDirectCallee());
-    if (body != nullptr && body->getParent()->isLambda() && !body->getParent()->isGenericLambda() &&
-        body->getParent()->captures_begin() == body->getParent()->captures_end()) {
-      if (auto seen = see_through(node, body)) return *seen;
-    }
     // Another module or a function object: what it does is its class's affair.
     return unknown_call(node, expression(node->getArg(0)));
   }
@@ -155,11 +150,6 @@ ValueId Lowering::builtin_binary(const clang::BinaryOperator* node) {
   ValueId a = expression(node->getLHS());
   ValueId b = expression(node->getRHS());
   std::string_view id = operator_id(node->getOpcode(), node->getType()->isFloatingType());
-  // Of numbers that are not negative, rounding towards zero is rounding down.
-  if (node->getOpcode() == clang::BO_Div && node->getType()->isIntegerType() && not_negative(a) &&
-      not_negative(b)) {
-    id = "operator.floordiv";
-  }
   if (id.empty()) return opaque("operator", {a, b}, node);
   // `mask.has_value() && mask->defined()` is one question: what is no tensor is None.
   const auto given = [&](ValueId asked) {

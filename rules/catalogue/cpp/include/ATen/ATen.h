@@ -354,9 +354,6 @@ Tensor stack(TensorList tensors, int64_t dim = 0);
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0);
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0);
-Tensor select(const Tensor& self, int64_t dim, int64_t index);
-Tensor slice(const Tensor& self, int64_t dim = 0, optional<int64_t> start = nullopt,
-             optional<int64_t> end = nullopt, int64_t step = 1);
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1);
 Tensor permute(const Tensor& self, IntArrayRef dims);
 Tensor reshape(const Tensor& self, IntArrayRef shape);
