@@ -34,8 +34,8 @@ Expected<std::string> read_example(const std::string& path) {
   const auto bytes = read_file(path, kLongest, room);
   if (!bytes) return failure(fmt::format("cannot read {}: {}", path, bytes.error().message));
   std::string text(*bytes);
-  const bool plain =
-      std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c != '\x7f'); });
+  const bool plain = std::ranges::all_of(
+      text, [](unsigned char c) { return c == '\n' || (c >= ' ' && c != 0x7f); });
   if (text.empty() || text.front() == ' ' || text.front() == '\n' || !plain) {
     return failure(fmt::format(
         "{} must begin with a line that is not empty or indented, and hold no tabs, carriage "

@@ -269,6 +269,13 @@ def test_texts_that_no_rule_file_holds(new, tmp_path, text):
     assert "must begin with a line that is not empty or indented" in done.err
 
 
+def test_words_of_any_script_stay_as_they_are(refit, new):
+    done, place = new(*(text + "\n\n# café, 注意\n" for text in SILU))
+    assert done.code == 0, done.err
+    assert "# café, 注意" in place.read_text()
+    accepted(refit, place)
+
+
 def test_a_file_that_is_not_there(refit, tmp_path):
     (tmp_path / "after.py").write_text(SILU[1])
     done = refit("rules", "new", tmp_path / "before.py", tmp_path / "after.py")

@@ -31,10 +31,25 @@ def _factor(scale, divisor):
     return factor if _is_factor(factor) else None
 
 
+def _strides(shape, order):
+    """Those that torch gives a new tensor whose dimensions lie in this order, the innermost first."""
+    found, step = [0] * len(shape), 1
+    for d in order:
+        found[d] = step
+        step *= max(shape[d], 1)
+    return tuple(found)
+
+
 def _lies_without_gaps(x):
-    if x.is_contiguous():
-        return True
-    return x.dim() in _LAYOUTS and x.is_contiguous(memory_format=_LAYOUTS[x.dim()])
+    """As torch's sum of such tensors lies. One that is both contiguous and channels last, where a dimension has one
+    element, is so only with the strides of the former: its sum has those."""
+    last = x.dim() - 1
+    order = range(last, -1, -1)
+    if not x.is_contiguous():
+        if x.dim() not in _LAYOUTS or not x.is_contiguous(memory_format=_LAYOUTS[x.dim()]):
+            return False
+        order = (1, *range(last, 1, -1), 0)
+    return x.stride() == _strides(x.shape, order)
 
 
 def _is_one_pass(terms, weights):
@@ -45,7 +60,7 @@ def _is_one_pass(terms, weights):
         return False
     if first.device.type not in _ONE_PASS:
         return False
-    if first.layout is not torch.strided or not _lies_without_gaps(first):
+    if first.layout is not torch.strided or first.numel() == 0 or not _lies_without_gaps(first):
         return False
     return all(
         type(x) in _PLAIN
