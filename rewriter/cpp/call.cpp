@@ -20,6 +20,27 @@ size_t parameter_of(const std::vector<Parameter>& parameters, const std::string&
   return name == "self" && !parameters.empty() ? 0 : SIZE_MAX;
 }
 
+// Whether an argument becomes another number on its way into a parameter: 0.5 that of an `int`.
+bool becomes_another(const clang::Expr* argument) {
+  const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(argument->IgnoreParens());
+  if (cast == nullptr) return false;
+  switch (cast->getCastKind()) {
+    case clang::CK_FloatingToIntegral:
+    case clang::CK_FloatingToBoolean:
+    case clang::CK_IntegralToBoolean:
+      return true;
+    case clang::CK_IntegralCast: {
+      const clang::QualType from = cast->getSubExpr()->getType(), to = cast->getType();
+      return to->isCharType() || to->isBooleanType() ||
+             to->isUnsignedIntegerType() != from->isUnsignedIntegerType() ||
+             (to->isSpecificBuiltinType(clang::BuiltinType::Short) ||
+              to->isSpecificBuiltinType(clang::BuiltinType::UShort));
+    }
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 // What clang could not make sense of: a call by a known name is still a site.
@@ -391,6 +412,7 @@ std::optional<ValueId> Lowering::see_through(const clang::CallExpr* node,
   auto outer_inlined = inlined_;
   ValueId outer_self = self_;
   std::map<const clang::ValueDecl*, ValueId> bound;
+  if (std::ranges::any_of(node->arguments(), becomes_another)) return std::nullopt;
   for (unsigned i = 0; i < node->getNumArgs(); ++i) {
     bound[definition->getParamDecl(i)] = expression(node->getArg(i));
   }

@@ -32,6 +32,33 @@ bool labels_inside(const clang::SwitchStmt* node) {
   return false;
 }
 
+// The variables that an expression refers to: of `c ? a : b` both, of `(f(), a)` the last.
+void referred(const clang::Expr* node, std::set<const clang::ValueDecl*>& out) {
+  const clang::Expr* bare = node->IgnoreParenImpCasts();
+  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(bare)) {
+    referred(choice->getTrueExpr(), out);
+    referred(choice->getFalseExpr(), out);
+  } else if (const auto* comma = llvm::dyn_cast<clang::BinaryOperator>(bare);
+             comma != nullptr && comma->isCommaOp()) {
+    referred(comma->getRHS(), out);
+  } else if (const clang::ValueDecl* held = named_or_held(node)) {
+    out.insert(held);
+  }
+}
+
+// What a statement assigns to, where that is an expression that chooses a variable.
+const clang::Expr* chosen_target(const clang::Stmt* node) {
+  const clang::Expr* target = nullptr;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(node)) {
+    if (binary->isAssignmentOp()) target = binary->getLHS();
+  } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(node)) {
+    if (unary->isIncrementDecrementOp()) target = unary->getSubExpr();
+  } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    if (assigns(made->getOperator())) target = made->getArg(0);
+  }
+  return target != nullptr && named(target) == nullptr ? target : nullptr;
+}
+
 }  // namespace
 
 const clang::ValueDecl* named(const clang::Expr* node) {
@@ -161,13 +188,14 @@ void Lowering::stored_by_call(const clang::CallExpr* node) {
 void Lowering::find_changes(const clang::Stmt* node) {
   std::vector<const clang::Stmt*> work{node};
   auto changing = [&](const clang::Expr* e) {
-    if (const clang::ValueDecl* variable = named_or_held(e)) changing_.insert(variable);
+    referred(e, changing_);
     stored_through(e);
   };
   while (!work.empty()) {
     const clang::Stmt* at = work.back();
     work.pop_back();
     if (at == nullptr) continue;
+    if (const clang::Expr* target = chosen_target(at)) referred(target, changing_);
     if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(at)) {
       for (const clang::LambdaCapture& capture : lambda->captures()) {
         if (!capture.capturesVariable() || capture.getCaptureKind() != clang::LCK_ByRef) continue;
@@ -183,7 +211,7 @@ void Lowering::find_changes(const clang::Stmt* node) {
           stored_through(variable->getInit());
         }
         if (!variable->getType()->isReferenceType()) continue;
-        if (const auto* held = named_or_held(variable->getInit())) changing_.insert(held);
+        referred(variable->getInit(), changing_);
       }
     } else if (const auto* each = llvm::dyn_cast<clang::CXXForRangeStmt>(at)) {
       if (changeable_reference(each->getLoopVariable()->getType())) {
@@ -192,6 +220,8 @@ void Lowering::find_changes(const clang::Stmt* node) {
     } else if (const auto* made = llvm::dyn_cast<clang::CallExpr>(at)) {
       change_seen(made);
       stored_by_call(made);
+    } else if (llvm::isa<clang::CXXConstructExpr, clang::InitListExpr>(at)) {
+      kept_by_object(llvm::cast<clang::Expr>(at));
     } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at)) {
       if (binary->isAssignmentOp()) stored_through(binary->getLHS());
     } else if (const auto* broken = llvm::dyn_cast<clang::RecoveryExpr>(at)) {
@@ -205,10 +235,27 @@ void Lowering::find_changes(const clang::Stmt* node) {
   }
 }
 
+// What an object that is made may keep a reference to, and change through it later.
+void Lowering::kept_by_object(const clang::Expr* node) {
+  if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(node)) {
+    // A member that is no reference takes a copy, which is no lvalue.
+    for (const clang::Expr* item : list->inits()) {
+      if (item != nullptr && item->isLValue()) referred(item, changing_);
+    }
+    return;
+  }
+  const auto* made = llvm::cast<clang::CXXConstructExpr>(node);
+  const clang::CXXConstructorDecl* constructor = made->getConstructor();
+  for (unsigned i = 0; i < constructor->getNumParams() && i < made->getNumArgs(); ++i) {
+    const clang::QualType type = constructor->getParamDecl(i)->getType();
+    if (type->isLValueReferenceType() && changeable_reference(type)) {
+      referred(made->getArg(i), changing_);
+    }
+  }
+}
+
 void Lowering::change_seen(const clang::Expr* node) {
-  auto changing = [&](const clang::Expr* e) {
-    if (const clang::ValueDecl* variable = named_or_held(e)) changing_.insert(variable);
-  };
+  auto changing = [&](const clang::Expr* e) { referred(e, changing_); };
   if (keeps_optional(llvm::cast<clang::CallExpr>(node))) return;
   if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(node)) {
     const clang::CXXMethodDecl* callee = method->getMethodDecl();

@@ -82,6 +82,7 @@ class Lowering {
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
   void change_seen(const clang::Expr* node);
+  void kept_by_object(const clang::Expr* node);
   void stored_through(const clang::Expr* node);
   void stored_by_call(const clang::CallExpr* node);
   bool leads_to_object(clang::QualType type) const;

@@ -290,3 +290,44 @@ def test_branches_without_end_are_read_so_often_and_no_more(refit, tree):
     assert "bound: inactive_readings was reached 1 times, first in model.cpp:1" in done.err
     assert done.err.count("inactive-code: it is compiled") == 8
     assert b"+  return mindiesd::ext::silu(x);" in done.out
+
+
+ATTENTION = "torch::matmul(torch::softmax(torch::matmul(q, k.transpose(-2, -1)) * s, -1), v)"
+KEPT = f"""#include <torch/torch.h>
+#include <tuple>
+using T = torch::Tensor;
+struct Constructed {{ double& r; Constructed(double& s) : r(s) {{}} void go() {{ r = 3; }} }};
+struct Aggregate {{ double& r; }};
+static void change(double& x) {{ x = 2; }}
+T a(T q, T k, T v) {{ double s = 0.5; Constructed r(s); r.go(); return {ATTENTION}; }}
+T b(T q, T k, T v) {{ double s = 0.5; Aggregate r{{s}}; r.r = 4; return {ATTENTION}; }}
+T c(T q, T k, T v, bool f) {{ double s = 0.5, t = 1; (f ? s : t) = 3; return {ATTENTION}; }}
+T d(T q, T k, T v, bool f) {{ double s = 0.5, t = 1; double& r = f ? s : t; r = 3; return {ATTENTION}; }}
+T e(T q, T k, T v, bool f) {{ double s = 0.5, t = 1; change(f ? s : t); return {ATTENTION}; }}
+T g(T q, T k, T v, bool f) {{ double s = 0.5, t = 1; (t = 2, s) = 3; return {ATTENTION}; }}
+"""
+TURNED = """#include <torch/torch.h>
+#include <tuple>
+using T = torch::Tensor;
+static T scaled(const T& q, const T& k, int s) { return torch::matmul(q, k.transpose(-2, -1)) * s; }
+T whole(T q, T k, T v) { return torch::matmul(torch::softmax(scaled(q, k, 0.5), -1), v); }
+T kept(T x, T cos, T sin) {
+  auto h = x.chunk(2, -1);
+  T a = h[0], b = h[1];
+  std::tuple<T&, T&> p(a, b);
+  std::get<0>(p) = a * 2;
+  return x * cos + torch::cat({-b, a}, -1) * sin;
+}
+"""
+
+
+def test_a_variable_that_an_object_or_a_choice_may_change_is_read_where_the_call_stands(refit, tree):
+    (tree / "model.cpp").write_text(KEPT)
+    done = refit("migrate", tree)
+    assert done.out.count(b".scale = s,") == 6 and b".scale = 0.5" not in done.out, done.out
+
+
+def test_what_a_conversion_or_a_tuple_of_references_changes_is_left(refit, tree):
+    (tree / "model.cpp").write_text(TURNED)
+    done = refit("migrate", tree)
+    assert b"mindiesd::ext" not in done.out, done.out
