@@ -104,24 +104,6 @@ bool scalar(const Where&, const SiteView& site, const Argument& a) {
   return is_scalar(*site.graph, a.value, [&](ValueId id) { return site.attribute(id).number; });
 }
 
-// As `scalar`, and shown to be no whole number: a literal with a point or a quotient is part of it.
-bool real(const Where& clause, const SiteView& site, const Argument& a) {
-  if (a.value == kNone || !scalar(clause, site, a)) return false;
-  std::vector<ValueId> work{a.value};
-  std::set<ValueId> seen;
-  while (!work.empty()) {
-    const ValueId id = work.back();
-    work.pop_back();
-    if (id == kNone || !seen.insert(id).second) continue;
-    const Value& v = (*site.graph)[id];
-    if (v.kind == Kind::literal && v.literal.kind == Literal::Kind::real) return true;
-    if (v.kind != Kind::op || v.op->library != "operator") continue;
-    if (v.op->id == "operator.truediv") return true;
-    work.insert(work.end(), v.operands.begin(), v.operands.end());
-  }
-  return false;
-}
-
 bool one_size(const Where&, const SiteView& site, const Argument& a) {
   if (a.value == kNone) return false;
   if (has_one_size(*site.graph, a.value)) return true;
@@ -328,7 +310,6 @@ const std::map<std::string_view, Test>& tests() {
                                                           {"attribute", attribute},
                                                           {"number", number},
                                                           {"scalar", scalar},
-                                                          {"real", real},
                                                           {"one_size", one_size},
                                                           {"not_sequence", not_sequence},
                                                           {"tensor_or_none", tensor_or_none},

@@ -52,7 +52,6 @@ std::string wanted(const Where& clause, const std::string& names) {
       {"attribute", "is an attribute of an object"},
       {"number", "is a number"},
       {"scalar", "is shown to be a number"},
-      {"real", "is shown to be a number that is not whole"},
       {"one_size", "is one size"},
       {"not_sequence", "is no tuple or list"},
       {"tensor_or_none", "is shown to be a tensor or None"},
@@ -83,7 +82,7 @@ std::string wanted(const Where& clause, const std::string& names) {
 // Whether a clause asks what an attribute holds, which a store or a hook in another file hides.
 bool asks_for_object(const Where& clause) {
   return clause.kind.starts_with("instance") || clause.kind == "over_last_axis" ||
-         clause.kind == "scalar" || clause.kind == "real" || clause.kind == "number";
+         clause.kind == "scalar" || clause.kind == "number";
 }
 
 std::string found(const Where& clause, const SiteView& site, const Argument& a) {

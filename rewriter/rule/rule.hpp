@@ -34,7 +34,6 @@ struct RuleLocation {
 //   attribute    the argument is an attribute of an object (a module's parameter)
 //   number       the argument is a number: a literal, an attribute, a parameter with such a default
 //   scalar       the same, but an attribute only where its class shows it to be a number
-//   real         the same, and shown to be no whole number
 //   one_size     the argument is a sequence of exactly one size
 //   not_sequence the argument is not written as a tuple or a list
 //   tensor_or_none  the argument is None or what an operation on tensors gives

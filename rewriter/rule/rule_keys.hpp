@@ -50,7 +50,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 35> kWhereKinds{{
+inline constexpr std::array<WhereKind, 34> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -64,7 +64,6 @@ inline constexpr std::array<WhereKind, 35> kWhereKinds{{
     {"attribute", WhereForm::names},
     {"number", WhereForm::names},
     {"scalar", WhereForm::names},
-    {"real", WhereForm::names},
     {"over_last_axis", WhereForm::names},
     {"one_size", WhereForm::names},
     {"not_sequence", WhereForm::names},

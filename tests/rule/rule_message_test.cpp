@@ -184,7 +184,7 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:9: a clause of `where` needs a kind, such as `is` or `absent`\n"
        "r.yaml:6:10: unknown key `zeros`; the keys of a clause of `where` are is, is_not, rank, "
        "dtype, inference_zero, absent, present, simple, literal, last_dim, attribute, "
-       "number, scalar, real, over_last_axis, one_size, not_sequence, tensor_or_none, no_object, "
+       "number, scalar, over_last_axis, one_size, not_sequence, tensor_or_none, no_object, "
        "not_cast, called, part_of_call, named, plain, spelt, instance, instance_anywhere, "
        "computed_from, "
        "training_flag, "
