@@ -224,8 +224,12 @@ struct Group {
       apply_mask<Shape>(scores, shared + Shape::kMaskPlace + buffer * bytes + own_row() * 128,
                         block, type, p.scale);
     }
-    __syncwarp();
-    release<Shape>(memory, kMask, buffer);
+    if constexpr (Shape::kMasking == Masking::kRow) {
+      arrive(empty<Shape>(memory, kMask, buffer));
+    } else {
+      __syncwarp();
+      release<Shape>(memory, kMask, buffer);
+    }
   }
   __device__ __forceinline__ void store() {
     const HopperTile& at = *tile_at<Shape>(shared, finished_tile);

@@ -83,6 +83,7 @@ __device__ __forceinline__ void make_barriers(std::uint32_t memory) {
       int users = kWarps;
       if (kind == kTile) users += Shape::kMasking == Masking::kNone ? 2 : 3;
       if (kind == kQuery && Shape::kStoresByQueries) users = Shape::kGroups;
+      if (kind == kMask && Shape::kMasking == Masking::kRow) users *= 32;
       // The row of a mask is written by a warp, of which every lane arrives.
       const int writers = kind == kMask && Shape::kMasking == Masking::kRow ? 32 : 1;
       make_barrier(full<Shape>(memory, kind, buffer), writers);

@@ -11,9 +11,8 @@ from ..utils import ParametersInvalid
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
-_ONE_PASS = ("cpu",)
-"""The types of device on which the sum is one pass. The kernel for CUDA (kernels/cuda/weighted_sum.cu) is not among
-them before its tests (tests/kernels/gpu/test_weighted_sum.py) have run on a device."""
+_ONE_PASS = ("cpu", "cuda")
+"""The types of device on which the sum is one pass."""
 _SMALLEST, _LARGEST = 1e-30, 1e30
 """Of factors that keep their digits in float32, apart from 0."""
 
@@ -83,9 +82,9 @@ def weighted_sum(terms, weights, *, scale=None, divisor=None):
     """``scale * (weights[0] * terms[0] + weights[1] * terms[1] + ...) / divisor``.
 
     Args:
-        terms: a list of two operands at least. Of up to eight floating tensors of one shape and type on the CPU that
-            lie alike and without gaps the sum is one pass in float32, rounded once; of anything else, on other devices
-            too, it is computed as it is written, from left to right, by the operands' own operators.
+        terms: a list of two operands at least. Of up to eight floating tensors of one shape and type on one device
+            that lie alike and without gaps the sum is one pass in float32, rounded once; of anything else it is
+            computed as it is written, from left to right, by the operands' own operators.
         weights: a list of as many factors. Numbers go with the one pass; with others, 0-dimensional tensors too, the
             sum is computed as it is written.
         scale, divisor: None, or factors of the sum.
