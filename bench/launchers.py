@@ -102,10 +102,16 @@ _LinearActivation = _struct(
     ("input_stride", _i64), ("weight_stride", _i64), ("output_stride", _i64), ("activation", _i32),
 )  # fmt: skip
 
+_Int8Linear = _struct(
+    "Int8Linear", ("rows", _i64), ("depth", _i64), ("width", _i64), ("type", _i32), ("input", _pointer),
+    ("weight", _pointer), ("scales", _pointer), ("bias", _pointer), ("output", _pointer), ("input_stride", _i64),
+    ("weight_stride", _i64), ("output_stride", _i64),
+)  # fmt: skip
+
 
 _PROBLEMS = (
     _FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention, _JointHeads,
-    _GroupNorm, _WeightedSum, _LinearActivation,
+    _GroupNorm, _WeightedSum, _LinearActivation, _Int8Linear,
 )  # fmt: skip
 
 
@@ -337,6 +343,18 @@ def linear_activation(x, weight, bias, output, kind="gelu-tanh"):
         weight_stride=weight.stride(0), output_stride=output.stride(0), activation=ACTIVATIONS[kind],
     )  # fmt: skip
     _call("linear_activation", problem)
+    return output
+
+
+def int8_linear(x, weight, scales, output, bias=None):
+    """Of matrices with dense rows; scales float32, bias of x's type."""
+    problem = _Int8Linear(
+        rows=x.shape[0], depth=x.shape[1], width=weight.shape[0], type=_TYPES[x.dtype], input=x.data_ptr(),
+        weight=weight.data_ptr(), scales=scales.data_ptr(), bias=None if bias is None else bias.data_ptr(),
+        output=output.data_ptr(), input_stride=x.stride(0), weight_stride=weight.stride(0),
+        output_stride=output.stride(0),
+    )  # fmt: skip
+    _call("int8_linear", problem)
     return output
 
 

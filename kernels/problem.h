@@ -9,7 +9,8 @@
 
 namespace mindiesd::kernels {
 
-// kFloat64: of the tables of rotations alone, which count as float32.
+// kFloat64: of the tables of rotations alone, which count as float32. kInt8: of the weight of
+// int8_linear.h alone.
 enum class DataType : std::int32_t {
   kFloat32,
   kFloat16,
@@ -18,6 +19,7 @@ enum class DataType : std::int32_t {
   kInt32,
   kInt64,
   kFloat64,
+  kInt8,
 };
 
 // kUnsupported: valid, but not by this back end; kFailed: the device refused, and says why in words

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kernels/grid.h"
+#include "kernels/int8_linear.h"
 #include "kernels/problem.h"
 #include "kernels/weighted_sum.h"
 
@@ -25,6 +26,7 @@ struct Launchers {
   LaunchStatus (*softmax)(const Softmax&);
   LaunchStatus (*activation)(const Activate&);
   LaunchStatus (*weighted_sum)(const WeightedSum&);
+  LaunchStatus (*int8_linear)(const Int8Linear&);
 };
 
 // Chosen once. MINDIESD_CPU_ISA=baseline|avx2|avx512 picks a narrower set, for tests and for

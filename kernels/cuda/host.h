@@ -32,6 +32,7 @@ inline std::int64_t bytes_of(DataType type) {
     case DataType::kBFloat16:
       return 2;
     case DataType::kBool:
+    case DataType::kInt8:
       return 1;
     case DataType::kInt64:
     case DataType::kFloat64:

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/host.h"
+#include "kernels/cuda/int8_linear.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/weighted_sum.h"
 
@@ -50,6 +51,9 @@ MINDIESD_EXPORTED int launch_activation(const Activate* problem, void* stream) {
 MINDIESD_EXPORTED int launch_weighted_sum(const WeightedSum* problem, void* stream) {
   return static_cast<int>(cuda::weighted_sum(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_int8_linear(const Int8Linear* problem, void* stream) {
+  return static_cast<int>(cuda::int8_linear(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_attention_cudnn(const Attention* problem, void* stream) {
   if (!cuda::attention_cudnn_supports(*problem, 0)) {
     return static_cast<int>(LaunchStatus::kUnsupported);
@@ -88,6 +92,6 @@ MINDIESD_EXPORTED long long sizeof_problem(int which) {
   constexpr long long kSizes[] = {
       sizeof(FusedNorm), sizeof(RmsNorm),     sizeof(RotaryQk),        sizeof(Softmax),
       sizeof(Activate),  sizeof(Attention),   sizeof(VarlenAttention), sizeof(JointHeads),
-      sizeof(GroupNorm), sizeof(WeightedSum), sizeof(LinearActivation)};
+      sizeof(GroupNorm), sizeof(WeightedSum), sizeof(LinearActivation), sizeof(Int8Linear)};
   return kSizes[which];
 }

@@ -120,6 +120,8 @@ std::string name_of(DataType type) {
       return "int64";
     case DataType::kFloat64:
       return "float64";
+    case DataType::kInt8:
+      return "int8";
   }
   return "unknown";
 }
@@ -133,6 +135,7 @@ std::size_t bytes_of(DataType type) {
     case DataType::kBFloat16:
       return 2;
     case DataType::kBool:
+    case DataType::kInt8:
       return 1;
     case DataType::kInt64:
     case DataType::kFloat64:
@@ -161,7 +164,7 @@ Check read_view(const mindiesd_tensor* tensor, const char* name, View* view) {
     return invalid(std::string(name) + " has " + text(tensor->ndim) +
                    " dimensions, but its sizes are null");
   }
-  if (tensor->dtype < MINDIESD_FLOAT32 || tensor->dtype > MINDIESD_FLOAT64) {
+  if (tensor->dtype < MINDIESD_FLOAT32 || tensor->dtype > MINDIESD_INT8) {
     return invalid(std::string(name) + " has the unknown dtype " + text(tensor->dtype));
   }
   view->name = name;

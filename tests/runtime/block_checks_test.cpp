@@ -123,6 +123,40 @@ TEST_F(BlockChecks, GroupNorm) {
   EXPECT_EQ(group_norm(apart, 3, y).code(), StatusCode::kUnsupported);
 }
 
+TEST_F(BlockChecks, Int8Linear) {
+  const TensorView x = view({2, 3, 8}), scales = view({4}, 2), y = view({2, 3, 4}, 3);
+  std::vector<std::int8_t> values(64, 2);
+  const TensorView weight = TensorView::dense(values.data(), DataType::kInt8, {4, 8});
+  const auto run = [&](const TensorView& in, const TensorView& matrix, const TensorView& factors,
+                       const TensorView& out, const TensorView* bias = nullptr) {
+    return int8_linear(in, matrix, factors, bias, out);
+  };
+  for (int i = 0; i < 48; ++i) memory_[i] = static_cast<float>(i);
+  for (int n = 0; n < 4; ++n) memory_[2 * 1024 + n] = 0.5F;
+  ASSERT_TRUE(run(x, weight, scales, y).ok());
+  EXPECT_EQ(memory_[3 * 1024 + 4], 0.5F * 2 * (8 + 9 + 10 + 11 + 12 + 13 + 14 + 15));
+  ASSERT_TRUE(run(x, weight, scales, y, &scales).ok());
+  EXPECT_EQ(memory_[3 * 1024 + 4], 0.5F * 2 * (8 + 9 + 10 + 11 + 12 + 13 + 14 + 15) + 0.5F);
+  ASSERT_TRUE(run(view({0, 8}), weight, scales, view({0, 4}, 3)).ok());
+  EXPECT_EQ(run(view({17, 8}), weight, scales, view({17, 4}, 3)).code(), StatusCode::kUnsupported);
+  expect_refused(run(x, view({4, 8}, 1), scales, y), "weight must be int8, but is float32");
+  const TensorView narrow = TensorView::dense(values.data(), DataType::kInt8, {4, 7});
+  expect_refused(run(x, narrow, scales, y), "weight must have input's last dimension, 8");
+  const TensorView flat = TensorView::dense(values.data(), DataType::kInt8, {8});
+  expect_refused(run(x, flat, scales, y), "weight must have 2 dimensions");
+  expect_refused(run(x, weight, view({5}, 2), y), "scales must have weight's first dimension, 4");
+  expect_refused(run(x, weight, view({4, 1}, 2), y), "scales must have 1 dimensions");
+  expect_refused(run(x, weight, view({4}, 2, DataType::kFloat16), y), "scales must be float32");
+  expect_refused(run(x, weight, scales, view({2, 3, 5}, 3)), "output must have input's shape");
+  expect_refused(run(x, weight, scales, view({2, 3, 4}, 3, DataType::kFloat16)), "type of input");
+  expect_refused(run(x, weight, scales, view({2, 3, 4})), "share memory with input");
+  expect_refused(run(x, weight, scales, view({2, 3, 4}, 2)), "share memory with scales");
+  const TensorView five = view({5}, 1);
+  expect_refused(run(x, weight, scales, y, &five), "bias must have weight's first dimension, 4");
+  expect_refused(run(TensorView::dense(values.data(), DataType::kInt8, {2, 8}), weight, scales, y),
+                 "input must be float32, float16 or bfloat16, but is int8");
+}
+
 TEST_F(BlockChecks, LinearActivation) {
   const TensorView x = view({2, 3, 8}), weight = view({4, 8}, 1), bias = view({4}, 2);
   const TensorView y = view({2, 3, 4}, 3);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid.h"
+#include "kernels/int8_linear.h"
 #include "kernels/problem.h"
 #include "kernels/weighted_sum.h"
 
@@ -19,5 +20,6 @@ LaunchStatus group_norm(const GroupNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
 LaunchStatus activation(const Activate& problem);
 LaunchStatus weighted_sum(const WeightedSum& problem);
+LaunchStatus int8_linear(const Int8Linear& problem);
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -20,6 +20,7 @@ const Launchers kLaunchers = {MINDIESD_TEXT(MINDIESD_ISA),
                               group_norm,
                               softmax,
                               activation,
-                              weighted_sum};
+                              weighted_sum,
+                              int8_linear};
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

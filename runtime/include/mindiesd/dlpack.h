@@ -24,7 +24,7 @@ inline constexpr DlType kDlTypes[] = {
     {kDlFloat, 32, DataType::kFloat32},   {kDlFloat, 16, DataType::kFloat16},
     {kDlBFloat, 16, DataType::kBFloat16}, {kDlBool, 8, DataType::kBool},
     {kDlInt, 32, DataType::kInt32},       {kDlInt, 64, DataType::kInt64},
-    {kDlFloat, 64, DataType::kFloat64},
+    {kDlFloat, 64, DataType::kFloat64},   {kDlInt, 8, DataType::kInt8},
 };
 
 }  // namespace internal
@@ -48,8 +48,8 @@ Status from_dlpack(const DLTensor& tensor, TensorView* view) {
   }
   if (!known) {
     return {StatusCode::kInvalidArgument,
-            "the DLPack tensor must be float32, float16, bfloat16, float64, bool, int32 or int64, "
-            "but has type code " +
+            "the DLPack tensor must be float32, float16, bfloat16, float64, bool, int8, int32 or "
+            "int64, but has type code " +
                 std::to_string(tensor.dtype.code) + " with " + std::to_string(tensor.dtype.bits) +
                 " bits and " + std::to_string(tensor.dtype.lanes) + " lanes"};
   }

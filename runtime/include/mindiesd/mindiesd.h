@@ -53,6 +53,7 @@ enum class DataType : std::int32_t {
   kInt32 = MINDIESD_INT32,
   kInt64 = MINDIESD_INT64,
   kFloat64 = MINDIESD_FLOAT64,  // the tables of rotations alone
+  kInt8 = MINDIESD_INT8,        // the weight of int8_linear alone
 };
 
 struct Device {
@@ -566,6 +567,24 @@ inline Status linear_activation(const TensorView& input, const TensorView& weigh
   args.activation = static_cast<std::int32_t>(kind);
   args.stream = stream;
   return internal::status_of(mindiesd_linear_activation(&args));
+}
+
+// See mindiesd_int8_linear: scales * (input weight^T) + *bias with an int8 weight.
+inline Status int8_linear(const TensorView& input, const TensorView& weight,
+                          const TensorView& scales, const TensorView* bias,
+                          const TensorView& output, void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), matrix = weight.c_view(), factors = scales.c_view();
+  const mindiesd_tensor out = output.c_view();
+  const internal::OptionalView vector(bias);
+  mindiesd_int8_linear_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.weight = &matrix;
+  args.scales = &factors;
+  args.bias = vector.get();
+  args.output = &out;
+  args.stream = stream;
+  return internal::status_of(mindiesd_int8_linear(&args));
 }
 
 enum class Subtract {

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It grows when functions, fields or enumerators are added. */
-#define MINDIESD_ABI_VERSION 3
+#define MINDIESD_ABI_VERSION 4
 
 typedef enum mindiesd_status {
   MINDIESD_OK = 0,
@@ -46,7 +46,8 @@ typedef enum mindiesd_dtype {
   MINDIESD_BOOL = 3, /* one byte, zero or not */
   MINDIESD_INT32 = 4,
   MINDIESD_INT64 = 5,
-  MINDIESD_FLOAT64 = 6 /* the tables of rotations alone */
+  MINDIESD_FLOAT64 = 6, /* the tables of rotations alone */
+  MINDIESD_INT8 = 7     /* the weight of mindiesd_int8_linear alone */
 } mindiesd_dtype;
 
 /* DLPack's device types. */
@@ -399,6 +400,27 @@ typedef struct mindiesd_linear_activation_args {
 
 MINDIESD_EXPORT mindiesd_status
 mindiesd_linear_activation(const mindiesd_linear_activation_args* args);
+
+/* output[..., n] = scales[n] * sum over k of input[..., k] weight[n, k] + bias[n]: a linear layer
+ * whose weight is int8 with one scale for each output. input [..., K] floating, weight [N, K]
+ * MINDIESD_INT8, scales [N] float32, bias NULL or [N] floating, output [..., N] of input's type.
+ * Sums are float32 and only the result is rounded; from run to run the results are the same. output
+ * may be a slice of a wider tensor; it shares no memory with the others.
+ * Computed for up to 16 rows of input, where reading the weight is what a product costs, with dense
+ * rows whose leading dimensions merge into one and a bias of input's type; on CUDA devices float16
+ * and bfloat16, K a multiple of 16, input and weight with rows at multiples of 16 bytes. Everything
+ * else is MINDIESD_UNSUPPORTED: a matrix product with a widened weight computes it. */
+typedef struct mindiesd_int8_linear_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* weight;
+  const mindiesd_tensor* scales;
+  const mindiesd_tensor* bias;
+  const mindiesd_tensor* output;
+  void* stream;
+} mindiesd_int8_linear_args;
+
+MINDIESD_EXPORT mindiesd_status mindiesd_int8_linear(const mindiesd_int8_linear_args* args);
 
 typedef enum mindiesd_subtract {
   MINDIESD_SUBTRACT_NONE = 0,

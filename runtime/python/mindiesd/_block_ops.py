@@ -173,6 +173,25 @@ def _linear_activation_into(x, weight, bias, kind, out):
         _activate(F.linear(x, weight, bias), kind, out)
 
 
+MOST_INT8_ROWS = 16
+"""Rows of input that the kernels of int8 weights take."""
+
+
+def _int8_output(x, weight, scales, bias):
+    return x.new_empty((*x.shape[:-1], weight.shape[0]))
+
+
+def _int8_linear(x, weight, scales, bias):
+    few = x.shape[:-1].numel() <= MOST_INT8_ROWS
+    if few and backend(x, scales, bias) == "kernels":
+        output = _int8_output(x, weight, scales, bias)
+        if _library.int8_linear(
+            dict(input=x, weight=weight, scales=scales, bias=bias, output=output)
+        ):
+            return output
+    return _math.int8_linear(x, weight, scales, bias)
+
+
 MAX_TERMS = 8
 
 
@@ -216,6 +235,7 @@ OPERATORS = (
         _group_output,
     ),
     (f"weighted_sum({_TERMS}, {_WEIGHTS}, float scale) -> Tensor", _weighted_sum, _sum_output),
+    ("int8_linear(Tensor x, Tensor weight, Tensor scales, Tensor? bias) -> Tensor", _int8_linear, _int8_output),
     (f"linear_activation({_LINEAR}) -> Tensor", _linear_activation, _linear_output),
     (f"linear_activation.out({_LINEAR}, Tensor(a!) out) -> ()", _linear_activation_into, _into),
 )

@@ -91,7 +91,7 @@ _CASTS = {
     (operator, device_type): torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
     for operator in (
         "aten::scaled_dot_product_attention", _torch_rms.AUTOCAST_RULE,
-        "aten::layer_norm", "aten::softmax.int",
+        "aten::layer_norm", "aten::softmax.int", "aten::linear",
     )
     for device_type, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA"))
 }

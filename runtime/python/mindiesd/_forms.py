@@ -27,6 +27,7 @@ GroupNorm              0.17 to 1.89  -             plain: SDXL's VAE takes 37.0 
 rotations              0.60 to 1.43  1.2 to 2.5    operator: they stand before attention
 softmax                0.34 to 1.02  1.1 to 2.4    operator: it stands between matrix products
 attention              -             -             operator
+int8 linear            -             -             operator: it reads the weight
 linear, gelu's tanh    0.86 to 0.94  -             operator (H100)
 =====================  ============  ============  =============================================================
 
@@ -225,6 +226,13 @@ def linear_activation_into(x, weight, bias, kind, out):
         return out.copy_(_math.linear_activation(x, weight, bias, kind))
     _ops.linear_activation_into(x, weight, bias, kind, out)
     return out
+
+
+def int8_linear(x, weight, scales, bias):
+    """``_ops.int8_linear``."""
+    if _as_torch_code("activation", x, scales, bias):
+        return _math.int8_linear(x, weight, scales, bias)
+    return _ops.int8_linear(x, weight, scales, bias)
 
 
 def _plain_norm(x, *operands):

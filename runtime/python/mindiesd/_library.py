@@ -15,7 +15,7 @@ import torch
 
 from .utils import ModelExecError, ParametersInvalid
 
-_ABI_VERSION = 3
+_ABI_VERSION = 4
 _OK, _INVALID_ARGUMENT, _UNSUPPORTED, _OUT_OF_MEMORY = 0, 1, 2, 3
 _NAME = "libmindiesd.so"
 
@@ -28,6 +28,7 @@ DTYPES = {
     torch.int32: 4,
     torch.int64: 5,
     torch.float64: 6,  # the tables of rotations alone
+    torch.int8: 7,  # the weight of int8_linear alone
 }
 # mindiesd_device_type, which are DLPack's
 DEVICE_TYPES = {"cpu": 1, "cuda": 2}
@@ -270,6 +271,11 @@ weighted_sum = Operation(
 linear_activation = Operation(
     "mindiesd_linear_activation", "output",
     "input:t weight:t bias:t output:t activation:i reserved:i stream:s",
+)  # fmt: skip
+
+int8_linear = Operation(
+    "mindiesd_int8_linear", "output",
+    "input:t weight:t scales:t bias:t output:t stream:s",
 )  # fmt: skip
 
 _attention_supported = bind(

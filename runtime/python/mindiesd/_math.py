@@ -305,6 +305,13 @@ def linear_activation(x, weight, bias, kind):
     return activation(torch.nn.functional.linear(x, weight, bias), None, kind).to(x.dtype)
 
 
+def int8_linear(x, weight, scales, bias):
+    """A product with the weight in x's type, each value rounded once."""
+    computing = torch.float64 if x.dtype == torch.float64 else torch.float32
+    widened = (weight.to(computing) * scales[:, None].to(computing)).to(x.dtype)
+    return torch.nn.functional.linear(x, widened, bias)
+
+
 def softmax(x, dim, scale, bias, subtract, clamp_min, clamp_max, mask, mask_value, dtype):
     wide = x.to(computing_type(x, bias, mask, torch.empty(0, dtype=dtype)))
     if scale != 1.0:

@@ -420,5 +420,6 @@ linear_activation = torch.ops.mindiesd.linear_activation.default
 linear_activation_into = torch.ops.mindiesd.linear_activation.out
 rotary_grid = torch.ops.mindiesd.rotary_grid.default
 group_norm = torch.ops.mindiesd.group_norm.default
+int8_linear = torch.ops.mindiesd.int8_linear.default
 weighted_sum = torch.ops.mindiesd.weighted_sum.default
 joint_heads = torch.ops.mindiesd.joint_heads.default

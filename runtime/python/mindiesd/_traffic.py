@@ -18,7 +18,7 @@ VIEWS = frozenset(
 )
 PRODUCTS = frozenset(
     """aten::_addmm_activation aten::addmm aten::baddbmm aten::bmm aten::convolution aten::linear aten::mm
-    mindiesd::linear_activation""".split()
+    mindiesd::int8_linear mindiesd::linear_activation""".split()
 )
 ATTENTION = "mindiesd::attention_forward", "aten::_scaled_dot_product", "aten::_flash_attention"
 

@@ -34,6 +34,7 @@ class Operands:
         self.gelu, self.tanh = ext.GELU(), torch.nn.GELU("tanh")
         self.groups, self.silu = torch.nn.GroupNorm(4, 16, device=device), torch.nn.SiLU()
         self.linear = torch.nn.Linear(16, 16, device=device)
+        self.int8 = ext.Int8Linear.of(self.linear)
         self.fast = mindiesd.get_activation_layer("gelu-fast")
 
     def x(self, batch, length):
@@ -167,6 +168,7 @@ CALLS = {
         o.groups, x.permute(0, 3, 1, 2), o.silu, strides="x"
     ),
     "group_norm of tokens": lambda o, x, s: ext.group_norm(o.groups, x[:, :, 0].transpose(1, 2)),
+    "int8 linear": lambda o, x, s: o.int8(x),
     "linear": lambda o, x, s: ext.linear_activation(o.linear, x, "gelu-tanh"),
     "linear behind another tensor": lambda o, x, s: (
         ext.linear_activation(o.linear, x, o.tanh, after=x),

@@ -41,6 +41,7 @@ def weighted_sum(*terms):
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
+BYTES = torch.arange(16 * 16).remainder(255).sub(127).reshape(16, 16).to(torch.int8)
 CALLS = {
     "attention": (ext.attention_forward, (X, X, X, MASK), {}),
     "causal": (ext.attention_forward, (X, X[:, :5], X[:, :5]), dict(is_causal=True)),
@@ -81,6 +82,7 @@ CALLS = {
     "layer_norm": (ext.layer_norm, (X, 16, TABLE[0, 0], TABLE[1, 0]), {}),
     "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
     "weighted sum": (weighted_sum, (X, X.flip(0), X.flip(1), X.flip(2)), {}),
+    "int8 linear": (ext.int8_linear, (X[:, :, 0], BYTES, TABLE[0, 0], TABLE[1, 0]), {}),
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),

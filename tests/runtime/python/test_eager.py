@@ -113,6 +113,10 @@ CALLS = {
         lambda: [torch.randn(2, 7, 9), torch.randn(2, 7, 9), torch.randn(2, 7, 9)],
         lambda x, y, z: ext.weighted_sum([x, y, z], [0.5, -2, 1.5], divisor=3),
     ),
+    "int8 linear": (
+        lambda: [torch.randn(2, 7, 9), torch.randint(-127, 128, (4, 9), dtype=torch.int8), torch.rand(4)],
+        lambda x, weight, scales: ext.int8_linear(x, weight, scales),
+    ),
     "gelu": (lambda: [torch.randn(2, 7, 9).transpose(0, 1)], lambda x: ext.gelu(x, "tanh")),
     "grid": (
         lambda: [torch.randn(1, 9, 2, 16), torch.tensor([[1, 2, 3]])],

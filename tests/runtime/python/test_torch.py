@@ -206,6 +206,7 @@ def test_operators_pass_torchs_own_checks():
         ),
         (_ops.group_norm, (x, None, None, 1, 1e-5, True, f32, False)),
         (_ops.group_norm, (x.to(memory_format=torch.channels_last), None, None, 1, 1e-5, False, f32, True)),
+        (_ops.int8_linear, (x[:1, :1], x[0, 0].to(torch.int8), x[0, 0, :, 0].float(), None)),
         (_ops.linear_activation, (x, x[0, 0, :, :x.shape[-1]], None, 1)),
         (_ops.linear_activation_into, (x, x[0, 0], None, 1, x.new_empty((*x.shape[:-1], x.shape[2])))),
     ):

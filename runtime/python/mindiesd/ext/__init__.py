@@ -10,6 +10,7 @@ from .blocks import norm_scale_shift, residual, residual_norm
 from .grid import rotary_grid
 from .group import group_norm
 from .heads import norm_rotary
+from .int8 import Int8Linear, int8_linear, quantize_int8
 from .joint import joint_heads
 from .linear import linear_activation
 from .modules import (
@@ -39,6 +40,7 @@ __all__ = [
     "FlashCrossAttention",
     "FlashSelfAttention",
     "GELU",
+    "Int8Linear",
     "MultiheadAttention",
     "RMSNorm",
     "SiLU",
@@ -50,6 +52,7 @@ __all__ = [
     "gelu",
     "glu",
     "group_norm",
+    "int8_linear",
     "joint_heads",
     "layer_norm",
     "layernorm_scale_shift",
@@ -59,6 +62,7 @@ __all__ = [
     "norm_rotary",
     "norm_scale_shift",
     "qk_norm_rotary",
+    "quantize_int8",
     "residual",
     "residual_norm",
     "rms_norm",
