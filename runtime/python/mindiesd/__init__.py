@@ -17,6 +17,7 @@ from ._library import library_path
 from ._library import version as __version__
 from .attention import attention_forward, attention_forward_varlen
 from .layers import RMSNorm, fast_layernorm, get_activation_layer, layernorm_scale_shift
+from .prepare import prepare, restore
 from .rotary import rotary_position_embedding
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "fast_layernorm",
     "get_activation_layer",
     "layernorm_scale_shift",
+    "prepare",
+    "restore",
     "rotary_position_embedding",
 ]
 

@@ -1,0 +1,133 @@
+"""What must be left alone: modules whose parameters or calls are not just their own. Entry points: ``whole_model`` and
+``reason``, both of which give a text or None."""
+
+import torch
+from torch import nn
+
+from .change import records
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+# Attributes by which adapters hold the module that they wrap, or their own small ones.
+_ADAPTERS = ("base_layer", "lora_A", "lora_B", "lora_down", "lora_up", "lora_layer")
+
+
+def has_hooks(module):
+    """Whether somebody listens to the calls of this module."""
+    return any(module.__dict__.get(name) for name in _HOOKS)
+
+
+def listened_to():
+    """Whether somebody listens to the calls of every module."""
+    state = torch.nn.modules.module
+    return bool(state._global_forward_hooks or state._global_forward_pre_hooks or state._global_backward_hooks)
+
+
+class Names:
+    """The modules of a model by name, and what several of them share."""
+
+    def __init__(self, model):
+        self.model = model
+        self.modules = dict(model.named_modules())
+        self.name = {id(module): name for name, module in self.modules.items()}
+        self._paths = {}
+        for name, module in model.named_modules(remove_duplicate=False):
+            self._paths.setdefault(id(module), []).append(name)
+        self._users = {}
+        storages = {}
+        for name, module in self.modules.items():
+            for key, tensor in (*module._parameters.items(), *module._buffers.items()):
+                if tensor is not None:
+                    self._users.setdefault(id(tensor), []).append(f"{name}.{key}".lstrip("."))
+                    if (storage := _storage(tensor)) is not None:
+                        storages.setdefault(storage, {})[id(tensor)] = f"{name}.{key}".lstrip(".")
+        self._overlapping = {}
+        for tensors in storages.values():
+            if len(tensors) > 1:
+                for tensor in tensors:
+                    self._overlapping[tensor] = next(name for other, name in tensors.items() if other != tensor)
+
+    def parent(self, module):
+        """The module that holds this one, and under which name; None for the model itself."""
+        name = self.name[id(module)]
+        if not name:
+            return None, ""
+        above, _, key = name.rpartition(".")
+        return self.modules[above], key
+
+    def ancestors(self, module):
+        """The names of the modules above this one, the model's own "" first."""
+        parts = self.name[id(module)].split(".")
+        return [".".join(parts[:end]) for end in range(len(parts))]
+
+    def shared(self, module):
+        """Why parameters or the module itself belong to more than one place, or None."""
+        paths = self._paths[id(module)]
+        if len(paths) > 1:
+            return f"the module is shared: it is also {paths[1] if self.name[id(module)] == paths[0] else paths[0]}"
+        for key, tensor in (*module._parameters.items(), *module._buffers.items()):
+            if tensor is None:
+                continue
+            if len(users := self._users[id(tensor)]) > 1:
+                other = next(user for user in users if user != f"{paths[0]}.{key}")
+                return f"its {key} is tied to {other}"
+            if other := self._overlapping.get(id(tensor)):
+                return f"its {key} shares memory with {other}"
+        return None
+
+
+def _storage(tensor):
+    try:
+        address = tensor.untyped_storage().data_ptr()
+    except Exception:  # noqa: BLE001 - subclasses and tensors without values raise what they like
+        return None
+    return (tensor.device, address) if address else None
+
+
+def whole_model(model):
+    """Why no step may touch this model, or None."""
+    if hasattr(model, "_orig_mod"):
+        return "it is compiled already; prepare the model first and compile it then"
+    if isinstance(model, torch.jit.ScriptModule):
+        return "it is a TorchScript module, whose code is fixed"
+    for name, module in model.named_modules():
+        if module.training:
+            return f"{name or 'the model'} is in training mode; call model.eval() first"
+    return None
+
+
+def _tensor_reason(key, tensor):
+    if type(tensor) not in (nn.Parameter, torch.Tensor):
+        return f"its {key} is a {type(tensor).__name__}, which may be sharded, quantised or not there yet"
+    if type(tensor.data) is not torch.Tensor:
+        return f"its {key} holds a {type(tensor.data).__name__}"
+    if tensor.is_meta:
+        return f"its {key} is on the meta device: it has no values yet, or they are offloaded"
+    if tensor.layout != torch.strided:
+        return f"its {key} is sparse"
+    if tensor.is_inference():
+        return f"its {key} was made under inference_mode, so that changes of it would pass unseen"
+    return None
+
+
+def reason(names, module, kinds):
+    """Why this module must stay as it is, or None. kinds: the classes that a step knows; a subclass may compute otherwise."""
+    if type(module) not in kinds:
+        if records(module):
+            return "an earlier step has changed it"
+        if "parametrizations" in module._modules:
+            return "its parameters are parametrised"
+        return f"{type(module).__qualname__} is a subclass, which may compute otherwise"
+    if "forward" in module.__dict__ or "_hf_hook" in module.__dict__:
+        return "its forward is replaced, as offloading does"
+    if has_hooks(module):
+        return "it has hooks, which would see other values"
+    if module._compiled_call_impl is not None:
+        return "it is compiled already"
+    for name in names.ancestors(module):
+        above = names.modules[name]
+        if any(key in above._modules for key in _ADAPTERS):
+            return f"it is part of an adapter, {name or 'the model'}"
+    for key, tensor in (*module._parameters.items(), *module._buffers.items()):
+        if tensor is not None and (why := _tensor_reason(key, tensor)):
+            return why
+    return names.shared(module)

@@ -1,0 +1,181 @@
+"""What a preparation leaves alone, and says: modules whose parameters or calls are not just their own."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import parametrizations, weight_norm
+
+import mindiesd
+
+
+def sequence():
+    model = nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.Dropout()).eval()
+    model[1].running_mean.normal_()
+    return model
+
+
+class Scaled(nn.Conv2d):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+class Gated(nn.Dropout):
+    def forward(self, x):
+        return x.relu()
+
+
+class Marked(torch.Tensor):
+    """A tensor of a library's own."""
+
+
+def of_subclasses():
+    return nn.Sequential(Scaled(4, 4, 1), nn.BatchNorm2d(4), Gated()).eval(), "0", "Scaled is a subclass"
+
+
+def with_a_hook():
+    model = sequence()
+    model[0].register_forward_hook(lambda *call: None)
+    return model, "0", "it has hooks"
+
+
+def with_a_hook_before():
+    model = sequence()
+    model[1].register_forward_pre_hook(lambda *call: None)
+    return model, "1", "it has hooks"
+
+
+def with_another_forward():
+    model = sequence()
+    forward = model[0].forward
+    model[0].forward = lambda x: forward(x) + 1
+    return model, "0", "its forward is replaced"
+
+
+def offloaded():
+    """As accelerate leaves a module whose weights lie elsewhere: a hook object, another forward, and weights on meta."""
+    model = sequence()
+    weight, bias = (p.detach().clone() for p in model[0].parameters())
+    model[0]._hf_hook = object()
+    model[0].to("meta")
+    model[0].forward = lambda x: nn.functional.conv2d(x, weight, bias)
+    return model, "0", "its forward is replaced, as offloading does"
+
+
+def on_meta():
+    model = sequence()
+    model[0].to("meta")
+    return model, "0", "its weight is on the meta device"
+
+
+def parametrised():
+    model = sequence()
+    parametrizations.weight_norm(model[0])
+    model.eval()
+    return model, "0", "its parameters are parametrised"
+
+
+def normed_by_hooks():
+    model = sequence()
+    weight_norm(model[0])
+    return model, "0", "it has hooks"
+
+
+def tied():
+    model = nn.Sequential(sequence(), sequence()).eval()
+    model[1][0].weight = model[0][0].weight
+    return model, "1.0", "its weight is tied to 0.0.weight"
+
+
+def overlapping():
+    model = nn.Sequential(sequence(), nn.Conv2d(4, 4, 1)).eval()
+    model[1].weight = nn.Parameter(model[0][0].weight.detach().transpose(0, 1))
+    return model, "0.0", "its weight shares memory with 1.weight"
+
+
+def shared():
+    model = sequence()
+    model.append(model[0])
+    return model, "0", "the module is shared: it is also 3"
+
+
+def sharded():
+    model = sequence()
+    model[0].weight = nn.Parameter(model[0].weight.detach().as_subclass(Marked))
+    return model, "0", "which may be sharded, quantised or not there yet"
+
+
+def lazy():
+    return nn.Sequential(nn.LazyConv2d(4, 1), nn.BatchNorm2d(4)).eval(), "0", "LazyConv2d is a subclass"
+
+
+def made_for_inference():
+    with torch.inference_mode():
+        return sequence(), "1", "was made under inference_mode"
+
+
+def sparse():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval()
+    model[0].weight = nn.Parameter(model[0].weight.detach().to_sparse())
+    return model, "0", "its weight is sparse"
+
+
+def adapted():
+    class Adapter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base_layer, self.lora_A = sequence(), nn.Conv2d(4, 4, 1)
+
+        def forward(self, x):
+            return self.base_layer(x) + self.lora_A(x)
+
+    return nn.Sequential(Adapter()).eval(), "0.base_layer.1", "it is part of an adapter, 0"
+
+
+CASES = [
+    of_subclasses, with_a_hook, with_a_hook_before, with_another_forward, offloaded, on_meta, parametrised, normed_by_hooks,
+    tied, overlapping, shared, sharded, lazy, made_for_inference, sparse, adapted,
+]  # fmt: skip
+
+
+# torch itself cannot compute these, or a call makes them ordinary modules.
+NOT_CALLED = [lazy, on_meta, sparse]
+
+
+@pytest.mark.parametrize(
+    ("case", "watched"), [(case, False) for case in CASES] + [(case, True) for case in CASES if case not in NOT_CALLED]
+)
+def test_left_alone(case, watched):
+    model, name, text = case()
+    kinds = [type(module) for module in model.modules()]
+    state = {
+        key: (value.data_ptr(), value.stride())
+        for key, value in model.state_dict(keep_vars=True).items()
+        if type(value) in (nn.Parameter, torch.Tensor) and value.layout == torch.strided
+    }
+    x = torch.randn(2, 4, 5, 5)
+    expected = model(x) if watched else None
+    report = mindiesd.prepare(model, x if watched else None, speed="fast")
+    found = [entry.text for entry in report.left if entry.where == name]
+    assert any(text in one for one in found), str(report)
+    assert not [entry for entry in report.changes if entry.where == name]
+    if watched:
+        torch.testing.assert_close(model(x), expected)
+    mindiesd.restore(model)
+    assert [type(module) for module in model.modules()] == kinds or case is lazy
+    for key, value in model.state_dict(keep_vars=True).items():
+        if state.get(key):
+            assert (value.data_ptr(), value.stride()) == state[key]
+
+
+def test_a_hook_on_every_module_sees_what_it_saw():
+    model, x = sequence(), torch.randn(2, 4, 5, 5)
+    expected = [model[0](x), model(x)]
+    mindiesd.prepare(model, x, speed="close")
+    seen = []
+    handle = nn.modules.module.register_module_forward_hook(lambda module, args, result: seen.append(result))
+    try:
+        model(x)
+    finally:
+        handle.remove()
+    assert len(seen) == 4
+    assert torch.equal(seen[0], expected[0]) and torch.equal(seen[-1], expected[1])

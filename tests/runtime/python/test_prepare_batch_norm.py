@@ -1,0 +1,413 @@
+"""Batch norms folded into what is before them: where, where not, and what may happen to a model afterwards."""
+
+import copy
+import io
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, vmap
+
+import mindiesd
+from mindiesd.utils import ModelExecError
+
+KINDS = {
+    "Conv1d": (lambda **k: nn.Conv1d(4, 6, 3, **k), nn.BatchNorm1d, (2, 4, 9)),
+    "Conv2d": (lambda **k: nn.Conv2d(4, 6, 3, padding=1, groups=2, **k), nn.BatchNorm2d, (2, 4, 7, 5)),
+    "Conv3d": (lambda **k: nn.Conv3d(4, 6, 2, stride=2, **k), nn.BatchNorm3d, (2, 4, 6, 4, 4)),
+    "Linear": (lambda **k: nn.Linear(4, 6, **k), nn.BatchNorm1d, (5, 4)),
+}
+
+
+def measured(model):
+    """In eval mode with running statistics, scales and shifts that are none of the initial ones."""
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._NormBase) and module.running_mean is not None:
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.3, 3)
+            if module.affine:
+                module.weight.normal_()
+                module.bias.normal_()
+    return model.eval()
+
+
+class Block(nn.Module):
+    """The block of a ResNet."""
+
+    def __init__(self, channels=8):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = nn.Sequential(nn.Conv2d(channels, channels, 1), nn.BatchNorm2d(channels))
+
+    def forward(self, x):
+        y = self.relu(self.bn1(self.conv1(x)))
+        y = self.bn2(self.conv2(y))
+        return self.relu(y + self.downsample(x))
+
+
+class Two(nn.Module):
+    """A convolution, what is between, and a norm."""
+
+    def __init__(self, between=lambda y: y, after=lambda y, z: z):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6)
+        self.between, self.after = between, after
+
+    def forward(self, x):
+        y = self.conv(x)
+        return self.after(y, self.norm(self.between(y)))
+
+
+def close(result, expected):
+    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_neighbours_in_a_sequence(kind, bias, affine):
+    make, norm, shape = KINDS[kind]
+    model = measured(nn.Sequential(make(bias=bias), norm(6, affine=affine), nn.ReLU()))
+    x = torch.randn(shape)
+    expected, inner, keys = model(x), model[0](x), list(model.state_dict())
+    report = mindiesd.prepare(model, speed="close")
+    assert [entry.text for entry in report.changes] == ["computes 0 with 1 as one"]
+    assert not torch.equal(model(x), expected)
+    close(model(x), expected)
+    assert torch.equal(model[0](x), inner), "a module that is called by itself computes what it did"
+    assert list(model.state_dict()) == keys
+    report.restore()
+    assert type(model) is nn.Sequential and torch.equal(model(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("kind", KINDS)
+def test_types(kind, dtype):
+    make, norm, shape = KINDS[kind]
+    model = measured(nn.Sequential(make(), norm(6))).to(dtype)
+    x = torch.randn(shape, dtype=dtype)
+    exact = copy.deepcopy(model).double()(x.double())
+    mindiesd.prepare(model, x, speed="close")
+    assert type(model) is not nn.Sequential
+    assert (model(x).double() - exact).abs().max() <= 4 * torch.finfo(dtype).eps * exact.abs().max()
+
+
+def test_a_block_of_a_resnet():
+    model, x = measured(nn.Sequential(Block(), Block())), torch.randn(2, 8, 9, 9)
+    expected, parameters = model(x), list(model.parameters())
+    report = mindiesd.prepare(model, x, speed="close")
+    assert sorted(entry.where for entry in report.changes) == [
+        "0.conv1", "0.conv2", "0.downsample", "1.conv1", "1.conv2", "1.downsample",
+    ]  # fmt: skip
+    assert 0 < report.errors["fold-batch-norm"] < 2e-5
+    close(model(x), expected)
+    assert all(p is q for p, q in zip(parameters, model.parameters(), strict=True))
+    mindiesd.restore(model)
+    assert {type(m) for m in model.modules()} == {
+        nn.Sequential, Block, nn.Conv2d, nn.BatchNorm2d, nn.ReLU,
+    }  # fmt: skip
+    assert torch.equal(model(x), expected)
+
+
+def test_without_examples_what_is_no_sequence_stays():
+    model = measured(Block())
+    report = mindiesd.prepare(model, speed="close")
+    assert [entry.where for entry in report.changes] == ["downsample"]
+    assert report.why("bn1") == ["only example_inputs would show what it normalises"]
+
+
+kept = []
+ELSEWHERE = {
+    "added": Two(after=lambda y, z: z + y),
+    "returned": Two(after=lambda y, z: (z, y)),
+    "kept": Two(after=lambda y, z: (kept.append(y), z)[1]),
+    "a view is read": Two(after=lambda y, z: z + y.view(-1)[0]),
+    "its values decide": Two(after=lambda y, z: z if y.sum() > 1e9 else -z),
+    "as a list": Two(after=lambda y, z: torch.stack([z, y])),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_result_that_is_read_elsewhere_stays(name):
+    model, x = measured(ELSEWHERE[name]), torch.randn(2, 4, 6, 6)
+    report = mindiesd.prepare(model, x, speed="close")
+    assert not report.changes
+    assert report.why("norm") == ["the result of conv is read elsewhere as well"]
+
+
+@pytest.mark.parametrize("between", [torch.relu, torch.relu_, lambda y: y.mul_(2), lambda y: y[:1]])
+def test_a_norm_of_something_else_stays(between):
+    model = measured(Two(between))
+    report = mindiesd.prepare(model, torch.randn(2, 4, 6, 6), speed="close")
+    assert not report.changes and len(report.why("norm")) == 1
+
+
+def test_a_norm_of_two_convolutions_and_a_convolution_with_two_norms_stay():
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = (nn.Conv2d(4, 4, 1) for _ in range(3))
+            self.shared, self.first, self.second = (nn.BatchNorm2d(4) for _ in range(3))
+
+        def forward(self, x):
+            y = self.shared(self.a(x)) + self.shared(self.b(x))
+            return y + self.first(self.c(y)) + self.second(self.c(x))
+
+    report = mindiesd.prepare(measured(Heads()), torch.randn(2, 4, 5, 5), speed="close")
+    assert not report.changes
+    assert report.why("shared") == ["its input is not the result of one convolution or linear"]
+    assert report.why("first") == report.why("second") == ["the result of c is read elsewhere as well"]
+
+
+def test_a_convolution_that_two_norms_take_turns_on_stays():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4)
+
+        def forward(self, x):
+            y, unread = self.conv(x), self.conv(-x)
+            del unread
+            return self.norm(y) + self.norm(y)
+
+    report = mindiesd.prepare(measured(Twice()), torch.randn(2, 4, 5, 5), speed="close")
+    assert not report.changes
+
+
+@pytest.mark.parametrize(
+    ("layers", "text"),
+    [
+        ([nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6, track_running_stats=False)], "no running statistics"),
+        ([nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6).double()], "another type or device"),
+        ([nn.Linear(4, 6), nn.BatchNorm2d(6)], "normalises another dimension"),
+        ([nn.Conv2d(4, 6, 1), nn.BatchNorm2d(5)], "normalises 5 channels, but what is before it has 6"),
+        ([nn.Conv2d(4, 6, 1), nn.SyncBatchNorm(6)], "SyncBatchNorm is a subclass"),
+        ([nn.Conv2d(4, 6, 1), nn.LazyBatchNorm2d()], "LazyBatchNorm2d is a subclass"),
+        ([nn.ConvTranspose2d(4, 6, 1), nn.BatchNorm2d(6)], "only example_inputs would show"),
+    ],
+)
+def test_pairs_that_are_none(layers, text):
+    report = mindiesd.prepare(nn.Sequential(*layers).eval(), speed="close")
+    assert not report.changes and text in report.why("1")[0]
+
+
+def test_weights_that_a_half_type_does_not_hold_stay():
+    model = measured(nn.Sequential(nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6))).half()
+    model[1].running_var.fill_(0)
+    model[1].weight.fill_(60000)
+    report = mindiesd.prepare(model, speed="close")
+    assert report.why("1") == ["the folded weights are not finite"]
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (1, 4, 9), (0, 4, 9)])
+def test_inputs_of_other_shapes(shape):
+    """An unbatched input has its channels where a batch norm does not look for them."""
+    model = measured(nn.Sequential(nn.Conv1d(4, 4, 1), nn.BatchNorm1d(4)))
+    model[1].num_features = 4
+    reference, x = copy.deepcopy(model), torch.randn(shape)
+    mindiesd.prepare(model, speed="close")
+    if shape == (4, 9):
+        with pytest.raises(RuntimeError):
+            reference(x)
+        with pytest.raises(RuntimeError):
+            model(x)
+    else:
+        close(model(x), reference(x))
+
+
+def prepared():
+    """A prepared block, the block as it was, and an input."""
+    model = measured(Block())
+    reference, x = copy.deepcopy(model), torch.randn(2, 8, 9, 9)
+    report = mindiesd.prepare(model, x, speed="close")
+    assert report.count("fold-batch-norm") == 3
+    return model, reference, x
+
+
+def test_training_updates_statistics_and_the_fold_follows():
+    model, reference, x = prepared()
+    for one in (model, reference):
+        one.train()
+    torch.testing.assert_close(model(x), reference(x), rtol=0, atol=0)
+    for one in (model, reference):
+        one.eval()
+    for (key, value), other in zip(model.state_dict().items(), reference.state_dict().values(), strict=True):
+        assert torch.equal(value, other), key
+    close(model(x), reference(x))
+
+
+def test_gradients_reach_the_weights():
+    model, reference, x = prepared()
+    with torch.enable_grad():
+        for one in (model, reference):
+            one(x).square().sum().backward()
+    for p, q in zip(model.parameters(), reference.parameters(), strict=True):
+        assert torch.equal(p.grad, q.grad)
+
+
+def test_gradients_of_the_input_alone():
+    model, reference, x = prepared()
+    gradients = []
+    for one in (model, reference):
+        one.requires_grad_(False)
+        with torch.enable_grad():
+            given = x.clone().requires_grad_()
+            one(given).square().sum().backward()
+        gradients.append(given.grad)
+    assert not torch.equal(*gradients)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("how", ["copy", "assign", "inference", "in place", "optimizer"])
+def test_new_weights_count(how):
+    model, reference, x = prepared()
+    model(x)
+    values = {
+        key: torch.rand_like(value) + 0.1 if value.is_floating_point() else value
+        for key, value in model.state_dict().items()
+    }
+    if how == "optimizer":
+        for one in (model, reference):
+            for p in one.parameters():
+                p.grad = torch.ones_like(p)
+            torch.optim.SGD(one.parameters(), lr=0.1).step()
+    elif how == "in place":
+        for one in (model, reference):
+            one.bn1.running_var.mul_(3)
+            one.conv2.weight.neg_()
+    elif how == "inference":
+        with torch.inference_mode():
+            model.load_state_dict(values)
+            reference.load_state_dict(values)
+            close(model(x), reference(x))
+    else:
+        model.load_state_dict(values, assign=how == "assign")
+        reference.load_state_dict(values)
+    expected = reference(x)
+    assert not torch.equal(model(x), expected), "the fold is used"
+    torch.testing.assert_close(model(x) / expected.abs().max(), expected / expected.abs().max())
+    mindiesd.restore(model)
+    assert torch.equal(model(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_move_to_another_type(dtype):
+    model, reference, x = prepared()
+    model(x)
+    model.to(dtype)
+    reference.to(dtype)
+    result, expected = model(x.to(dtype)), reference(x.to(dtype))
+    assert result.dtype == dtype and not torch.equal(result, expected)
+    tolerance = 8 * torch.finfo(dtype).eps * expected.abs().max()
+    torch.testing.assert_close(result, expected, rtol=0, atol=tolerance.item())
+    model.float()
+    close(model(x), reference.float()(x))
+
+
+def test_copies_and_pickles():
+    model, reference, x = prepared()
+    expected = model(x)
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    for other in (copy.deepcopy(model), torch.load(file, weights_only=False)):
+        assert torch.equal(other(x), expected)
+        other.bn1.running_mean.add_(1)
+        assert torch.equal(model(x), expected) and not torch.equal(other(x), expected)
+        other.bn1.running_mean.copy_(reference.bn1.running_mean)
+        mindiesd.restore(other)
+        assert torch.equal(other(x), reference(x))
+
+
+def test_a_hook_sees_what_it_saw():
+    model, reference, x = prepared()
+    seen = []
+    for one in (model, reference):
+        one.conv1.register_forward_hook(lambda module, args, result: seen.append(result))
+        one.downsample[0].register_forward_hook(lambda module, args, result: seen.append(result))
+        one(x)
+    assert torch.equal(seen[0], seen[2]) and torch.equal(seen[1], seen[3])
+
+
+def test_autocast_computes_both():
+    model, reference, x = prepared()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(model(x), reference(x))
+
+
+def test_functional_calls():
+    model, reference, x = prepared()
+    values = {key: value * 1.5 for key, value in reference.state_dict().items() if value.is_floating_point()}
+    close(functional_call(model, values, x), functional_call(reference, values, x))
+    close(model(x), reference(x))
+    stacked = {key: torch.stack([value, value * 2]) for key, value in values.items()}
+    results = [vmap(lambda v, one=one: functional_call(one, v, x))(stacked) for one in (model, reference)]
+    assert torch.equal(*results)
+    close(model(x), reference(x))
+
+
+@pytest.mark.parametrize("what", ["the model", "the norm", "all but the convolution"])
+def test_compiled(what):
+    model, reference, x = prepared()
+    if what == "the model":
+        compiled = torch.compile(model, backend="eager", fullgraph=True)
+    elif what == "the norm":
+        model.bn1.compile(backend="eager")
+        compiled = model
+    else:
+        model.conv1.forward = torch.compiler.disable(model.conv1.forward)
+        compiled = torch.compile(model, backend="eager")
+    close(compiled(x), reference(x))
+    close(compiled(x), reference(x))
+
+
+def test_a_norm_that_is_compiled_alone_takes_what_is_marked():
+    model, reference, x = prepared()
+    norm = torch.compile(lambda y: model.bn1(y), backend="eager")
+    close(norm(model.conv1(x)), reference.bn1(reference.conv1(x)))
+
+
+def test_another_norm_in_its_place():
+    model, reference, x = prepared()
+    for one in (model, reference):
+        one.bn1 = nn.Identity()
+        one.downsample[1] = nn.Identity()
+    torch.testing.assert_close(model(x), reference(x))
+    assert torch.equal(model.conv1(x), reference.conv1(x))
+    assert torch.equal(model.downsample(x), reference.downsample(x))
+
+
+def test_a_norm_of_a_normalised_result_is_a_norm():
+    model, reference, x = prepared()
+    close(model.bn1(model.bn1(model.conv1(x))), reference.bn1(reference.bn1(reference.conv1(x))))
+    close(model.bn1(x), reference.bn1(x))
+
+
+def test_a_change_between_the_two_that_no_example_had_is_an_error():
+    model, _, x = prepared()
+    with pytest.raises(ModelExecError, match="changed in place between"):
+        model.bn1(model.conv1(x).relu_())
+
+
+def test_fx_and_jit_trace_the_modules_as_they_were():
+    model = measured(nn.Sequential(nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6), nn.ReLU()))
+    x = torch.randn(2, 4, 5, 5)
+    expected = model(x)
+    mindiesd.prepare(model, speed="close")
+    assert torch.equal(torch.fx.symbolic_trace(model)(x), expected)
+    assert torch.equal(torch.jit.trace(model, x)(x), expected)
+    assert torch.equal(torch.export.export(model, (x,)).module()(x), expected)
+
+
+def test_exact_leaves_norms_alone_unless_they_are_named():
+    model, x = measured(Block()), torch.randn(2, 8, 9, 9)
+    assert not mindiesd.prepare(model, x).changes
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert report.count("fold-batch-norm") == 3 and report.tolerances["fold-batch-norm"] == 2e-5
+    mindiesd.restore(model)
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"], tolerance=0.0)
+    assert not report.changes and report.why("")[0].startswith("taken back")
