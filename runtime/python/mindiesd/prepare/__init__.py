@@ -12,12 +12,13 @@ from .batch_norm import FoldBatchNorm
 from .change import restore
 from .compare import Examples, difference, narrowest
 from .dropout import RemoveDropout
+from .linears import MergeLinears
 from .report import Entry, Report
 from .step import SPEEDS, Step, Work, allowed
 
 __all__ = ["Report", "STEPS", "Step", "prepare", "restore"]
 
-STEPS = {step.name: step for step in (RemoveDropout(), FoldBatchNorm())}
+STEPS = {step.name: step for step in (RemoveDropout(), FoldBatchNorm(), MergeLinears())}
 """The steps by name, in the order in which they run."""
 
 

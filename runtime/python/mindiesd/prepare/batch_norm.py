@@ -11,6 +11,7 @@ from torch import nn
 
 from ..utils import ModelExecError
 from .alone import has_hooks, listened_to
+from .guard import ordinary, version
 from .step import Step
 from .trace import Trace
 
@@ -62,11 +63,9 @@ class Pair:
     def _weights(self, x):
         conv, norm = self.conv, self.norm
         if (
-            torch.compiler.is_compiling()
-            or torch.jit.is_tracing()
+            not ordinary(x)
             or type(conv) is not self.conv_type
             or type(norm) is not self.norm_type
-            or type(x) is not torch.Tensor
             or x.dim() != self.dimensions
             or x.numel() == 0
             or norm.training
@@ -78,7 +77,6 @@ class Pair:
             or "forward" in norm.__dict__
             or norm._compiled_call_impl is not None
             or conv._compiled_call_impl is not None
-            or torch.is_autocast_enabled(x.device.type)
             or (self.holder is not None and self.holder._modules.get(self.key) is not norm)
         ):
             return None
@@ -98,11 +96,7 @@ class Pair:
 
 def _owned(tensor):
     """Whether these are values of their own, whose changes are counted."""
-    return (
-        type(tensor) in (nn.Parameter, torch.Tensor)
-        and not tensor.is_inference()
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    )
+    return type(tensor) in (nn.Parameter, torch.Tensor) and not tensor.is_inference()
 
 
 def _fold(tensors, eps):
@@ -122,10 +116,6 @@ def _fold(tensors, eps):
         weight = weight * factor.reshape(-1, *[1] * (weight.dim() - 1))
         folded = weight.to(tensors[0].dtype), bias.to(tensors[0].dtype)
         return folded if all(t.isfinite().all().item() for t in folded) else None
-
-
-def _version(tensor):
-    return None if tensor.is_inference() else tensor._version
 
 
 class FoldedSequential(nn.Sequential):
@@ -155,7 +145,7 @@ class _Folded:
         result = pair.compute(input) if pair.conv is self else None
         if result is None:
             return super().forward(input)
-        setattr(result, _MARK, (pair, _version(result)))
+        setattr(result, _MARK, (pair, version(result)))
         return result
 
 
@@ -168,7 +158,7 @@ class _Passed:
             return super().forward(input)
         if torch.compiler.is_compiling():  # the convolution was not compiled, but this is
             return input.view_as(input)
-        if mark[1] != _version(input):
+        if mark[1] != version(input):
             raise ModelExecError(
                 "prepare folded a batch norm into what is before it, as the example inputs allowed, but here the result is "
                 "changed in place between the two; call mindiesd.restore(model), or give an example of such a call."

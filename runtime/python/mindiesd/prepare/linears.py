@@ -1,0 +1,209 @@
+"""``merge-linears``: linears of one input, as query, key and value or gate and up, computed by one matrix product.
+
+The weights become neighbouring rows of one buffer, of which each parameter is a view: loading, ``state_dict`` and
+changes in place work as before, and no memory is added. The first linear of a group computes all results and leaves the
+others' at its input, where each takes its own, once. A linear that finds none computes by itself: where the input is another
+tensor or has been changed, in another thread or stream, when gradients are wanted, and under torch.compile.
+"""
+
+import threading
+
+import torch
+from torch import nn
+
+from .guard import ordinary, version
+from .step import Step
+from .trace import Trace
+
+_PARTS = "_mindiesd_parts"
+
+
+class Group:
+    """Linears that are called one after the other with one input.
+
+    modules: the linears, in the order of their calls. shapes: which dimensions of the example inputs were longer than one.
+    Results are slices of one tensor: a view that their users took in the examples may be had of no input with more
+    such dimensions.
+    """
+
+    def __init__(self, modules, shapes):
+        self.modules, self.shapes = tuple(modules), frozenset(shapes)
+        self.widths = tuple(module.out_features for module in modules)
+        self.weights = self.biases = self.weight = self.bias = None
+        self.places = ()
+        self.gather()
+
+    def __getstate__(self):
+        return {**self.__dict__, "weight": None, "bias": None, "places": ()}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._tie()
+
+    def gather(self):
+        """Makes the linears' present parameters views of one buffer, where they are alike and are not that already."""
+        weights = tuple(module._parameters.get("weight") for module in self.modules)
+        biases = tuple(module._parameters.get("bias") for module in self.modules)
+        if self.weights is None or not self._same(weights, self.weights) or not self._same(biases, self.biases):
+            self.weights, self.biases, self.places = weights, biases, ()
+        self._tie()
+
+    @staticmethod
+    def _same(now, then):
+        return all(one is other for one, other in zip(now, then, strict=True))
+
+    def _tie(self):
+        weights, biases = self.weights, [bias for bias in self.biases if bias is not None]
+        if self.places and self._tied():
+            return
+        self.places = ()
+        tensors = [*weights, *biases]
+        if any(type(t) is not nn.Parameter or t.is_meta or t.layout != torch.strided or t.is_inference() for t in tensors):
+            return
+        if len({(t.dtype, t.device) for t in tensors}) > 1 or len(biases) not in (0, len(weights)):
+            return
+        shapes = [(width, weights[0].shape[-1]) for width in self.widths]
+        if [tuple(weight.shape) for weight in weights] != shapes or any(bias.dim() != 1 for bias in biases):
+            return
+        with torch.inference_mode(False), torch.no_grad():
+            self.weight = _joined(weights)
+            self.bias = _joined(biases) if biases else None
+        self.places = tuple(weight.data_ptr() for weight in weights), tuple(bias.data_ptr() for bias in biases)
+
+    def _tied(self):
+        """Whether the parameters still lie where they were put."""
+        weights, biases = self.places
+        return all(w.data_ptr() == at for w, at in zip(self.weights, weights, strict=True)) and (
+            not biases or all(b.data_ptr() == at for b, at in zip(self.biases, biases, strict=True))
+        )
+
+    def part(self, index, x):
+        """The result of linear number ``index``, or None where it must compute by itself."""
+        if not ordinary(x) or not self.places:
+            return None
+        if torch.is_grad_enabled() and (
+            x.requires_grad or any(t is not None and t.requires_grad for t in (*self.weights, *self.biases))
+        ):
+            return None
+        for module, weight, bias in zip(self.modules, self.weights, self.biases, strict=True):
+            if module._parameters.get("weight") is not weight or module._parameters.get("bias") is not bias:
+                return None
+        if x.dtype != self.weight.dtype or x.device != self.weight.device or not self._tied():
+            return None
+        state = self._state(x)
+        if index == 0:
+            return self._compute(x, state)
+        kept = getattr(x, _PARTS, None)
+        if kept is None or kept[0] is not self:
+            return None
+        if kept[1] != state:
+            delattr(x, _PARTS)
+            return None
+        part = kept[2].pop(index, None)
+        if not kept[2]:
+            delattr(x, _PARTS)
+        return part
+
+    def _state(self, x):
+        """What must be the same for a result to be taken: values of the input and the parameters, thread and stream."""
+        stream = torch._C._cuda_getCurrentRawStream(x.device.index) if x.is_cuda else 0
+        versions = tuple(t._version for t in (*self.weights, *self.biases) if t is not None)
+        return version(x), versions, threading.get_ident(), stream
+
+    def _compute(self, x, state):
+        longer = tuple(size != 1 for size in x.shape[:-1])
+        if x.dim() == 0 or x.numel() == 0 or not any(_within(longer, seen) for seen in self.shapes):
+            return None
+        merged = nn.functional.linear(x, self.weight, self.bias)
+        # Tensors of their own to autograd: a change in place of one is none of the others.
+        parts = [part.data for part in merged.split(self.widths, dim=-1)]
+        setattr(x, _PARTS, (self, state, dict(enumerate(parts[1:], 1))))
+        return parts[0]
+
+
+def _within(longer, seen):
+    return len(longer) == len(seen) and all(there or not here for here, there in zip(longer, seen, strict=True))
+
+
+def _joined(parameters):
+    joined = torch.cat([parameter.data for parameter in parameters])
+    for parameter, part in zip(parameters, joined.split([len(p) for p in parameters]), strict=True):
+        parameter.data = part
+    return joined
+
+
+class MergedLinear(nn.Linear):
+    """A linear of a group."""
+
+    def forward(self, input):  # noqa: A002 - the name that torch's has
+        group = self._mindiesd_group
+        at = self._mindiesd_index
+        part = group.part(at, input) if group.modules[at] is self else None
+        return super().forward(input) if part is None else part
+
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        self._mindiesd_group.gather()
+        return self
+
+    def _load_from_state_dict(self, *args, **kwargs):
+        super()._load_from_state_dict(*args, **kwargs)
+        self._mindiesd_group.gather()
+
+
+class OwnMemory:
+    """The parameters have memory of their own again."""
+
+    def undo(self, module):
+        for parameter in module._parameters.values():
+            if type(parameter) is nn.Parameter and parameter.layout == torch.strided and not parameter.is_meta:
+                if parameter.untyped_storage().nbytes() != parameter.nbytes:
+                    parameter.data = parameter.data.clone()
+
+
+class MergeLinears(Step):
+    name = "merge-linears"
+    speed = "close"
+    needs_examples = True
+
+    def apply(self, work):
+        linears = [m for m in work.names.modules.values() if isinstance(m, nn.Linear)]
+        trace = Trace(work.model, work.examples, linears)
+        calls = {}
+        for call in trace.calls:
+            calls.setdefault(call.module, []).append(call)
+        groups = {}
+        for module, own in calls.items():
+            if all(call.plain for call in own):
+                holder, _ = work.names.parent(module)
+                inputs = tuple((call.input, call.version) for call in own)
+                groups.setdefault((holder, inputs), []).append(module)
+        for members in groups.values():
+            if len(members) > 1:
+                for alike in self._alike(work, members):
+                    self._merge(work, alike, calls)
+
+    def _alike(self, work, members):
+        kinds = {}
+        for module in members:
+            if work.usable(module, {nn.Linear}):
+                tensors = [module.weight] if module.bias is None else [module.weight, module.bias]
+                kind = module.in_features, module.bias is None, *((t.dtype, t.device) for t in tensors)
+                kinds.setdefault(kind, []).append(module)
+        return [alike for alike in kinds.values() if len(alike) > 1]
+
+    def _merge(self, work, members, calls):
+        members = sorted(members, key=lambda module: calls[module][0].order)
+        for turn in zip(*(calls[module] for module in members), strict=True):
+            orders = [call.order for call in turn]
+            if orders != sorted(orders):
+                work.leave(members[0], "the linears of its input are called in another order from time to time")
+                return
+        shapes = {tuple(size != 1 for size in call.shape[:-1]) for call in calls[members[0]]}
+        for module in members:
+            work.record(module, OwnMemory())
+        group = Group(members, shapes)
+        names = ", ".join(work.names.name[id(module)].rpartition(".")[2] for module in members[1:])
+        for at, module in enumerate(members):
+            text = f"computes {names} as well" if at == 0 else None
+            work.swap(module, MergedLinear, text, _mindiesd_group=group, _mindiesd_index=at)
