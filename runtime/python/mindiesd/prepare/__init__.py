@@ -10,15 +10,17 @@ from ..utils import ParametersInvalid, logger
 from .alone import whole_model
 from .batch_norm import FoldBatchNorm
 from .change import restore
+from .channels_last import ChannelsLast
 from .compare import Examples, difference, narrowest
 from .dropout import RemoveDropout
 from .linears import MergeLinears
 from .report import Entry, Report
 from .step import SPEEDS, Step, Work, allowed
+from .tf32 import Tf32
 
 __all__ = ["Report", "STEPS", "Step", "prepare", "restore"]
 
-STEPS = {step.name: step for step in (RemoveDropout(), FoldBatchNorm(), MergeLinears())}
+STEPS = {step.name: step for step in (RemoveDropout(), FoldBatchNorm(), MergeLinears(), ChannelsLast(), Tf32())}
 """The steps by name, in the order in which they run."""
 
 

@@ -46,7 +46,8 @@ class Pair:
         self.norm_type = type(norm)
         self.conv_type = type(conv)
         self.dimensions = _CONVOLUTIONS[type(conv)]
-        self.folded = None  # the tensors, their key, and the folded weight and bias
+        tensors = _tensors(conv, norm)
+        self.folded = (tensors, _key(tensors), _fold(tensors, norm.eps))
 
     def __getstate__(self):
         return {**self.__dict__, "folded": None}
