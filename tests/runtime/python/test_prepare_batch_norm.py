@@ -74,7 +74,7 @@ def test_neighbours_in_a_sequence(kind, bias, affine):
     model = measured(nn.Sequential(make(bias=bias), norm(6, affine=affine), nn.ReLU()))
     x = torch.randn(shape)
     expected, inner, keys = model(x), model[0](x), list(model.state_dict())
-    report = mindiesd.prepare(model, speed="close")
+    report = mindiesd.prepare(model, steps=["fold-batch-norm"])
     assert [entry.text for entry in report.changes] == ["computes 0 with 1 as one"]
     assert not torch.equal(model(x), expected)
     close(model(x), expected)
@@ -91,7 +91,7 @@ def test_types(kind, dtype):
     model = measured(nn.Sequential(make(), norm(6))).to(dtype)
     x = torch.randn(shape, dtype=dtype)
     exact = copy.deepcopy(model).double()(x.double())
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
     assert type(model) is not nn.Sequential
     assert (model(x).double() - exact).abs().max() <= 4 * torch.finfo(dtype).eps * exact.abs().max()
 
@@ -99,7 +99,7 @@ def test_types(kind, dtype):
 def test_a_block_of_a_resnet():
     model, x = measured(nn.Sequential(Block(), Block())), torch.randn(2, 8, 9, 9)
     expected, parameters = model(x), list(model.parameters())
-    report = mindiesd.prepare(model, x, speed="close")
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
     assert sorted(entry.where for entry in report.changes) == [
         "0.conv1", "0.conv2", "0.downsample", "1.conv1", "1.conv2", "1.downsample",
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_block_of_a_resnet():
 
 def test_without_examples_what_is_no_sequence_stays():
     model = measured(Block())
-    report = mindiesd.prepare(model, speed="close")
+    report = mindiesd.prepare(model, steps=["fold-batch-norm"])
     assert [entry.where for entry in report.changes] == ["downsample"]
     assert report.why("bn1") == ["only example_inputs would show what it normalises"]
 
@@ -134,7 +134,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_a_result_that_is_read_elsewhere_stays(name):
     model, x = measured(ELSEWHERE[name]), torch.randn(2, 4, 6, 6)
-    report = mindiesd.prepare(model, x, speed="close")
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
     assert not report.changes
     assert report.why("norm") == ["the result of conv is read elsewhere as well"]
 
@@ -142,7 +142,7 @@ def test_a_result_that_is_read_elsewhere_stays(name):
 @pytest.mark.parametrize("between", [torch.relu, torch.relu_, lambda y: y.mul_(2), lambda y: y[:1]])
 def test_a_norm_of_something_else_stays(between):
     model = measured(Two(between))
-    report = mindiesd.prepare(model, torch.randn(2, 4, 6, 6), speed="close")
+    report = mindiesd.prepare(model, torch.randn(2, 4, 6, 6), steps=["fold-batch-norm"])
     assert not report.changes and len(report.why("norm")) == 1
 
 
@@ -157,7 +157,7 @@ def test_a_norm_of_two_convolutions_and_a_convolution_with_two_norms_stay():
             y = self.shared(self.a(x)) + self.shared(self.b(x))
             return y + self.first(self.c(y)) + self.second(self.c(x))
 
-    report = mindiesd.prepare(measured(Heads()), torch.randn(2, 4, 5, 5), speed="close")
+    report = mindiesd.prepare(measured(Heads()), torch.randn(2, 4, 5, 5), steps=["fold-batch-norm"])
     assert not report.changes
     assert report.why("shared") == ["its input is not the result of one convolution or linear"]
     assert report.why("first") == report.why("second") == ["the result of c is read elsewhere as well"]
@@ -174,7 +174,7 @@ def test_a_convolution_that_two_norms_take_turns_on_stays():
             del unread
             return self.norm(y) + self.norm(y)
 
-    report = mindiesd.prepare(measured(Twice()), torch.randn(2, 4, 5, 5), speed="close")
+    report = mindiesd.prepare(measured(Twice()), torch.randn(2, 4, 5, 5), steps=["fold-batch-norm"])
     assert not report.changes
 
 
@@ -191,7 +191,7 @@ def test_a_convolution_that_two_norms_take_turns_on_stays():
     ],
 )
 def test_pairs_that_are_none(layers, text):
-    report = mindiesd.prepare(nn.Sequential(*layers).eval(), speed="close")
+    report = mindiesd.prepare(nn.Sequential(*layers).eval(), steps=["fold-batch-norm"])
     assert not report.changes and text in report.why("1")[0]
 
 
@@ -199,7 +199,7 @@ def test_weights_that_a_half_type_does_not_hold_stay():
     model = measured(nn.Sequential(nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6))).half()
     model[1].running_var.fill_(0)
     model[1].weight.fill_(60000)
-    report = mindiesd.prepare(model, speed="close")
+    report = mindiesd.prepare(model, steps=["fold-batch-norm"])
     assert report.why("1") == ["the folded weights are not finite"]
 
 
@@ -209,7 +209,7 @@ def test_inputs_of_other_shapes(shape):
     model = measured(nn.Sequential(nn.Conv1d(4, 4, 1), nn.BatchNorm1d(4)))
     model[1].num_features = 4
     reference, x = copy.deepcopy(model), torch.randn(shape)
-    mindiesd.prepare(model, speed="close")
+    mindiesd.prepare(model, steps=["fold-batch-norm"])
     if shape == (4, 9):
         with pytest.raises(RuntimeError):
             reference(x)
@@ -223,7 +223,7 @@ def prepared():
     """A prepared block, the block as it was, and an input."""
     model = measured(Block())
     reference, x = copy.deepcopy(model), torch.randn(2, 8, 9, 9)
-    report = mindiesd.prepare(model, x, speed="close")
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
     assert report.count("fold-batch-norm") == 3
     return model, reference, x
 
@@ -397,7 +397,7 @@ def test_fx_and_jit_trace_the_modules_as_they_were():
     model = measured(nn.Sequential(nn.Conv2d(4, 6, 1), nn.BatchNorm2d(6), nn.ReLU()))
     x = torch.randn(2, 4, 5, 5)
     expected = model(x)
-    mindiesd.prepare(model, speed="close")
+    mindiesd.prepare(model, steps=["fold-batch-norm"])
     assert torch.equal(torch.fx.symbolic_trace(model)(x), expected)
     assert torch.equal(torch.jit.trace(model, x)(x), expected)
     assert torch.equal(torch.export.export(model, (x,)).module()(x), expected)

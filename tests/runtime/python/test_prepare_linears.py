@@ -77,7 +77,7 @@ def test_a_decoder(dtype, bias):
     model = Decoder(bias=bias).eval().to(dtype)
     expected, parameters = model(IDS), list(model.parameters())
     values = {key: value.clone() for key, value in model.state_dict().items()}
-    report = mindiesd.prepare(model, IDS, speed="close")
+    report = mindiesd.prepare(model, IDS, steps=["merge-linears"])
     assert merged(model) == [
         f"layers.{n}.{name}" for n in range(2)
         for name in ("attention.k_proj", "attention.q_proj", "attention.v_proj", "gate_proj", "up_proj")
@@ -110,7 +110,7 @@ def test_one_product_instead_of_three():
     model = Attention().eval()
     x = torch.randn(2, 5, 32)
     assert calls_of_linear(model, x) == 4
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     assert calls_of_linear(model, x) == 2
     assert calls_of_linear(model.q_proj, x) == 1
     assert calls_of_linear(model.k_proj, torch.randn(2, 5, 32)) == 1
@@ -119,7 +119,7 @@ def test_one_product_instead_of_three():
 def prepared():
     model = Decoder(bias=True).eval()
     reference = copy.deepcopy(model)
-    mindiesd.prepare(model, IDS, speed="close")
+    mindiesd.prepare(model, IDS, steps=["merge-linears"])
     return model, reference
 
 
@@ -197,7 +197,7 @@ def test_gradients_of_the_input_alone():
     model, reference = Attention().eval().requires_grad_(False), None
     reference = copy.deepcopy(model)
     x = torch.randn(2, 5, 32)
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     gradients = []
     with torch.enable_grad():
         for one in (model, reference):
@@ -210,7 +210,7 @@ def test_gradients_of_the_input_alone():
 def test_each_result_is_taken_once_and_changed_alone():
     model = Attention(bias=True).eval()
     reference, x = copy.deepcopy(model), torch.randn(2, 5, 32)
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     q, k = model.q_proj(x), model.k_proj(x)
     q.zero_()
     k.fill_(7)
@@ -225,7 +225,7 @@ def test_each_result_is_taken_once_and_changed_alone():
 def test_an_input_that_is_changed_between_the_calls():
     model = Attention().eval()
     reference, x = copy.deepcopy(model), torch.randn(2, 5, 32)
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     model.q_proj(x)
     x.mul_(2)
     assert torch.equal(model.k_proj(x), reference.k_proj(x))
@@ -235,7 +235,7 @@ def test_an_input_that_is_changed_between_the_calls():
 def test_weights_that_are_changed_between_the_calls():
     model = Attention().eval()
     x = torch.randn(2, 5, 32)
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     model.q_proj(x)
     model.k_proj.weight.zero_()
     assert (model.k_proj(x) == 0).all()
@@ -245,7 +245,7 @@ def test_inputs_of_other_shapes_than_the_examples():
     """Where the examples had one token, what is done to results might need them without gaps."""
     model = Attention().eval()
     reference = copy.deepcopy(model)
-    mindiesd.prepare(model, torch.randn(2, 1, 32), speed="close")
+    mindiesd.prepare(model, torch.randn(2, 1, 32), steps=["merge-linears"])
     assert merged(model) and model.q_proj(torch.randn(2, 1, 32)).dim() == 3
     for shape in ((2, 5, 32), (1, 5, 32), (0, 5, 32), (5, 32), (32,)):
         x = torch.randn(shape)
@@ -283,7 +283,7 @@ OTHERS = {
 def test_linears_that_do_not_belong_together(name):
     model, x = OTHERS[name].eval(), torch.randn(3, 8)
     expected = model(x.clone())
-    report = mindiesd.prepare(model, x, speed="close")
+    report = mindiesd.prepare(model, x, steps=["merge-linears"])
     assert not merged(model) and not report.changes
     assert torch.equal(model(x), expected)
 
@@ -292,13 +292,13 @@ def test_a_use_that_needs_results_without_gaps_is_taken_back():
     model = Branches(lambda m, x: m.a(x).view(-1) + m.b(x).view(-1)).eval()
     x = torch.randn(3, 8)
     expected = model(x)
-    report = mindiesd.prepare(model, x, speed="close")
+    report = mindiesd.prepare(model, x, steps=["merge-linears"])
     assert not merged(model) and report.why("")[0].startswith("taken back: RuntimeError: view size")
     assert torch.equal(model(x), expected)
 
 
 def test_without_examples_nothing_is_merged():
-    report = mindiesd.prepare(Decoder().eval(), speed="close")
+    report = mindiesd.prepare(Decoder().eval(), steps=["merge-linears"])
     assert "give example_inputs" in report.why("")[0]
 
 
@@ -328,7 +328,7 @@ def test_inference_mode_autocast_and_compiled():
 def test_threads_take_their_own_results():
     model = Attention().eval()
     reference, x = copy.deepcopy(model), torch.randn(2, 5, 32)
-    mindiesd.prepare(model, x, speed="close")
+    mindiesd.prepare(model, x, steps=["merge-linears"])
     model.q_proj(x)
     results = []
 

@@ -65,7 +65,7 @@ class ChannelsLast(Step):
 
     def apply(self, work):
         convs = [m for m in work.names.modules.values() if isinstance(m, (nn.Conv2d, nn.ConvTranspose2d))]
-        convs = [m for m in convs if self._fits(work, m)]
+        convs = [m for m in convs if self._fits(work, m) and not m.weight.is_contiguous(memory_format=torch.channels_last)]
         if not convs:
             work.leave(None, "there is no two-dimensional convolution that it can change")
             return

@@ -11,7 +11,7 @@ def ordinary(x):
         or torch.jit.is_tracing()
         or type(x) is not torch.Tensor
         or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch.is_autocast_enabled(x.device.type)
+        or torch._C._is_any_autocast_enabled()
     )
 
 

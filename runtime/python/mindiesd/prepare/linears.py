@@ -77,48 +77,57 @@ class Group:
             not biases or all(b.data_ptr() == at for b, at in zip(self.biases, biases, strict=True))
         )
 
-    def part(self, index, x):
-        """The result of linear number ``index``, or None where it must compute by itself."""
-        if not ordinary(x) or not self.places:
-            return None
-        if torch.is_grad_enabled() and (
-            x.requires_grad or any(t is not None and t.requires_grad for t in (*self.weights, *self.biases))
-        ):
+    def first(self, x):
+        """The result of the first linear, with those of the others left at x; None where it must compute by itself."""
+        if not self.places or not ordinary(x) or x.dtype != self.weight.dtype or x.device != self.weight.device:
             return None
         for module, weight, bias in zip(self.modules, self.weights, self.biases, strict=True):
             if module._parameters.get("weight") is not weight or module._parameters.get("bias") is not bias:
                 return None
-        if x.dtype != self.weight.dtype or x.device != self.weight.device or not self._tied():
+        if _differentiated(x, *self.weights, *self.biases) or not self._tied():
             return None
-        state = self._state(x)
-        if index == 0:
-            return self._compute(x, state)
-        kept = getattr(x, _PARTS, None)
-        if kept is None or kept[0] is not self:
+        longer = tuple([size != 1 for size in x.shape[:-1]])
+        if longer not in self.shapes and not any(_within(longer, seen) for seen in self.shapes):
             return None
-        if kept[1] != state:
-            delattr(x, _PARTS)
-            return None
-        part = kept[2].pop(index, None)
-        if not kept[2]:
-            delattr(x, _PARTS)
-        return part
-
-    def _state(self, x):
-        """What must be the same for a result to be taken: values of the input and the parameters, thread and stream."""
-        stream = torch._C._cuda_getCurrentRawStream(x.device.index) if x.is_cuda else 0
-        versions = tuple(t._version for t in (*self.weights, *self.biases) if t is not None)
-        return version(x), versions, threading.get_ident(), stream
-
-    def _compute(self, x, state):
-        longer = tuple(size != 1 for size in x.shape[:-1])
-        if x.dim() == 0 or x.numel() == 0 or not any(_within(longer, seen) for seen in self.shapes):
+        if x.dim() == 0 or x.numel() == 0:
             return None
         merged = nn.functional.linear(x, self.weight, self.bias)
         # Tensors of their own to autograd: a change in place of one is none of the others.
-        parts = [part.data for part in merged.split(self.widths, dim=-1)]
-        setattr(x, _PARTS, (self, state, dict(enumerate(parts[1:], 1))))
+        parts = merged.unsafe_split_with_sizes(self.widths, -1)
+        states = [_state(x, weight, bias) for weight, bias in zip(self.weights, self.biases, strict=True)]
+        setattr(x, _PARTS, (self, dict(enumerate(zip(states[1:], parts[1:], strict=True), 1))))
         return parts[0]
+
+    def other(self, index, x):
+        """The result of linear number ``index`` that was left at x, or None."""
+        kept = None if torch.compiler.is_compiling() else getattr(x, _PARTS, None)
+        if kept is None or kept[0] is not self:
+            return None
+        state, part = kept[1].pop(index, (None, None))
+        if not kept[1]:
+            delattr(x, _PARTS)
+        module, weight, bias = self.modules[index], self.weights[index], self.biases[index]
+        if (
+            not ordinary(x)
+            or state != _state(x, weight, bias)
+            or module._parameters.get("weight") is not weight
+            or module._parameters.get("bias") is not bias
+            or _differentiated(x, weight, bias)
+        ):
+            return None
+        return part
+
+
+def _differentiated(*tensors):
+    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
+def _state(x, weight, bias):
+    """What must be the same for a result to be taken: values and places of the input and the parameters, thread and
+    stream."""
+    stream = torch._C._cuda_getCurrentRawStream(x.device.index) if x.is_cuda else 0
+    at = (weight.data_ptr(), weight._version, 0 if bias is None else bias.data_ptr(), 0 if bias is None else bias._version)
+    return version(x), at, threading.get_ident(), stream
 
 
 def _within(longer, seen):
@@ -138,7 +147,9 @@ class MergedLinear(nn.Linear):
     def forward(self, input):  # noqa: A002 - the name that torch's has
         group = self._mindiesd_group
         at = self._mindiesd_index
-        part = group.part(at, input) if group.modules[at] is self else None
+        part = None
+        if group.modules[at] is self:
+            part = group.other(at, input) if at else group.first(input)
         return super().forward(input) if part is None else part
 
     def _apply(self, fn, recurse=True):

@@ -1,0 +1,132 @@
+"""How much faster ``mindiesd.prepare`` makes models, step by step.
+
+usage: python bench/prepare_bench.py [--device cpu|cuda] [--dtype NAME …] [--only TEXT] [--speed close|fast] [--small]
+                                     [--threads N] [--rounds N] [--compiled] [--json FILE]
+
+Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, and, with
+--compiled, under torch.compile as it is and prepared. The variants take turns in every round, so that what else the
+machine does falls on all of them; a cell is the median time of the original over that of the variant, round by round.
+"""
+
+import argparse
+import copy
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "runtime" / "python"))
+
+from prepare_models import CASES  # noqa: E402
+
+import mindiesd  # noqa: E402
+from mindiesd.prepare import STEPS  # noqa: E402
+
+
+def variants(model, x, speed, compiled):
+    """{name: (callable, error or None)}; a step that changes nothing is left out."""
+    made = {"original": (model, None)}
+    for name in STEPS:
+        other = copy.deepcopy(model)
+        report = mindiesd.prepare(other, x, steps=[name], speed=speed)
+        if report.changes:
+            made[name] = other, report.errors[name]
+        if name == "tf32":
+            report.restore()  # a setting of the process, which would fall on all
+            made.pop(name, None)
+    prepared = copy.deepcopy(model)
+    names = [name for name, step in STEPS.items() if name in made or step.name == "remove-dropout"]
+    report = mindiesd.prepare(prepared, x, steps=names, speed=speed)
+    made["prepared"] = prepared, max(report.errors.values(), default=None)
+    if compiled:
+        made["compiled"] = torch.compile(copy.deepcopy(model)), None
+        made["prepared, compiled"] = torch.compile(copy.deepcopy(prepared)), None
+    return made
+
+
+def calls_for(call, seconds):
+    """How many calls take about so many seconds."""
+    begin, count = time.perf_counter(), 0
+    while time.perf_counter() - begin < seconds:
+        call()
+        count += 1
+    return max(count, 1)
+
+
+def timed(call, count, wait):
+    wait()
+    begin = time.perf_counter()
+    for _ in range(count):
+        call()
+    wait()
+    return (time.perf_counter() - begin) / count
+
+
+def measure(made, x, rounds, wait):
+    """{name: (median seconds, median of original over variant)}"""
+    calls = {name: (lambda model=model: model(x)) for name, (model, _) in made.items()}
+    for call in calls.values():
+        for _ in range(3):
+            call()
+    wait()
+    count = calls_for(lambda: (calls["original"](), wait()), 0.2)
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(timed(call, count, wait))
+    return {
+        name: (
+            statistics.median(own),
+            statistics.median(a / b for a, b in zip(times["original"], own, strict=True)),
+        )
+        for name, own in times.items()
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtype", nargs="*", default=["float32"])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--speed", default="close", choices=["close", "fast"])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    wait = torch.cuda.synchronize if options.device == "cuda" else (lambda: None)
+    where = torch.cuda.get_device_name() if options.device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    print(f"torch {torch.__version__}, {where}, speed {options.speed!r}")
+    print("| model | dtype | original, ms | variant | original / variant | error |\n|---|---|---|---|---|---|")
+    found = []
+    for name, make in CASES.items():
+        for dtype in options.dtype if options.only in name else ():
+            torch.manual_seed(0)
+            model, x = make(options.small)
+            model = model.eval().requires_grad_(False).to(options.device, getattr(torch, dtype))
+            x = x.to(options.device, getattr(torch, dtype))
+            with torch.no_grad():
+                made = variants(model, x, options.speed, options.compiled)
+                results = measure(made, x, options.rounds, wait)
+            for variant, (seconds, ratio) in results.items():
+                error = made[variant][1]
+                shown = "" if error is None else f"{error:.1e}"
+                if variant != "original":
+                    base = results["original"][0] * 1e3
+                    print(f"| {name} | {dtype} | {base:.2f} | {variant} | {ratio:.2f} | {shown} |", flush=True)
+                found.append({"model": name, "dtype": dtype, "variant": variant, "seconds": seconds, "ratio": ratio,
+                              "error": error, "device": where})  # fmt: skip
+            del made, model
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
