@@ -68,66 +68,73 @@ class Group:
         with torch.inference_mode(False), torch.no_grad():
             self.weight = _joined(weights)
             self.bias = _joined(biases) if biases else None
-        self.places = tuple(weight.data_ptr() for weight in weights), tuple(bias.data_ptr() for bias in biases)
+        self.places = tuple(zip(self.modules, weights, self.biases, *self._now(), strict=True))
+
+    def _now(self):
+        """Where the parameters lie."""
+        return [w.data_ptr() for w in self.weights], [0 if b is None else b.data_ptr() for b in self.biases]
 
     def _tied(self):
         """Whether the parameters still lie where they were put."""
-        weights, biases = self.places
-        return all(w.data_ptr() == at for w, at in zip(self.weights, weights, strict=True)) and (
-            not biases or all(b.data_ptr() == at for b, at in zip(self.biases, biases, strict=True))
-        )
+        return [tuple(place[3:]) for place in self.places] == list(zip(*self._now(), strict=True))
+
+    def _ready(self, x):
+        """Whether the joined weight is that of all linears, and this input one for which results may be slices."""
+        differentiating = torch.is_grad_enabled()
+        if not self.places or (differentiating and x.requires_grad):
+            return False
+        for module, weight, bias, at, bias_at in self.places:
+            own = module._parameters
+            if own.get("weight") is not weight or weight.data_ptr() != at or own.get("bias") is not bias:
+                return False
+            if bias is not None and (bias.data_ptr() != bias_at or (differentiating and bias.requires_grad)):
+                return False
+            if differentiating and weight.requires_grad:
+                return False
+        if x.dtype != self.weight.dtype or x.device != self.weight.device or x.numel() == 0 or x.dim() == 0:
+            return False
+        longer = tuple([size != 1 for size in x.shape[:-1]])
+        return longer in self.shapes or any(_within(longer, seen) for seen in self.shapes)
 
     def first(self, x):
         """The result of the first linear, with those of the others left at x; None where it must compute by itself."""
-        if not self.places or not ordinary(x) or x.dtype != self.weight.dtype or x.device != self.weight.device:
-            return None
-        for module, weight, bias in zip(self.modules, self.weights, self.biases, strict=True):
-            if module._parameters.get("weight") is not weight or module._parameters.get("bias") is not bias:
-                return None
-        if _differentiated(x, *self.weights, *self.biases) or not self._tied():
-            return None
-        longer = tuple([size != 1 for size in x.shape[:-1]])
-        if longer not in self.shapes and not any(_within(longer, seen) for seen in self.shapes):
-            return None
-        if x.dim() == 0 or x.numel() == 0:
+        if not ordinary(x) or not self._ready(x):
             return None
         merged = nn.functional.linear(x, self.weight, self.bias)
         # Tensors of their own to autograd: a change in place of one is none of the others.
-        parts = merged.unsafe_split_with_sizes(self.widths, -1)
-        states = [_state(x, weight, bias) for weight, bias in zip(self.weights, self.biases, strict=True)]
-        setattr(x, _PARTS, (self, dict(enumerate(zip(states[1:], parts[1:], strict=True), 1))))
-        return parts[0]
+        first, *others = merged.unsafe_split_with_sizes(self.widths, -1)
+        versions = [(weight._version, 0 if bias is None else bias._version) for _, weight, bias, _, _ in self.places]
+        setattr(x, _PARTS, (self, _moment(x), versions, dict(enumerate(others, 1))))
+        return first
 
     def other(self, index, x):
         """The result of linear number ``index`` that was left at x, or None."""
         kept = None if torch.compiler.is_compiling() else getattr(x, _PARTS, None)
         if kept is None or kept[0] is not self:
             return None
-        state, part = kept[1].pop(index, (None, None))
-        if not kept[1]:
+        _, moment, versions, parts = kept
+        part = parts.pop(index, None)
+        if not parts:
             delattr(x, _PARTS)
-        module, weight, bias = self.modules[index], self.weights[index], self.biases[index]
-        if (
-            not ordinary(x)
-            or state != _state(x, weight, bias)
-            or module._parameters.get("weight") is not weight
-            or module._parameters.get("bias") is not bias
-            or _differentiated(x, weight, bias)
-        ):
+        if not self.places or moment != _moment(x) or not ordinary(x):
+            return None
+        module, weight, bias, at, bias_at = self.places[index]
+        own = module._parameters
+        if own.get("weight") is not weight or own.get("bias") is not bias or weight.data_ptr() != at:
+            return None
+        if (weight._version, 0 if bias is None else bias._version) != versions[index]:
+            return None
+        if bias is not None and bias.data_ptr() != bias_at:
+            return None
+        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias)):
             return None
         return part
 
 
-def _differentiated(*tensors):
-    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-
-
-def _state(x, weight, bias):
-    """What must be the same for a result to be taken: values and places of the input and the parameters, thread and
-    stream."""
+def _moment(x):
+    """What must be the same when a result is taken: the input's values, the thread and the stream."""
     stream = torch._C._cuda_getCurrentRawStream(x.device.index) if x.is_cuda else 0
-    at = (weight.data_ptr(), weight._version, 0 if bias is None else bias.data_ptr(), 0 if bias is None else bias._version)
-    return version(x), at, threading.get_ident(), stream
+    return version(x), threading.get_ident(), stream
 
 
 def _within(longer, seen):
