@@ -289,5 +289,5 @@ class FoldBatchNorm(Step):
         holder, key = work.names.parent(norm)
         pair = Pair(conv, norm, holder, key)
         pair.conv_type, pair.norm_type = _PREPARED[type(conv)], _PREPARED[type(norm)]
-        work.swap(conv, pair.conv_type, f"computes the norm {work.names.name[id(norm)]} behind it", _mindiesd_pair=pair)
+        work.swap(conv, pair.conv_type, "computes the batch norm behind it as well", _mindiesd_pair=pair)
         work.swap(norm, pair.norm_type, _mindiesd_pair=pair)
