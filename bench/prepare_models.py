@@ -56,9 +56,8 @@ class Attention(nn.Module):
         self.o_proj, self.dropout = nn.Linear(width, width, bias=bias), nn.Dropout(0.1)
 
     def forward(self, x):
-        q, k, v = (
-            linear(x).unflatten(-1, (-1, self.size)).transpose(1, 2) for linear in (self.q_proj, self.k_proj, self.v_proj)
-        )
+        linears = self.q_proj, self.k_proj, self.v_proj
+        q, k, v = (linear(x).unflatten(-1, (-1, self.size)).transpose(1, 2) for linear in linears)
         grouped = q.shape[1] != k.shape[1]
         y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and q.shape[2] > 1, enable_gqa=grouped)
         return self.dropout(self.o_proj(y.transpose(1, 2).flatten(2)))

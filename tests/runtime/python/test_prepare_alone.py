@@ -52,7 +52,7 @@ def with_another_forward():
 
 
 def offloaded():
-    """As accelerate leaves a module whose weights lie elsewhere: a hook object, another forward, and weights on meta."""
+    """As accelerate leaves a module whose weights lie elsewhere: a hook object, another forward, weights on meta."""
     model = sequence()
     weight, bias = (p.detach().clone() for p in model[0].parameters())
     model[0]._hf_hook = object()
@@ -131,9 +131,23 @@ def adapted():
     return nn.Sequential(Adapter()).eval(), "0.base_layer.1", "it is part of an adapter, 0"
 
 
+def flat():
+    """As a sharding of parameters leaves a module: its weight is a view of something else."""
+    model = sequence()
+    weight = model[0].weight.detach()
+    del model[0].weight
+    model[0].weight = weight
+    return model, "0", "its weight is no parameter of its own"
+
+
+def compiled():
+    model = nn.Sequential(torch.compile(sequence(), backend="eager")).eval()
+    return model, "0._orig_mod.1", "it is part of a compiled module, 0"
+
+
 CASES = [
-    of_subclasses, with_a_hook, with_a_hook_before, with_another_forward, offloaded, on_meta, parametrised, normed_by_hooks,
-    tied, overlapping, shared, sharded, lazy, made_for_inference, sparse, adapted,
+    of_subclasses, with_a_hook, with_a_hook_before, with_another_forward, offloaded, on_meta, parametrised,
+    normed_by_hooks, tied, overlapping, shared, sharded, lazy, made_for_inference, sparse, adapted, flat, compiled,
 ]  # fmt: skip
 
 

@@ -411,3 +411,14 @@ def test_exact_leaves_norms_alone_unless_they_are_named():
     mindiesd.restore(model)
     report = mindiesd.prepare(model, x, steps=["fold-batch-norm"], tolerance=0.0)
     assert not report.changes and report.why("")[0].startswith("taken back")
+
+
+@pytest.mark.parametrize("how", ["eval", "to"])
+def test_values_written_through_data_count_after_a_change_of_mode_or_type(how):
+    """As moving averages of parameters are copied into a model before it is evaluated."""
+    model, reference, x = prepared()
+    for one in (model, reference):
+        for p in one.parameters():
+            p.data.mul_(1.5)
+        one.eval() if how == "eval" else one.to(torch.float32)
+    close(model(x), reference(x))

@@ -1,5 +1,5 @@
-"""Models of transformers and diffusers, small and with random weights: before and after agree, weights load, and what is taken
-back computes what it did bit for bit."""
+"""Models of transformers and diffusers, small and with random weights: before and after agree, weights load, and what
+is taken back computes what it did bit for bit."""
 
 import copy
 
@@ -52,8 +52,8 @@ def unet():
         sample_size=8, block_out_channels=(32, 64), layers_per_block=1, cross_attention_dim=16, attention_head_dim=8,
         down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
     )  # fmt: skip
-    inputs = {"sample": torch.randn(2, 4, 8, 8), "timestep": torch.tensor(3), "encoder_hidden_states": torch.randn(2, 5, 16)}
-    return model, inputs
+    text = torch.randn(2, 5, 16)
+    return model, {"sample": torch.randn(2, 4, 8, 8), "timestep": torch.tensor(3), "encoder_hidden_states": text}
 
 
 def vae():

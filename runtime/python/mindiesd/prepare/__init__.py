@@ -1,7 +1,8 @@
 """Preparation after loading: what is right only when weights are there. Entry points: ``prepare`` and ``restore``.
 
-A file a step; ``step`` has what they share, ``alone`` what must be left alone, ``trace`` watches a model compute, ``compare``
-compares results, ``change`` makes changes that can be taken back, and ``report`` says what was done.
+A file a step; ``step`` has what they share, ``folding`` computes two modules as one, ``alone`` has what must be left
+alone, ``guard`` which calls are ordinary, ``trace`` watches a model compute, ``compare`` compares results, ``change``
+makes changes that can be taken back, and ``report`` says what was done.
 """
 
 import torch
@@ -13,6 +14,7 @@ from .change import restore
 from .channels_last import ChannelsLast
 from .compare import Examples, difference, narrowest
 from .dropout import RemoveDropout
+from .linear_pairs import LinearPairs
 from .linears import MergeLinears
 from .report import Entry, Report
 from .step import SPEEDS, Step, Work, allowed
@@ -20,16 +22,20 @@ from .tf32 import Tf32
 
 __all__ = ["Report", "STEPS", "Step", "prepare", "restore"]
 
-STEPS = {step.name: step for step in (RemoveDropout(), FoldBatchNorm(), MergeLinears(), ChannelsLast(), Tf32())}
+STEPS = {
+    step.name: step
+    for step in (RemoveDropout(), FoldBatchNorm(), LinearPairs(), MergeLinears(), ChannelsLast(), Tf32())
+}
 """The steps by name, in the order in which they run."""
 
 
 def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=None):
     """Changes a loaded model so that it computes the same faster, at inference.
 
-    The model is changed in place; its parameters stay the same objects, with the same keys and values in ``state_dict``.
-    Each step runs by itself. With example inputs its results are compared with those before it, and a step beyond its
-    tolerance, or one that fails, is taken back. Modules that a step is not sure of stay as they are. The report names all.
+    The model is changed in place; its parameters stay the same objects, with the same keys and values in
+    ``state_dict``. Each step runs by itself. With example inputs its results are compared with those before it, and a
+    step beyond its tolerance, or one that fails, is taken back. Modules that a step is not sure of stay as they are.
+    The report names all. Nothing may compute with the model meanwhile.
 
     Args:
         model: a ``torch.nn.Module`` in eval mode, with its weights.
@@ -44,8 +50,8 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
         A ``Report``. ``restore(model)`` or its ``restore()`` brings the first outputs back bit for bit.
 
     Raises:
-        ParametersInvalid: an argument is none of these. What the model itself raises for the example inputs comes as it is.
-            The model is unchanged then.
+        ParametersInvalid: an argument is none of these. What the model itself raises for the example inputs comes as
+            it is. The model is unchanged then.
     """
     chosen = _chosen(model, steps, speed, tolerance)
     examples = None if example_inputs is None else Examples(example_inputs)
@@ -113,7 +119,7 @@ def _run(step, model, examples, report, before, noise, tolerance):
         report.left.append(Entry(step.name, "", "it decides by watching the model compute: give example_inputs"))
         return before
     if examples is not None and noise > most:
-        text = f"two runs of the model on the same inputs differ by {noise:.2g}, more than the {most:.2g} that is allowed"
+        text = f"two runs of the model on the same inputs differ by {noise:.2g}, more than the allowed {most:.2g}"
         report.left.append(Entry(step.name, "", text))
         return before
     after, why = before, None

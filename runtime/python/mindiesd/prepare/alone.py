@@ -110,7 +110,8 @@ def _tensor_reason(key, tensor):
 
 
 def reason(names, module, kinds):
-    """Why this module must stay as it is, or None. kinds: the classes that a step knows; a subclass may compute otherwise."""
+    """Why this module must stay as it is, or None. kinds: the classes that a step knows; a subclass may compute
+    otherwise."""
     if type(module) not in kinds:
         if records(module):
             return "an earlier step has changed it"
@@ -127,6 +128,10 @@ def reason(names, module, kinds):
         above = names.modules[name]
         if any(key in above._modules for key in _ADAPTERS):
             return f"it is part of an adapter, {name or 'the model'}"
+        if "_orig_mod" in above._modules or above._compiled_call_impl is not None:
+            return f"it is part of a compiled module, {name or 'the model'}"
+    if own := [key for key in ("weight", "bias") if key in module.__dict__]:
+        return f"its {own[0]} is no parameter of its own, as where it is sharded"
     for key, tensor in (*module._parameters.items(), *module._buffers.items()):
         if tensor is not None and (why := _tensor_reason(key, tensor)):
             return why

@@ -1,141 +1,68 @@
-"""``fold-batch-norm``: a batch norm that follows a convolution or a linear becomes part of its weights.
+"""``fold-batch-norm``: a batch norm behind a convolution or a linear becomes part of its weights.
 
-Two neighbours in an ``nn.Sequential`` are computed as one by that Sequential; each by itself computes what it did. Any
-other pair is found by a trace: the norm's input was the convolution's result in all calls, and nobody else read it. There the
-convolution marks what it normalised already, and its norm lets what is marked pass. Whenever anything is not as it was,
-both compute as before: training, gradients of weights, hooks, autocast, tracing and torch.compile, which fuses norms itself.
+Two neighbours in an ``nn.Sequential`` are computed as one by that Sequential. Any other pair is found by a trace: in
+all calls the norm's input was the convolution's result, and nobody else read it. There the convolution marks what it
+normalised already, and its norm lets what is marked pass.
 """
 
 import torch
 from torch import nn
 
 from ..utils import ModelExecError
-from .alone import has_hooks, listened_to
-from .guard import ordinary, version
+from .folding import Folding, alike, finite, pair_neighbours, sequences, wide
+from .guard import version
 from .step import Step
 from .trace import Trace
 
 _MARK = "_mindiesd_normalised"
 _CONVOLUTIONS = {nn.Conv1d: 3, nn.Conv2d: 4, nn.Conv3d: 5, nn.Linear: 2}
-_NORMS = {nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d}
-_DIMENSIONS = {nn.BatchNorm1d: (2, 3), nn.BatchNorm2d: (4,), nn.BatchNorm3d: (5,)}
-_DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+_NORMS = {nn.BatchNorm1d: (2, 3), nn.BatchNorm2d: (4,), nn.BatchNorm3d: (5,)}
 
 
-def _tensors(conv, norm):
-    """What the folded weights are made of; the count of batches tells that running statistics were updated."""
-    return (
-        conv.weight, conv.bias, norm.weight, norm.bias, norm.running_mean, norm.running_var, norm.num_batches_tracked,
-    )  # fmt: skip
-
-
-def _key(tensors):
-    return tuple(None if t is None else (t.data_ptr(), t._version, t.dtype, t.device) for t in tensors)
-
-
-class Pair:
-    """A convolution or linear and the norm behind it, as one.
-
-    Folded weights are computed where they are first wanted, and again whenever a parameter or a statistic changes.
-    holder, key: where the norm is found, None in a Sequential. Other threads may compute at the same time: what they
-    share is replaced whole.
-    """
+class NormPair(Folding):
+    """A convolution or linear and the norm behind it. holder, key: where the norm is found; None in a Sequential, which
+    looks itself."""
 
     def __init__(self, conv, norm, holder=None, key=""):
-        self.conv, self.norm, self.holder, self.key = conv, norm, holder, key
-        self.norm_type = type(norm)
-        self.conv_type = type(conv)
+        self.holder, self.key = holder, key
         self.dimensions = _CONVOLUTIONS[type(conv)]
-        tensors = _tensors(conv, norm)
-        self.folded = (tensors, _key(tensors), _fold(tensors, norm.eps))
+        super().__init__(conv, norm)
 
-    def __getstate__(self):
-        return {**self.__dict__, "folded": None}
+    def tensors(self):
+        """The count of batches tells that running statistics were updated."""
+        conv, norm = self.first, self.second
+        return (
+            conv.weight, conv.bias, norm.weight, norm.bias, norm.running_mean, norm.running_var,
+            norm.num_batches_tracked,
+        )  # fmt: skip
 
-    def compute(self, x):
-        """The normalised result, or None where both modules must compute as they are."""
-        weights = self._weights(x)
-        if weights is None:
+    def fold(self, tensors):
+        """weight * s and (bias - mean) * s + shift with s = scale / sqrt(variance + eps), in float32 at least and
+        rounded once."""
+        if not alike(tensors[:6]):
             return None
+        with torch.inference_mode(mode=False), torch.no_grad():
+            weight, bias, scale, shift, mean, variance = wide(tensors[:6])
+            bias = torch.zeros_like(mean) if bias is None else bias
+            factor = torch.rsqrt(variance + self.second.eps)
+            factor = factor if scale is None else factor * scale
+            bias = (bias - mean) * factor
+            bias = bias if shift is None else bias + shift
+            weight = weight * factor.reshape(-1, *[1] * (weight.dim() - 1))
+            weight, bias = weight.to(tensors[0].dtype), bias.to(tensors[0].dtype)
+            return (weight, bias) if finite(weight, bias) else None
+
+    def run(self, x, weights):
         if self.dimensions == 2:
             return nn.functional.linear(x, *weights)
-        return self.conv._conv_forward(x, *weights)
+        return self.first._conv_forward(x, *weights)
 
-    def _weights(self, x):
-        conv, norm = self.conv, self.norm
-        if (
-            not ordinary(x)
-            or type(conv) is not self.conv_type
-            or type(norm) is not self.norm_type
-            or x.dim() != self.dimensions
-            or x.numel() == 0
-            or norm.training
-            or conv.training
-            or has_hooks(norm)
-            or has_hooks(conv)
-            or listened_to()
-            or "forward" in conv.__dict__
-            or "forward" in norm.__dict__
-            or norm._compiled_call_impl is not None
-            or conv._compiled_call_impl is not None
-            or (self.holder is not None and self.holder._modules.get(self.key) is not norm)
-        ):
+    def compute(self, x):
+        if self.holder is not None and self.holder._modules.get(self.key) is not self.second:
             return None
-        tensors, folded = _tensors(conv, norm), self.folded
-        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
+        if type(x) is not torch.Tensor or x.dim() != self.dimensions:
             return None
-        same = folded is not None and all(now is then for now, then in zip(tensors, folded[0], strict=True))
-        if not same and not all(t is None or _owned(t) for t in tensors):
-            return None
-        if x.dtype != tensors[0].dtype or x.device != tensors[0].device:
-            return None
-        key = _key(tensors)
-        if not same or folded[1] != key:
-            self.folded = folded = (tensors, key, _fold(tensors, norm.eps))
-        return folded[2]
-
-
-def _owned(tensor):
-    """Whether these are values of their own, whose changes are counted."""
-    return type(tensor) in (nn.Parameter, torch.Tensor) and not tensor.is_inference()
-
-
-def _fold(tensors, eps):
-    """weight * s and (bias - mean) * s + shift with s = scale / sqrt(variance + eps), in float32 at least and rounded
-    once; None where a half type does not hold the products, or types and devices are not the same."""
-    if len({(t.dtype, t.device) for t in tensors[:6] if t is not None}) > 1:
-        return None
-    with torch.inference_mode(False), torch.no_grad():
-        weight, bias, scale, shift, mean, variance = (
-            None if t is None else t.detach().to(torch.promote_types(t.dtype, torch.float32)) for t in tensors[:6]
-        )
-        bias = torch.zeros_like(mean) if bias is None else bias
-        factor = torch.rsqrt(variance + eps)
-        factor = factor if scale is None else factor * scale
-        bias = (bias - mean) * factor
-        bias = bias if shift is None else bias + shift
-        weight = weight * factor.reshape(-1, *[1] * (weight.dim() - 1))
-        folded = weight.to(tensors[0].dtype), bias.to(tensors[0].dtype)
-        return folded if all(t.isfinite().all().item() for t in folded) else None
-
-
-class FoldedSequential(nn.Sequential):
-    """Computes pairs of neighbours as one; ``_mindiesd_pairs`` has them by the index of the first."""
-
-    def forward(self, input):  # noqa: A002 - the name that torch's has
-        modules = list(self._modules.values())
-        at = 0
-        while at < len(modules):
-            pair = self._mindiesd_pairs.get(at)
-            if pair is not None and at + 1 < len(modules) and modules[at] is pair.conv and modules[at + 1] is pair.norm:
-                result = pair.compute(input)
-                if result is not None:
-                    input = result  # noqa: A001
-                    at += 2
-                    continue
-            input = modules[at](input)  # noqa: A001
-            at += 1
-        return input
+        return super().compute(x)
 
 
 class _Folded:
@@ -143,11 +70,19 @@ class _Folded:
 
     def forward(self, input):  # noqa: A002
         pair = self._mindiesd_pair
-        result = pair.compute(input) if pair.conv is self else None
+        result = pair.compute(input) if pair.first is self else None
         if result is None:
             return super().forward(input)
         setattr(result, _MARK, (pair, version(result)))
         return result
+
+    def train(self, mode=True):
+        self._mindiesd_pair.forget()
+        return super().train(mode)
+
+    def _apply(self, fn, recurse=True):
+        self._mindiesd_pair.forget()
+        return super()._apply(fn, recurse)
 
 
 class _Passed:
@@ -161,8 +96,9 @@ class _Passed:
             return input.view_as(input)
         if mark[1] != version(input):
             raise ModelExecError(
-                "prepare folded a batch norm into what is before it, as the example inputs allowed, but here the result is "
-                "changed in place between the two; call mindiesd.restore(model), or give an example of such a call."
+                "prepare folded a batch norm into what is before it, as the example inputs allowed, but here the "
+                "result is changed in place between the two; call mindiesd.restore(model), or give an example of such "
+                "a call."
             )
         delattr(input, _MARK)
         return input
@@ -207,23 +143,6 @@ _PREPARED = {
 }
 
 
-def _mismatch(conv, norm):
-    """Why these two cannot be one, or None."""
-    if norm.running_mean is None or norm.running_var is None:
-        return "it has no running statistics, so that it normalises by each batch"
-    rows = conv.weight.shape[0]
-    if norm.num_features != rows:
-        return f"it normalises {norm.num_features} channels, but what is before it has {rows}"
-    if _CONVOLUTIONS[type(conv)] not in _DIMENSIONS[type(norm)]:
-        return f"a {type(norm).__name__} behind a {type(conv).__name__} normalises another dimension"
-    tensors = [t for t in _tensors(conv, norm)[:6] if t is not None]
-    if len({(t.dtype, t.device) for t in tensors}) > 1 or tensors[0].dtype not in _DTYPES:
-        return "its parameters are of another type or device than those before it"
-    if _fold(_tensors(conv, norm), norm.eps) is None:
-        return "the folded weights are not finite"
-    return None
-
-
 class FoldBatchNorm(Step):
     name = "fold-batch-norm"
     speed = "close"
@@ -241,23 +160,19 @@ class FoldBatchNorm(Step):
             self._traced(work, rest)
 
     def _in_sequences(self, work, norms):
-        paired = set()
-        for sequence in list(work.names.modules.values()):
-            if type(sequence) is not nn.Sequential or "forward" in sequence.__dict__:
-                continue
-            children, pairs = list(sequence), {}
+        """Pairs what can be; gives the norms that are looked at."""
+        seen = set()
+        for sequence, children in sequences(work):
+            pairs = {}
             for at, (conv, norm) in enumerate(zip(children, children[1:], strict=False)):
-                if norm in norms and norm not in paired and isinstance(conv, tuple(_CONVOLUTIONS)):
-                    if work.usable(conv, _CONVOLUTIONS):
-                        if why := _mismatch(conv, norm):
-                            work.leave(norm, why)
-                        else:
-                            pairs[at] = Pair(conv, norm)
-                    paired.add(norm)
+                if norm not in norms or norm in seen or not isinstance(conv, tuple(_CONVOLUTIONS)):
+                    continue
+                seen.add(norm)
+                if work.usable(conv, _CONVOLUTIONS) and (pair := self._pair(work, conv, norm)):
+                    pairs[at] = pair
             if pairs:
-                first = ", ".join(f"{at} with {at + 1}" for at in pairs)
-                work.swap(sequence, FoldedSequential, f"computes {first} as one", _mindiesd_pairs=pairs)
-        return paired
+                pair_neighbours(work, sequence, pairs)
+        return seen
 
     def _traced(self, work, norms):
         convs = {m for m in work.names.modules.values() if isinstance(m, tuple(_CONVOLUTIONS))}
@@ -271,23 +186,40 @@ class FoldBatchNorm(Step):
             elif not all(call.plain for call in calls) or None in sources or len({s.module for s in sources}) > 1:
                 work.leave(norm, "its input is not the result of one convolution or linear")
             else:
-                self._pair(work, trace, sources, norm)
+                self._fold_traced(work, trace, sources, norm)
 
-    def _pair(self, work, trace, sources, norm):
+    def _fold_traced(self, work, trace, sources, norm):
         conv = sources[0].module
-        if not work.usable(conv, _CONVOLUTIONS):
-            work.leave(norm, f"{work.names.name[id(conv)]}, which is before it, must stay")
-            return
         name = work.names.name[id(conv)]
-        alone = len({id(s) for s in sources}) == len(sources) == len(trace.of(conv))
-        if not alone or any(s.kept or set(s.readers) != {norm} for s in sources):
+        if not work.usable(conv, _CONVOLUTIONS):
+            work.leave(norm, f"{name}, which is before it, must stay")
+            return
+        alone = len({id(source) for source in sources}) == len(sources) == len(trace.of(conv))
+        if not alone or any(source.kept or set(source.readers) != {norm} for source in sources):
             work.leave(norm, f"the result of {name} is read elsewhere as well")
             return
-        if why := _mismatch(conv, norm):
-            work.leave(norm, why)
-            return
-        holder, key = work.names.parent(norm)
-        pair = Pair(conv, norm, holder, key)
-        pair.conv_type, pair.norm_type = _PREPARED[type(conv)], _PREPARED[type(norm)]
-        work.swap(conv, pair.conv_type, "computes the batch norm behind it as well", _mindiesd_pair=pair)
-        work.swap(norm, pair.norm_type, _mindiesd_pair=pair)
+        pair = self._pair(work, conv, norm, *work.names.parent(norm))
+        if pair is not None:
+            pair.types = _PREPARED[type(conv)], _PREPARED[type(norm)]
+            work.swap(conv, pair.types[0], "computes the batch norm behind it as well", _mindiesd_pair=pair)
+            work.swap(norm, pair.types[1], _mindiesd_pair=pair)
+
+    @staticmethod
+    def _pair(work, conv, norm, holder=None, key=""):
+        """The two as one, or None, which is said."""
+        rows, why = conv.weight.shape[0], None
+        if norm.running_mean is None or norm.running_var is None:
+            why = "it has no running statistics, so that it normalises by each batch"
+        elif norm.num_features != rows:
+            why = f"it normalises {norm.num_features} channels, but what is before it has {rows}"
+        elif _CONVOLUTIONS[type(conv)] not in _NORMS[type(norm)]:
+            why = f"a {type(norm).__name__} behind a {type(conv).__name__} normalises another dimension"
+        else:
+            pair = NormPair(conv, norm, holder, key)
+            if pair.folded[2] is not None:
+                return pair
+            why = "the folded weights are not finite"
+            if not alike(pair.tensors()[:6]):
+                why = "its parameters are of another type or device than those before it"
+        work.leave(norm, why)
+        return None

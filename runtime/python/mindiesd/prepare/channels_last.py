@@ -1,5 +1,5 @@
-"""``channels-last``: weights of two-dimensional convolutions with the channels innermost, so that torch computes them, and
-what is between them, in that layout. Results of the model keep theirs."""
+"""``channels-last``: weights of two-dimensional convolutions with the channels innermost, so that torch computes them,
+and what is between them, in that layout. Results of the model keep theirs."""
 
 import torch
 from torch import nn
@@ -25,8 +25,8 @@ class Strides:
 
 
 class PlainResults:
-    """A hook that gives results of a model, which its layers made with the channels innermost, the usual strides. An input
-    with the channels innermost has results like it, as before."""
+    """A hook that gives results of a model, which its layers made with the channels innermost, the usual strides. An
+    input with the channels innermost has results like it, as before."""
 
     def __call__(self, module, args, kwargs, result):
         if any(_innermost(value) for value in tree_flatten((args, kwargs))[0]):
@@ -65,7 +65,8 @@ class ChannelsLast(Step):
 
     def apply(self, work):
         convs = [m for m in work.names.modules.values() if isinstance(m, (nn.Conv2d, nn.ConvTranspose2d))]
-        convs = [m for m in convs if self._fits(work, m) and not m.weight.is_contiguous(memory_format=torch.channels_last)]
+        convs = [m for m in convs if self._fits(work, m)]
+        convs = [m for m in convs if not m.weight.is_contiguous(memory_format=torch.channels_last)]
         if not convs:
             work.leave(None, "there is no two-dimensional convolution that it can change")
             return

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from ..utils import ParametersInvalid
 
@@ -35,17 +36,13 @@ def _call(given):
     if isinstance(given, torch.Tensor):
         return (given.detach(),), {}
     if isinstance(given, tuple):
-        return tuple(_detached(value) for value in given), {}
+        return tree_map_only(torch.Tensor, torch.Tensor.detach, tuple(given)), {}
     if isinstance(given, Mapping):
-        return (), {key: _detached(value) for key, value in given.items()}
+        return (), tree_map_only(torch.Tensor, torch.Tensor.detach, dict(given))
     raise ParametersInvalid(
         "example_inputs must be a tensor, a tuple of positional arguments, a dict of keyword arguments, or a list of "
         f"such, one a call, but a {type(given).__name__} is given."
     )
-
-
-def _detached(value):
-    return value.detach() if isinstance(value, torch.Tensor) else value
 
 
 def flatten(result):

@@ -2,8 +2,8 @@
 
 The weights become neighbouring rows of one buffer, of which each parameter is a view: loading, ``state_dict`` and
 changes in place work as before, and no memory is added. The first linear of a group computes all results and leaves the
-others' at its input, where each takes its own, once. A linear that finds none computes by itself: where the input is another
-tensor or has been changed, in another thread or stream, when gradients are wanted, and under torch.compile.
+others' at its input, where each takes its own, once. A linear that finds none computes by itself: where the input is
+another tensor or has been changed, in another thread or stream, when gradients are wanted, and under torch.compile.
 """
 
 import threading
@@ -21,8 +21,8 @@ _PARTS = "_mindiesd_parts"
 class Group:
     """Linears that are called one after the other with one input.
 
-    modules: the linears, in the order of their calls. shapes: which dimensions of the example inputs were longer than one.
-    Results are slices of one tensor: a view that their users took in the examples may be had of no input with more
+    modules: the linears, in the order of their calls. shapes: which dimensions of the example inputs were longer than
+    one. Results are slices of one tensor: a view that their users took in the examples may be had of no input with more
     such dimensions.
     """
 
@@ -58,7 +58,7 @@ class Group:
             return
         self.places = ()
         tensors = [*weights, *biases]
-        if any(type(t) is not nn.Parameter or t.is_meta or t.layout != torch.strided or t.is_inference() for t in tensors):
+        if not all(_movable(tensor) for tensor in tensors):
             return
         if len({(t.dtype, t.device) for t in tensors}) > 1 or len(biases) not in (0, len(weights)):
             return
@@ -135,6 +135,16 @@ def _moment(x):
     """What must be the same when a result is taken: the input's values, the thread and the stream."""
     stream = torch._C._cuda_getCurrentRawStream(x.device.index) if x.is_cuda else 0
     return version(x), threading.get_ident(), stream
+
+
+def _movable(tensor):
+    """Whether a parameter is one whose values may be put elsewhere."""
+    return (
+        type(tensor) is nn.Parameter
+        and tensor.layout == torch.strided
+        and not tensor.is_meta
+        and not tensor.is_inference()
+    )
 
 
 def _within(longer, seen):

@@ -7,8 +7,8 @@ from .change import add_record, swap_class, undo_last
 from .report import Entry
 
 SPEEDS = ("exact", "close", "fast")
-"""Profiles, each of which allows what those before it allow: the same bits; another order of rounding in the model's own
-types; fewer bits in products."""
+"""Profiles, each of which allows what those before it allow: the same bits; another order of rounding in the model's
+own types; fewer bits in products."""
 
 # By how much results may differ, of the largest element: eight units in the last place of half types; of wider ones
 # what sums in another order give; where products have fewer bits, what those of TF32 give.
