@@ -271,6 +271,7 @@ class Branches(nn.Module):
 OTHERS = {
     "another input": Branches(lambda m, x: m.a(x) + m.b(x + 0)),
     "a changed input": Branches(lambda m, x: m.a(x) + m.b(x.mul_(2))),
+    "an input changed unseen": Branches(lambda m, x: m.a(x) + m.b(mindiesd.ext.gelu(x, out=x))),
     "in a row": Branches(lambda m, x: m.b(m.a(x))),
     "one twice": Branches(lambda m, x: m.a(x) + m.b(x) + m.a(x)),
     "in turn": Branches(lambda m, x: m.a(x) + m.b(x) + m.b(-x) + m.a(-x)),

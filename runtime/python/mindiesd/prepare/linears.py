@@ -196,7 +196,7 @@ class MergeLinears(Step):
 
     def apply(self, work):
         linears = [m for m in work.names.modules.values() if isinstance(m, nn.Linear)]
-        trace = Trace(work.model, work.examples, linears)
+        trace = Trace(work.model, work.examples, linears, values=True)
         calls = {}
         for call in trace.calls:
             calls.setdefault(call.module, []).append(call)
@@ -204,7 +204,7 @@ class MergeLinears(Step):
         for module, own in calls.items():
             if all(call.plain for call in own):
                 holder, _ = work.names.parent(module)
-                inputs = tuple((call.input, call.version) for call in own)
+                inputs = tuple((call.input, call.edition) for call in own)
                 groups.setdefault((holder, inputs), []).append(module)
         for members in groups.values():
             if len(members) > 1:

@@ -13,12 +13,13 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 _NUMBER = "_mindiesd_number"
+_VALUES = "_mindiesd_values"
 # What asks a tensor for its form alone.
 _OF_FORM = {
     torch.Tensor.shape.__get__, torch.Tensor.dtype.__get__, torch.Tensor.device.__get__, torch.Tensor.ndim.__get__,
     torch.Tensor.is_cuda.__get__, torch.Tensor.requires_grad.__get__, torch.Tensor.layout.__get__,
     torch.Tensor.size, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.is_floating_point, torch.is_floating_point,
-    torch.Tensor.__hash__, torch.Tensor._version.__get__,
+    torch.Tensor.__hash__,
 }  # fmt: skip
 
 
@@ -26,17 +27,16 @@ _OF_FORM = {
 class Call:
     """One call of a watched module with one tensor as its only argument, or with others (``plain`` False).
 
-    order: the count of calls before it. input: the number of its argument, version: that argument's version, shape: its
-    sizes. output: the number of its result. readers: what read the result: watched modules, or None for
-    anything else. kept: whether the result was still there when the model had returned.
+    order: the count of calls before it. input: the number of its argument, edition: how often that argument had got
+    other values, shape: its sizes. output: the number of its result. readers: what read the result: watched modules, or
+    None for anything else. kept: whether the result was still there when the model had returned.
     """
 
     module: torch.nn.Module
     order: int
-    example: int
     plain: bool = False
     input: int = -1
-    version: int = -1
+    edition: int = 0
     shape: tuple = ()
     output: int = -1
     readers: list = field(default_factory=list)
@@ -55,17 +55,28 @@ class _Reads(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+def _edition(tensor):
+    """How often these values have been others since they were first asked for. A copy of them lies at the tensor."""
+    with torch._C.DisableTorchFunction():
+        count, before = tensor.__dict__.get(_VALUES, (0, None))
+        if before is None or not torch.equal(before, tensor):
+            count += before is not None
+            setattr(tensor, _VALUES, (count, tensor.detach().clone()))
+        return count
+
+
 class Trace:
     """The calls of ``watched`` modules while the model computes the examples.
 
-    calls: all calls, in order. of(module): those of one module.
+    calls: all calls, in order. of(module): those of one module. With ``values`` an argument that another call had
+    before is compared with what it was then: kernels that write in place need not count a tensor's version.
     """
 
-    def __init__(self, model, examples, watched):
+    def __init__(self, model, examples, watched, *, values=False):
+        self.values = values
         self.calls, self._by_output, self._inside = [], {}, []
         self._results = []
         self._numbers = itertools.count()
-        self._example = 0
         handles = []
         try:
             for module in watched:
@@ -104,10 +115,11 @@ class Trace:
                 stack.extend(value.values())
 
     def _before(self, module, args, kwargs):
-        call = Call(module, len(self.calls), self._example)
+        call = Call(module, len(self.calls))
         if len(args) == 1 and not kwargs and type(args[0]) is torch.Tensor:
-            call.plain, call.input, call.version = True, self.number(args[0]), args[0]._version
-            call.shape = tuple(args[0].shape)
+            call.plain, call.input, call.shape = True, self.number(args[0]), tuple(args[0].shape)
+            if self.values:
+                call.edition = _edition(args[0])
         self.calls.append(call)
         self._inside.append(call)
 
