@@ -39,8 +39,10 @@ def variants(model, x, speed, compiled):
             report.restore()  # a setting of the process, which would fall on all
             made.pop(name, None)
     prepared = copy.deepcopy(model)
-    names = [name for name, step in STEPS.items() if name in made or step.name == "remove-dropout"]
-    report = mindiesd.prepare(prepared, x, steps=names, speed=speed)
+    names = [name for name, step in STEPS.items() if step.speed == "fast" and name in made] if speed == "fast" else []
+    report = mindiesd.prepare(prepared, x, speed="close")
+    if names:
+        report.errors |= mindiesd.prepare(prepared, x, steps=names, speed=speed).errors
     made["prepared"] = prepared, max(report.errors.values(), default=None)
     if compiled:
         made["compiled"] = torch.compile(copy.deepcopy(model)), None

@@ -299,6 +299,12 @@ def test_a_use_that_needs_results_without_gaps_is_taken_back():
     assert torch.equal(model(x), expected)
 
 
+def test_on_the_cpu_the_step_must_be_named():
+    model = Decoder().eval()
+    report = mindiesd.prepare(model, IDS, speed="close")
+    assert not merged(model) and "a step that is named does it" in report.why("layers.0.up_proj")[0]
+
+
 def test_without_examples_nothing_is_merged():
     report = mindiesd.prepare(Decoder().eval(), steps=["merge-linears"])
     assert "give example_inputs" in report.why("")[0]

@@ -94,7 +94,7 @@ def test_a_model(make):
             module.running_var.uniform_(0.5, 2)
     expected, state = values(model, inputs), copy.deepcopy(model.state_dict())
     kinds, parameters = [type(module) for module in model.modules()], list(model.parameters())
-    report = mindiesd.prepare(model, inputs, speed="close")
+    report = mindiesd.prepare(model, inputs, steps=STEPS)
     *counts, channels_last = (report.count(step) for step in STEPS)
     assert (*counts, channels_last > 0) == MODELS[make], str(report)
     assert not report.why("") or "no two-dimensional" in report.why("")[0]

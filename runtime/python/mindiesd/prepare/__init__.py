@@ -55,7 +55,7 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
     """
     chosen = _chosen(model, steps, speed, tolerance)
     examples = None if example_inputs is None else Examples(example_inputs)
-    report = Report(speed, _model=model)
+    report = Report(speed, [step.name for step in chosen], _model=model)
     if why := whole_model(model):
         report.left += [Entry(step.name, "", why) for step in chosen]
         return report
@@ -66,7 +66,8 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
             report.notes.append(f"nothing is compared or watched: {why}")
             examples = None
     for step in chosen:
-        before = _run(step, model, examples, report, before, noise, tolerance)
+        work = Work(step, model, examples, named=steps is not None)
+        before = _run(work, report, before, noise, tolerance)
     return report
 
 
@@ -109,8 +110,9 @@ def _versioned(buffer):
     return type(buffer) is torch.Tensor and not buffer.is_inference() and not buffer.is_meta
 
 
-def _run(step, model, examples, report, before, noise, tolerance):
+def _run(work, report, before, noise, tolerance):
     """Runs a step; gives the results that the next one is compared with."""
+    step, model, examples = work.step, work.model, work.examples
     profile = max(step.speed, report.speed, key=SPEEDS.index)
     most = tolerance
     if examples is not None and most is None:
@@ -123,7 +125,6 @@ def _run(step, model, examples, report, before, noise, tolerance):
         report.left.append(Entry(step.name, "", text))
         return before
     after, why = before, None
-    work = Work(step, model, examples, profile)
     try:
         step.apply(work)
         if work.changes and examples is not None:

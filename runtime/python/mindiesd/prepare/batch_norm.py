@@ -10,7 +10,7 @@ from torch import nn
 
 from ..utils import ModelExecError
 from .folding import Folding, alike, finite, pair_neighbours, sequences, wide
-from .guard import version
+from .guard import site, version
 from .step import Step
 from .trace import Trace
 
@@ -20,11 +20,11 @@ _NORMS = {nn.BatchNorm1d: (2, 3), nn.BatchNorm2d: (4,), nn.BatchNorm3d: (5,)}
 
 
 class NormPair(Folding):
-    """A convolution or linear and the norm behind it. holder, key: where the norm is found; None in a Sequential, which
-    looks itself."""
+    """A convolution or linear and the norm behind it. In a Sequential the rest is None. holder, key: where the norm is
+    found. sites: where the trace saw the convolution called; another caller may do something else with its result."""
 
-    def __init__(self, conv, norm, holder=None, key=""):
-        self.holder, self.key = holder, key
+    def __init__(self, conv, norm, holder=None, key="", sites=None):
+        self.holder, self.key, self.sites = holder, key, sites
         self.dimensions = _CONVOLUTIONS[type(conv)]
         super().__init__(conv, norm)
 
@@ -63,6 +63,9 @@ class NormPair(Folding):
         if type(x) is not torch.Tensor or x.dim() != self.dimensions:
             return None
         return super().compute(x)
+
+    def _untouched(self):
+        return super()._untouched() and (self.sites is None or site() in self.sites)
 
 
 class _Folded:
@@ -198,14 +201,14 @@ class FoldBatchNorm(Step):
         if not alone or any(source.kept or set(source.readers) != {norm} for source in sources):
             work.leave(norm, f"the result of {name} is read elsewhere as well")
             return
-        pair = self._pair(work, conv, norm, *work.names.parent(norm))
+        pair = self._pair(work, conv, norm, *work.names.parent(norm), frozenset(source.site for source in sources))
         if pair is not None:
             pair.types = _PREPARED[type(conv)], _PREPARED[type(norm)]
             work.swap(conv, pair.types[0], "computes the batch norm behind it as well", _mindiesd_pair=pair)
             work.swap(norm, pair.types[1], _mindiesd_pair=pair)
 
     @staticmethod
-    def _pair(work, conv, norm, holder=None, key=""):
+    def _pair(work, conv, norm, *place):
         """The two as one, or None, which is said."""
         rows, why = conv.weight.shape[0], None
         if norm.running_mean is None or norm.running_var is None:
@@ -215,7 +218,7 @@ class FoldBatchNorm(Step):
         elif _CONVOLUTIONS[type(conv)] not in _NORMS[type(norm)]:
             why = f"a {type(norm).__name__} behind a {type(conv).__name__} normalises another dimension"
         else:
-            pair = NormPair(conv, norm, holder, key)
+            pair = NormPair(conv, norm, *place)
             if pair.folded[2] is not None:
                 return pair
             why = "the folded weights are not finite"

@@ -1,6 +1,13 @@
-"""Whether a call is one that a prepared module may compute its own way. Entry point: ``ordinary``."""
+"""Whether a call is one that a prepared module may compute its own way. Entry points: ``ordinary``, ``version`` and
+``site``."""
+
+import sys
+from pathlib import Path
 
 import torch
+
+_OWN = str(Path(__file__).parent)
+_CALLS = torch.nn.modules.module.__file__
 
 
 def ordinary(x):
@@ -18,3 +25,14 @@ def ordinary(x):
 def version(tensor):
     """The count of changes in place; None for tensors of inference_mode, which count none."""
     return None if tensor.is_inference() else tensor._version
+
+
+def site():
+    """Where the module that computes is called: a file, the first line of a function, and the place in its bytecode."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename != _CALLS and not code.co_filename.startswith(_OWN):
+            return code.co_filename, code.co_firstlineno, frame.f_lasti
+        frame = frame.f_back
+    return None

@@ -20,13 +20,14 @@ class Entry:
 class Report:
     """The result of ``mindiesd.prepare``; ``str`` of it is a table.
 
-    changes: what stands, one entry a module or group of modules. left: what was left alone, and steps that were taken
-    back. errors: for each step that ran and was compared, by how much the example results differ from those before
-    the step, of the largest element. tolerances: what each of these steps was allowed. notes: what else a user ought
-    to know.
+    steps: the names of those that were to run, in order. changes: what stands, one entry a module or group of modules.
+    left: what was left alone, and steps that were taken back. errors: for each step that ran and was compared, by how
+    much the example results differ from those before the step, of the largest element. tolerances: what each of these
+    steps was allowed. notes: what else a user ought to know.
     """
 
     speed: str
+    steps: list[str] = field(default_factory=list)
     changes: list[Entry] = field(default_factory=list)
     left: list[Entry] = field(default_factory=list)
     errors: dict[str, float] = field(default_factory=dict)
@@ -49,9 +50,8 @@ class Report:
         restore(self._model)
 
     def __str__(self):
-        steps = list(dict.fromkeys([entry.step for entry in [*self.changes, *self.left]] + list(self.errors)))
         lines = [f"mindiesd.prepare, speed {self.speed!r}"]
-        for step in steps:
+        for step in self.steps:
             compared = "not compared"
             if step in self.errors:
                 compared = f"error {self.errors[step]:.2g} of at most {self.tolerances[step]:.2g}"

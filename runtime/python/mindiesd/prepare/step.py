@@ -38,11 +38,11 @@ class Step:
 
 
 class Work:
-    """One step on one model. model, names: the model and its modules; examples: None where there are none; profile: the
-    speed that the step runs in. What was changed and left alone is kept until the step is over."""
+    """One step on one model. model, names: the model and its modules; examples: None where there are none; named:
+    whether the user named the step. What was changed and left alone is kept until the step is over."""
 
-    def __init__(self, step, model, examples, profile):
-        self.step, self.model, self.examples, self.profile = step, model, examples, profile
+    def __init__(self, step, model, examples, *, named=False):
+        self.step, self.model, self.examples, self.named = step, model, examples, named
         self.names = Names(model)
         self.changes, self.left, self.notes = [], [], []
         self._changed = []

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch.overrides import TorchFunctionMode
 
+from .guard import site
+
 _NUMBER = "_mindiesd_number"
 _VALUES = "_mindiesd_values"
 # What asks a tensor for its form alone.
@@ -29,7 +31,7 @@ class Call:
 
     order: the count of calls before it. input: the number of its argument, edition: how often that argument had got
     other values, shape: its sizes. output: the number of its result. readers: what read the result: watched modules, or
-    None for anything else. kept: whether the result was still there when the model had returned.
+    None for anything else. kept: whether the result was still there when the model had returned. site: where it is.
     """
 
     module: torch.nn.Module
@@ -41,6 +43,7 @@ class Call:
     output: int = -1
     readers: list = field(default_factory=list)
     kept: bool = True
+    site: tuple | None = None
 
 
 class _Reads(TorchFunctionMode):
@@ -115,7 +118,7 @@ class Trace:
                 stack.extend(value.values())
 
     def _before(self, module, args, kwargs):
-        call = Call(module, len(self.calls))
+        call = Call(module, len(self.calls), site=site())
         if len(args) == 1 and not kwargs and type(args[0]) is torch.Tensor:
             call.plain, call.input, call.shape = True, self.number(args[0]), tuple(args[0].shape)
             if self.values:
