@@ -1,11 +1,13 @@
 """How much faster ``mindiesd.prepare`` makes models, step by step.
 
 usage: python bench/prepare_bench.py [--device cpu|cuda] [--dtype NAME …] [--only TEXT] [--speed close|fast] [--small]
-                                     [--threads N] [--rounds N] [--compiled] [--json FILE]
+                                     [--threads N] [--rounds N] [--compiled] [--graphs] [--json FILE]
 
 Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, and, with
---compiled, under torch.compile as it is and prepared. The variants take turns in every round, so that what else the
-machine does falls on all of them; a cell is the median time of the original over that of the variant, round by round.
+--compiled, under torch.compile as it is and prepared. With --graphs, on CUDA, each is replayed as a graph, which leaves
+out what Python and launches take. The variants take turns in every round, so that what else the machine does falls on
+all of them; a ratio is the median time of the original over that of the variant, round by round. TF32 is a setting of
+the process and no variant has it.
 """
 
 import argparse
@@ -33,21 +35,33 @@ def variants(model, x, speed, compiled):
     for name in STEPS:
         other = copy.deepcopy(model)
         report = mindiesd.prepare(other, x, steps=[name], speed=speed)
-        if report.changes:
-            made[name] = other, report.errors[name]
         if name == "tf32":
-            report.restore()  # a setting of the process, which would fall on all
-            made.pop(name, None)
+            report.restore()
+        elif report.changes:
+            made[name] = other, report.errors[name]
     prepared = copy.deepcopy(model)
-    names = [name for name, step in STEPS.items() if step.speed == "fast" and name in made] if speed == "fast" else []
     report = mindiesd.prepare(prepared, x, speed="close")
-    if names:
+    if names := [name for name in made if name in STEPS and STEPS[name].speed == "fast"]:
         report.errors |= mindiesd.prepare(prepared, x, steps=names, speed=speed).errors
     made["prepared"] = prepared, max(report.errors.values(), default=None)
     if compiled:
         made["compiled"] = torch.compile(copy.deepcopy(model)), None
         made["prepared, compiled"] = torch.compile(copy.deepcopy(prepared)), None
     return made
+
+
+def replayed(model, x):
+    """The model's kernels for this input as one graph."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            model(x)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        model(x)
+    return graph.replay
 
 
 def calls_for(call, seconds):
@@ -68,9 +82,11 @@ def timed(call, count, wait):
     return (time.perf_counter() - begin) / count
 
 
-def measure(made, x, rounds, wait):
+def measure(made, x, rounds, wait, *, graphs):
     """{name: (median seconds, median of original over variant)}"""
     calls = {name: (lambda model=model: model(x)) for name, (model, _) in made.items()}
+    if graphs:
+        calls = {name: replayed(model, x) for name, (model, _) in made.items()}
     for call in calls.values():
         for _ in range(3):
             call()
@@ -99,13 +115,15 @@ def main():
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--graphs", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
     wait = torch.cuda.synchronize if options.device == "cuda" else (lambda: None)
     where = torch.cuda.get_device_name() if options.device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    print(f"torch {torch.__version__}, {where}, speed {options.speed!r}")
+    graphs = ", as graphs" if options.graphs else ""
+    print(f"torch {torch.__version__}, {where}{graphs}, speed {options.speed!r}")
     print("| model | dtype | original, ms | variant | original / variant | error |\n|---|---|---|---|---|---|")
     found = []
     for name, make in CASES.items():
@@ -116,7 +134,7 @@ def main():
             x = x.to(options.device, getattr(torch, dtype))
             with torch.no_grad():
                 made = variants(model, x, options.speed, options.compiled)
-                results = measure(made, x, options.rounds, wait)
+                results = measure(made, x, options.rounds, wait, graphs=options.graphs)
             for variant, (seconds, ratio) in results.items():
                 error = made[variant][1]
                 shown = "" if error is None else f"{error:.1e}"

@@ -140,6 +140,22 @@ def test_to_prepare_twice_changes_nothing_more():
     mindiesd.restore(model)
 
 
+def test_a_module_that_has_become_another_since_cannot_be_restored():
+    model = Mlp().eval()
+    mindiesd.prepare(model)
+
+    class Sharded(type(model.alpha)):
+        pass
+
+    model.alpha.__class__ = Sharded
+    with pytest.raises(ParametersInvalid, match="alpha must be a PassingAlphaDropout, as prepare left it"):
+        mindiesd.restore(model)
+    assert type(model.drop) is not nn.Dropout
+    model.alpha.__class__ = Sharded.__mro__[1]
+    mindiesd.restore(model)
+    assert type(model.drop) is nn.Dropout and type(model.alpha) is nn.AlphaDropout
+
+
 def test_a_step_that_fails_is_taken_back(monkeypatch):
     model, x = Mlp().eval(), torch.randn(3, 8)
     expected = model(x)

@@ -139,9 +139,20 @@ def test_a_result_that_is_read_elsewhere_stays(name):
     assert report.why("norm") == ["the result of conv is read elsewhere as well"]
 
 
-@pytest.mark.parametrize("between", [torch.relu, torch.relu_, lambda y: y.mul_(2), lambda y: y[:1]])
+class DropPath(nn.Module):
+    """Hands on what it is given, in eval mode."""
+
+    def forward(self, x):
+        return x * 0 if self.training else x
+
+
+@pytest.mark.parametrize(
+    "between",
+    [torch.relu, torch.relu_, lambda y: y.mul_(2), lambda y: y[:1], nn.Dropout(), nn.Identity(), DropPath()],
+)
 def test_a_norm_of_something_else_stays(between):
     model = measured(Two(between))
+    mindiesd.prepare(model)
     report = mindiesd.prepare(model, torch.randn(2, 4, 6, 6), steps=["fold-batch-norm"])
     assert not report.changes and len(report.why("norm")) == 1
 

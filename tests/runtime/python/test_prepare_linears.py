@@ -333,6 +333,24 @@ def test_inference_mode_autocast_and_compiled():
                                reference.layers[0].attention.q_proj(torch.ones(32)))  # fmt: skip
 
 
+def test_forward_derivatives_and_nested_inputs():
+    model = Attention().eval().requires_grad_(False)
+    reference, x = copy.deepcopy(model), torch.randn(2, 5, 32)
+    mindiesd.prepare(model, x, steps=["merge-linears"])
+    tangents = []
+    with torch.autograd.forward_ad.dual_level():
+        for one in (model, reference):
+            dual = torch.autograd.forward_ad.make_dual(x.clone(), torch.ones_like(x))
+            results = one.q_proj(dual), one.k_proj(dual), one.v_proj(dual)
+            tangents.append([torch.autograd.forward_ad.unpack_dual(result).tangent for result in results])
+    for tangent, expected in zip(*tangents, strict=True):
+        close(tangent, expected)
+    nested = torch.nested.nested_tensor([torch.randn(3, 32), torch.randn(5, 32)])
+    for name in ("q_proj", "k_proj"):
+        results = [getattr(one, name)(nested).unbind() for one in (model, reference)]
+        assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
+
+
 def test_threads_take_their_own_results():
     model = Attention().eval()
     reference, x = copy.deepcopy(model), torch.randn(2, 5, 32)

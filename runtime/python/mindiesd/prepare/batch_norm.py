@@ -58,7 +58,7 @@ class NormPair(Folding):
         return self.first._conv_forward(x, *weights)
 
     def compute(self, x):
-        if self.holder is not None and self.holder._modules.get(self.key) is not self.second:
+        if self.holder is not None and (self.holder.training or self.holder._modules.get(self.key) is not self.second):
             return None
         if type(x) is not torch.Tensor or x.dim() != self.dimensions:
             return None

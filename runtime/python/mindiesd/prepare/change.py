@@ -5,14 +5,16 @@ A module that computes otherwise gets another class, a subclass of its own: its 
 hooks and ``isinstance`` stay, and ``copy.deepcopy``, ``pickle`` and ``torch.compile`` see an ordinary module.
 """
 
+from ..utils import ParametersInvalid
+
 _RECORDS = "_mindiesd_prepared"
 
 
 class ClassSwap:
-    """The module had ``original`` as class; ``state`` names what its new class keeps in it."""
+    """The module had ``original`` as class and got ``prepared``; ``state`` names what that keeps in it."""
 
-    def __init__(self, original, state):
-        self.original, self.state = original, tuple(state)
+    def __init__(self, original, prepared, state):
+        self.original, self.prepared, self.state = original, prepared, tuple(state)
 
     def undo(self, module):
         module.__class__ = self.original
@@ -31,7 +33,7 @@ def records(module):
 
 def swap_class(module, prepared, **state):
     """Makes the module one of class ``prepared``, with these attributes."""
-    record = ClassSwap(type(module), state)
+    record = ClassSwap(type(module), prepared, state)
     module.__dict__.update(state)
     module.__class__ = prepared
     add_record(module, record)
@@ -53,7 +55,18 @@ def restore(model):
 
     Args:
         model: the module that was prepared, or a copy of it.
+
+    Raises:
+        ParametersInvalid: a module has got another class since, as parametrisations and sharding give it one. Nothing
+            is taken back then.
     """
+    for name, module in model.named_modules():
+        classes = [record.prepared for record in records(module) if isinstance(record, ClassSwap)]
+        if classes and type(module) is not classes[-1]:
+            raise ParametersInvalid(
+                f"{name or 'the model'} must be a {classes[-1].__name__}, as prepare left it, but it has become a "
+                f"{type(module).__name__}; take that change back first."
+            )
     for module in model.modules():
         while records(module):
             undo_last(module)

@@ -17,6 +17,8 @@ def ordinary(x):
         torch.compiler.is_compiling()
         or torch.jit.is_tracing()
         or type(x) is not torch.Tensor
+        or x.layout is not torch.strided
+        or x.is_nested
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch._C._is_any_autocast_enabled()
     )

@@ -80,7 +80,8 @@ class Trace:
         self.calls, self._by_output, self._inside = [], {}, []
         self._results = []
         self._numbers = itertools.count()
-        handles = []
+        self._watched = set(watched)
+        handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._other)]
         try:
             for module in watched:
                 handles.append(module.register_forward_pre_hook(self._before, with_kwargs=True))
@@ -116,6 +117,11 @@ class Trace:
                 stack.extend(value)
             elif isinstance(value, dict):
                 stack.extend(value.values())
+
+    def _other(self, module, args):
+        """A module reads what it is given, even where it hands it on as it is: it may not always."""
+        if module not in self._watched:
+            self.read(args)
 
     def _before(self, module, args, kwargs):
         call = Call(module, len(self.calls), site=site())
