@@ -1,0 +1,80 @@
+"""How a call is captured in a CUDA graph and repeated. Entry point: ``CudaRecorder``, which a test may replace."""
+
+import contextlib
+import threading
+
+import torch
+
+_CAPTURES = threading.Lock()  # torch captures one graph at a time
+
+
+class Recording:
+    """A captured call: ``result`` is what it gave, whose tensors ``replay`` computes anew from the same arguments."""
+
+    def __init__(self, graph, result):
+        self.graph, self.result, self.replay = graph, result, graph.replay
+
+
+class CudaRecorder:
+    """Captures calls on the current CUDA device. Recordings share memory, so the result of one is good until another
+    one is replayed."""
+
+    def __init__(self):
+        self._last = self._done = None
+
+    def device(self):
+        """The device that calls are captured on, None where there is none."""
+        if not torch.cuda.is_available():
+            return None
+        return torch.device("cuda", torch.cuda.current_device())
+
+    def capturing(self):
+        """Whether the call is part of a graph that somebody else captures."""
+        return torch.cuda.is_current_stream_capturing()
+
+    def record(self, function, others):
+        """Captures a call without running it on the device, in the memory of the recordings ``others``.
+
+        Raises:
+            Exception: what the function raised, or what torch says of something that cannot be captured.
+        """
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        pool = others[0].graph.pool() if others else None
+        cause = None
+        with _CAPTURES:
+            try:
+                with torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
+                    try:
+                        result = function()
+                    except Exception as error:
+                        cause = error
+                        raise
+            except Exception as error:
+                self._recover(stream)
+                raise cause or error from None  # the end of the capture fails as well, and says less
+        return Recording(graph, result)
+
+    @staticmethod
+    def _recover(stream):
+        """Captures one kernel: the random number generator that a failed capture leaves in the state of capturing
+        comes out of it by a capture that succeeds."""
+        with contextlib.suppress(RuntimeError):
+            with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream, capture_error_mode="thread_local"):
+                torch.zeros(1, device="cuda")
+
+    def begin(self):
+        """Has the current stream wait for the last replay, if that was on another stream."""
+        current = torch.cuda.current_stream()
+        if self._last is not None and self._last != current:
+            current.wait_event(self._done)
+
+    def end(self):
+        """Notes what is queued on the current stream as the last replay."""
+        self._last = torch.cuda.current_stream()
+        self._done = torch.cuda.Event()
+        self._done.record(self._last)
+
+    def wait(self):
+        """Waits until the device has done the last replay, so that recordings may be dropped."""
+        if self._done is not None:
+            self._done.synchronize()

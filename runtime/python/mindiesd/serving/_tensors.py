@@ -1,0 +1,108 @@
+"""The tensors that values hold and the modules that callables hold, and what the caching allocator of CUDA has to be
+told of tensors that two streams use. Entry points: ``tensors_in``, ``modules_of`` and ``used_on``."""
+
+import functools
+import types
+
+import torch
+
+# Values that hold no tensors of an argument or a result: their attributes are not looked into.
+_OPAQUE = (torch.nn.Module, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, bytes, int,
+           float, complex, torch.dtype, torch.device, torch.Generator)  # fmt: skip
+
+
+def _parts(value):
+    """What a container or an object holds directly."""
+    if value is None or isinstance(value, _OPAQUE):
+        return []
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    parts = []
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts += list(value)
+    elif isinstance(value, dict):
+        parts += list(value.values())
+    parts += list(getattr(value, "__dict__", {}).values())
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                parts.append(getattr(value, name))
+    return parts
+
+
+def tensors_in(*values):
+    """The tensors that values hold, in containers and in attributes of objects, each once. Modules and functions are
+    not looked into, except for the arguments of ``functools.partial``."""
+    found, seen, waiting = [], {}, list(reversed(values))
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value  # kept, so that no other object gets this id
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        else:
+            waiting += reversed(_parts(value))
+    return found
+
+
+def _with_storage(tensor):
+    """The plain tensors that a tensor consists of: those of a nested, sparse or other subclass are several."""
+    if tensor.layout in (torch.sparse_coo,):
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    if hasattr(tensor, "__tensor_flatten__"):
+        names, _ = tensor.__tensor_flatten__()
+        return [part for name in names for part in _with_storage(getattr(tensor, name))]
+    return [tensor]
+
+
+def used_on(stream, *values):
+    """Tells the allocator that a CUDA stream uses the tensors of ``values``: memory that is freed on the stream that
+    it was allocated for is then not used again before ``stream`` has done what it was given until then."""
+    for tensor in tensors_in(*values):
+        for part in _with_storage(tensor) if tensor.is_cuda else ():
+            if part.device == stream.device:
+                part.record_stream(stream)
+
+
+def _named_parts(function):
+    """(name, value) of what a callable refers to directly."""
+    if isinstance(function, functools.partial):
+        return [("func", function.func), *((str(i), a) for i, a in enumerate(function.args)), *function.keywords.items()]
+    if isinstance(function, types.MethodType):
+        return [("self", function.__self__)]
+    if not isinstance(function, types.FunctionType):
+        return list(getattr(function, "__dict__", {}).items())
+    code, world = function.__code__, function.__globals__
+    named = [(name, world[name]) for name in code.co_names if isinstance(world.get(name), torch.nn.Module)]
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            named.append((name, cell.cell_contents))
+        except ValueError:  # assigned only later
+            pass
+    return named
+
+
+def modules_of(function):
+    """The outermost modules that a callable holds, by name: itself, the object that a method is bound to, arguments
+    of ``functools.partial``, variables that a function closes over, global ones that it names, attributes of an
+    object such as a pipeline."""
+    if isinstance(function, torch.nn.Module):
+        return {"": function}
+    found, seen, waiting = {}, {id(function): function}, [("", function)]
+    while waiting:
+        prefix, holder = waiting.pop()
+        for name, value in _named_parts(holder):
+            name = f"{prefix}.{name}".lstrip(".")
+            if isinstance(value, torch.nn.Module):
+                found[name] = value
+            elif isinstance(value, (functools.partial, types.MethodType, types.FunctionType)) or name.endswith("self"):
+                if id(value) not in seen:
+                    seen[id(value)] = value
+                    waiting.append((name, value))
+    return found
