@@ -159,6 +159,8 @@ class Graphed:
         """The weights, and the graph of a signature, ``_READY`` for a capture, or how many plain calls it had."""
         with self._lock:
             if self._weights is None or self._weights.moved():
+                if self._weights is not None:
+                    self._note("weights were replaced or moved, or modules changed, since the call before")
                 self.clear()
                 self._weights = Weights(self._function)
             if (reason := self._weights.obstacle(key[1])) is not None:

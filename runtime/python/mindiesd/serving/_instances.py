@@ -8,7 +8,7 @@ import torch
 
 from ..utils import ModelInitError, ParametersInvalid
 from ._requests import Arguments, Closed, Request, Results
-from ._sharing import Weights, check, unwritten_buffers
+from ._sharing import Weights, check, class_name, unwritten_buffers
 from ._tensors import modules_of
 from ._workers import Workers, streams_for
 
@@ -56,7 +56,7 @@ def build(make, count, device):
             raise ModelInitError(f"make must build a model, which can be called, but it gave {type(model).__name__}.")
         if any(model is earlier for earlier in models):
             raise ModelInitError("make has to build a new model each time, but it gave the same one again.")
-        if models and type(model) is not type(models[0]):
+        if models and class_name(model) != class_name(models[0]):
             raise ModelInitError(
                 f"make has to build the same model each time, but it gave {type(model).__name__} after "
                 f"{type(models[0]).__name__}."

@@ -97,6 +97,11 @@ def check(model):
                 raise ModelInitError(f"{full} is sharded over processes; instances need whole weights.")
 
 
+def class_name(value):
+    """The name of a value's class. Parametrised modules, for one, are each of a class made for them alone."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
 def _pairs(first, other, number):
     """The modules of two models, side by side, where both are built alike.
 
@@ -104,9 +109,9 @@ def _pairs(first, other, number):
         ModelInitError: modules, parameters or buffers differ, or both models hold the same module.
     """
     mine, theirs = list(_inside(first)), list(_inside(other))
-    shapes = [[(name, type(module)) for name, module in side] for side in (mine, theirs)]
+    shapes = [[(name, class_name(module)) for name, module in side] for side in (mine, theirs)]
     if shapes[0] != shapes[1]:
-        names = [{name: kind.__name__ for name, kind in side} for side in shapes]
+        names = [{name: kind.rpartition(".")[2] for name, kind in side} for side in shapes]
         different = sorted(n for n in {*names[0], *names[1]} if names[0].get(n) != names[1].get(n))
         raise ModelInitError(
             f"make has to build the same modules each time, but model {number} differs from the first: "

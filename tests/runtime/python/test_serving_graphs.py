@@ -1,0 +1,663 @@
+"""mindiesd.graphed on the CPU: signatures, the cache, what stays a plain call and why.
+
+In place of CUDA graphs a tape records what torch's dispatcher runs and repeats that alone: kernels, not Python, on the
+tensors of the recording. As a capture does, it leaves no result behind before the first replay.
+"""
+
+import enum
+import functools
+import threading
+import types
+import warnings
+
+import mindiesd
+import pytest
+import torch
+from mindiesd.serving import _recorder, _signature
+from mindiesd.serving._signature import Unfit
+from mindiesd.utils import ParametersInvalid
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Tape(TorchDispatchMode):
+    """The kernels of a call, with the tensors that they read and write."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps, self.undo = [], []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is torch.ops.aten._local_scalar_dense.default:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        written = [a for a in tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)]
+        before = [(a, a.detach().clone()) for a in written] if function._schema.is_mutable else []
+        result = function(*args, **kwargs)
+        self.undo += before
+        self.steps.append((function, args, kwargs, result))
+        return result
+
+    def replay(self):
+        for function, args, kwargs, result in self.steps:
+            anew = function(*args, **kwargs)
+            if function._schema.is_mutable or function.is_view:
+                continue
+            for old, new in zip(tree_leaves(result), tree_leaves(anew), strict=True):
+                if isinstance(old, torch.Tensor):
+                    old.copy_(new)
+
+
+class TapeRecorder:
+    """A recorder for the CPU, with a count of what it was asked for."""
+
+    def __init__(self):
+        self.records = self.replays = 0
+        self._active = False
+
+    def device(self):
+        return torch.device("cpu")
+
+    def capturing(self):
+        return self._active
+
+    def record(self, function, others):
+        self._active, tape = True, Tape()
+        try:
+            with tape:
+                result = function()
+        finally:
+            self._active = False
+            for tensor, before in reversed(tape.undo):
+                tensor.copy_(before)
+        for leaf in tree_leaves(result):
+            fresh = [r for *_, r in tape.steps if r is leaf]
+            if isinstance(leaf, torch.Tensor) and fresh and not leaf._is_view() and leaf.is_floating_point():
+                leaf.fill_(torch.nan)
+        self.records += 1
+
+        def replay():
+            self.replays += 1
+            tape.replay()
+
+        return types.SimpleNamespace(result=result, replay=replay, graph=None)
+
+    def begin(self):
+        pass
+
+    def end(self):
+        pass
+
+    def wait(self):
+        pass
+
+
+def graphed(function, max_graphs=8, **options):
+    return mindiesd.graphed(function, max_graphs, recorder=TapeRecorder(), **options)
+
+
+class Counting(torch.nn.Module):
+    """Counts how often its Python code runs, where no graph looks."""
+
+    def __init__(self, counts):
+        super().__init__()
+        self.linear, self.ran = torch.nn.Linear(4, 4), counts.append
+
+    def forward(self, x, scale=1.0, flag=None):
+        self.ran(1)
+        return self.linear(x) * scale
+
+
+@pytest.fixture
+def counted():
+    counts = []
+    model = Counting(counts)
+    return graphed(model), model, counts
+
+
+def same(found, expected):
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+class TestCapture:
+    def test_plain_calls_then_the_graph(self, counted):
+        fast, model, counts = counted
+        for number in range(6):
+            x = torch.randn(2, 4)
+            result = fast(x)
+            assert len(counts) == min(number + 1, 3)  # two plain calls, one capture
+            same(result, model.linear(x) * 1.0)
+        assert fast.graphs == 1 and fast._recorder.replays == 4 and not fast.reasons
+
+    def test_results_have_memory_of_their_own(self, counted):
+        fast, model, _ = counted
+        inputs = [torch.randn(2, 4) for _ in range(6)]
+        results = [fast(x) for x in inputs]
+        for x, result in zip(inputs, results, strict=True):
+            same(result, model.linear(x) * 1.0)
+
+    def test_results_that_the_next_call_overwrites_on_request(self):
+        fast = graphed(torch.nn.Linear(4, 4), copy_results=False)
+        results = [fast(torch.randn(2, 4)) for _ in range(4)]
+        assert results[2].data_ptr() == results[3].data_ptr()
+
+    def test_arguments_are_not_written(self, counted):
+        fast, _, _ = counted
+        x = torch.ones(2, 4)
+        for _ in range(5):
+            fast(x)
+        assert torch.equal(x, torch.ones(2, 4))
+
+    def test_keywords_containers_and_results_of_many_parts(self):
+        def function(pair, *, more):
+            a, b = pair
+            return {"sum": a + b, "parts": [a * more["factor"], (b, 3, None, "text")]}
+
+        fast = graphed(function)
+        for _ in range(5):
+            a, b = torch.randn(2, 3), torch.randn(3)
+            result = fast((a, b), more={"factor": torch.tensor(2.0)})
+            same(result["sum"], a + b)
+            same(result["parts"][0], a * 2)
+            assert result["parts"][1][0] is b and result["parts"][1][1:] == (3, None, "text")
+        assert fast.graphs == 1
+
+    def test_buffers_that_calls_write_go_on(self):
+        class Writing(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("calls", torch.zeros(1))
+
+            def forward(self, x):
+                self.calls += 1
+                return x * self.calls
+
+        model = Writing()
+        fast = graphed(model)
+        for number in range(1, 7):
+            same(fast(torch.ones(1)), torch.full((1,), float(number)))
+        assert fast.graphs == 1 and float(model.calls) == 6
+
+    def test_a_result_in_a_buffer_is_that_buffer(self):
+        class Cache(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("cache", torch.zeros(3))
+
+            def forward(self, x):
+                self.cache.copy_(x)
+                return self.cache
+
+        model = Cache()
+        fast = graphed(model)
+        for _ in range(5):
+            x = torch.randn(3)
+            result = fast(x)
+            assert result.data_ptr() == model.cache.data_ptr()
+            same(result, x)
+        assert fast.graphs == 1
+
+    @pytest.mark.parametrize("make", [lambda: torch.randn(1, 4).expand(3, 4), lambda: torch.randn(4, 3).t(),
+                                      lambda: torch.randn(3, 9)[:, ::2][:, :4], lambda: torch.randn(0, 4)])  # fmt: skip
+    def test_layouts_are_kept(self, make):
+        fast = graphed(lambda x: (x * 2, x.clone()))
+        for _ in range(5):
+            x = make()
+            for found, expected in zip(fast(x), (x * 2, x.clone()), strict=True):
+                same(found, expected)
+                assert found.stride() == expected.stride()
+        assert fast.graphs == 1
+
+    def test_one_tensor_twice(self):
+        def function(a, b):
+            return a + 2 * b, a is b
+
+        fast = graphed(function)
+        for _ in range(5):
+            x, y = torch.randn(3), torch.randn(3)
+            assert torch.equal(fast(x, x)[0], x + 2 * x)
+            assert torch.equal(fast(x, y)[0], x + 2 * y)
+            assert torch.equal(fast(x, x.view(3))[0], x + 2 * x)
+        assert fast.graphs == 2
+
+    def test_autocast_is_part_of_the_signature(self):
+        model = torch.nn.Linear(4, 4)
+        fast = graphed(model)
+        for _ in range(5):
+            x = torch.randn(2, 4)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                assert fast(x).dtype == torch.bfloat16
+                same(fast(x), model(x))
+            assert fast(x).dtype == torch.float32
+        assert fast.graphs == 2
+
+    def test_inference_mode_is_part_of_the_signature(self):
+        fast = graphed(torch.nn.Linear(4, 4))
+        for _ in range(4):
+            with torch.inference_mode():
+                assert fast(torch.randn(2, 4)).is_inference()
+            assert not fast(torch.randn(2, 4)).is_inference()
+        assert fast.graphs == 2
+
+    def test_inside_another_graph_it_is_a_plain_call(self):
+        recorder = TapeRecorder()
+        inner = mindiesd.graphed(lambda x: x + 1, recorder=recorder)
+        outer = mindiesd.graphed(lambda x: inner(x) * 2, recorder=recorder)
+        for _ in range(6):
+            x = torch.randn(3)
+            same(outer(x), (x + 1) * 2)
+        assert outer.graphs == 1
+
+    def test_several_threads(self):
+        model = torch.nn.Linear(4, 4)
+        fast, errors = graphed(model), []
+
+        def work():
+            for _ in range(40):
+                x = torch.randn(2, 4)
+                with torch.no_grad():
+                    if not torch.equal(fast(x), model(x)):
+                        errors.append(x)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors and fast.graphs == 1 and fast._recorder.records == 1
+
+
+class Shade(enum.Enum):
+    LIGHT = 1
+    DARK = 2
+
+
+class TestSignature:
+    @pytest.mark.parametrize(
+        "one, two",
+        [
+            (1, 1.0), (1, True), (0.0, -0.0), (1.0, 1.5), ("a", "b"), (None, 0), (1j, 2j), (Shade.LIGHT, Shade.DARK),
+            (torch.float16, torch.bfloat16), ([1], (1,)), ([1], [1, 1]), ({"a": 1}, {"b": 1}), ({"a": 1}, {"a": 2}),
+            (torch.zeros(2), torch.zeros(3)), (torch.zeros(2), torch.zeros(2).double()),
+            (torch.zeros(2, 2), torch.zeros(2, 2).t()), (torch.zeros(1), torch.zeros(1, 1)),
+            (torch.zeros(3, 1).expand(3, 2), torch.zeros(3, 2)), (torch.Size([1]), torch.Size([2])),
+        ],
+    )  # fmt: skip
+    def test_calls_that_need_different_graphs(self, one, two):
+        device = torch.device("cpu")
+        keys = [_signature.Call((value,), {}, device).key for value in (one, two)]
+        assert keys[0] != keys[1]
+        assert keys[0] == _signature.Call((one,), {}, device).key
+        assert _signature.Call((), {"x": one}, device).key != keys[0]
+
+    def test_not_a_number_is_one_value(self):
+        device = torch.device("cpu")
+        one, two = (_signature.Call((float("nan"),), {}, device).key for _ in range(2))
+        assert one == two
+
+    @pytest.mark.parametrize(
+        "value, message",
+        [
+            (object(), r"argument\[0\]\[0\] is of type object"),
+            ({"a": [lambda: 0]}, r"argument\[0\]\[0\]\['a'\]\[0\] is of type function"),
+            ({Shade: 1}, "has a key of type EnumType"),
+            ({1, 2}, "is of type set"),
+            (torch.zeros(1, device="meta"), "is on meta, not on cpu"),
+            (torch.eye(2).to_sparse(), "is sparse or nested"),
+            (torch.zeros(6).as_strided((3, 2), (1, 1)), "has elements that overlap"),
+            (torch.zeros(2, dtype=torch.complex64).conj(), "lazy conjugate"),
+            (types.SimpleNamespace(x=1), "is of type SimpleNamespace"),
+        ],
+    )
+    def test_arguments_that_no_graph_takes(self, value, message):
+        with pytest.raises(Unfit, match=message):
+            _signature.Call((value,), {}, torch.device("cpu"))
+
+    def test_parts_of_one_storage(self):
+        x = torch.randn(8)
+        call = _signature.Call((x[:4], x[4:]), {}, torch.device("cpu"))
+        assert len(call.tensors) == 2
+        with pytest.raises(Unfit, match="overlaps another argument"):
+            _signature.Call((x[:5], x[4:]), {}, torch.device("cpu"))
+
+    def test_settings(self):
+        before = _signature.settings("cpu")
+        torch.set_default_dtype(torch.float64)
+        try:
+            assert _signature.settings("cpu") != before
+        finally:
+            torch.set_default_dtype(torch.float32)
+        with mindiesd.disable("norm"):
+            assert _signature.settings("cpu") != before
+        assert _signature.settings("cpu") == before
+        with torch.device("meta"), pytest.raises(Unfit, match="mode"):
+            _signature.settings("cpu")
+
+
+class TestCache:
+    def test_the_graph_not_used_for_longest_gives_way(self, counted):
+        fast, model, counts = counted
+        fast._most = 2
+
+        def call(width, times=1):
+            for _ in range(times):
+                x = torch.randn(width, 4)
+                same(fast(x), model.linear(x) * 1.0)
+
+        call(1, 3)
+        call(2, 3)
+        call(1)
+        call(3, 3)  # in place of 2
+        assert fast.graphs == 2 and fast.evicted == 1 and len(counts) == 9
+        call(1)
+        call(3)
+        assert len(counts) == 9
+        call(2, 3)
+        assert len(counts) == 12 and fast.evicted == 2
+
+    def test_numbers_that_vary_are_never_captured(self, counted):
+        fast, _, _ = counted
+        for step in range(600):
+            fast(torch.ones(1, 4), scale=step / 7)
+        assert fast.graphs == 0 and fast._recorder.records == 0
+        assert len(fast._seen) <= 256
+
+    def test_warmup(self):
+        for warmup in (1, 4):
+            counts = []
+            fast = graphed(Counting(counts), warmup=warmup)
+            for _ in range(8):
+                fast(torch.ones(1, 4))
+            assert len(counts) == warmup + 1
+
+    def test_calls_that_fail_are_no_warmup(self):
+        failing = [True]
+
+        def function(x):
+            if failing[0]:
+                raise KeyError("not yet")
+            return x + 1
+
+        fast = graphed(function)
+        for _ in range(5):
+            with pytest.raises(KeyError):
+                fast(torch.ones(1))
+        failing[0] = False
+        fast(torch.ones(1)), fast(torch.ones(1))
+        assert fast.graphs == 0
+        fast(torch.ones(1))
+        assert fast.graphs == 1
+
+    def test_clear(self, counted):
+        fast, _, counts = counted
+        for _ in range(4):
+            fast(torch.ones(1, 4))
+        fast.clear()
+        assert fast.graphs == 0
+        fast(torch.ones(1, 4))
+        assert len(counts) == 4
+
+
+class TestWeights:
+    def changes():
+        def load(model):
+            model.load_state_dict({k: torch.randn_like(v) for k, v in model.state_dict().items()})
+
+        def move(model):
+            model.linear.weight.data = torch.randn(4, 4)
+
+        def replace(model):
+            model.linear.weight = torch.nn.Parameter(torch.randn(4, 4), requires_grad=False)
+
+        def exchange(model):
+            model.linear = torch.nn.Linear(4, 4)
+
+        def hook(model):
+            model.linear.register_forward_hook(lambda module, args, result: result + 1)
+
+        def train(model):
+            model.train()
+
+        return [load, move, replace, exchange, hook, train]
+
+    @pytest.mark.parametrize("change", changes())
+    def test_changes_are_seen(self, counted, change):
+        fast, model, counts = counted
+        model.eval()
+        for _ in range(4):
+            fast(torch.ones(1, 4))
+        change(model)
+        for _ in range(4):
+            x = torch.randn(1, 4)
+            same(fast(x), model.linear(x) * 1.0)
+        # Values that are loaded into the same memory need no new graph.
+        assert len(counts) == (3 if change.__name__ == "load" else 6)
+        assert fast.graphs == 1
+
+    def test_a_module_that_a_function_closes_over(self):
+        model = torch.nn.Linear(4, 4)
+        fast = graphed(lambda x: model(x))
+        for _ in range(4):
+            fast(torch.ones(1, 4))
+        model = torch.nn.Linear(4, 4)
+        x = torch.randn(1, 4)
+        same(fast(x), model(x))
+
+
+def reasons(function, *args, calls=5, **options):
+    """Why calls stay plain ones, after so many that gave what the function gives."""
+    fast = graphed(function, **options)
+    for _ in range(calls):
+        fast(*args)
+    assert fast.graphs == 0
+    return " | ".join(fast.reasons)
+
+
+class TestReasons:
+    def test_a_call_that_counts_in_python(self):
+        class Counter(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.step = 0
+
+            def forward(self, x):
+                self.step += 1
+                return x * self.step
+
+        fast = graphed(Counter())
+        assert [float(fast(torch.ones(()))) for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+        assert "changes step of the module" in " ".join(fast.reasons)
+
+    @pytest.mark.parametrize("kind", ["list", "dictionary", "object", "buffer", "tensor"])
+    def test_a_call_that_keeps_something(self, kind):
+        class Keeping(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.list, self.dictionary, self.object = [], {}, types.SimpleNamespace(value=None)
+                self.register_buffer("buffer", torch.zeros(1))
+                self.tensor = torch.zeros(1)
+
+            def forward(self, x):
+                if kind == "list":
+                    self.list.append(x)
+                elif kind == "dictionary":
+                    self.dictionary["last"] = x + 1
+                elif kind == "object":
+                    self.object.value = x + 1
+                else:
+                    setattr(self, kind, x + 1)
+                return x * 2
+
+        expected = "weights were replaced or moved" if kind == "buffer" else f"the call changes {kind}"
+        assert expected in reasons(Keeping(), torch.ones(1))
+
+    def test_what_the_first_call_keeps_is_no_reason(self):
+        class Lazy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = None
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.arange(3.0)
+                return x + self.table
+
+        fast = graphed(Lazy())
+        for _ in range(4):
+            x = torch.randn(3)
+            same(fast(x), x + torch.arange(3.0))
+        assert fast.graphs == 1
+
+    def test_a_change_in_the_captured_call_is_made_once(self):
+        class Late(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.log, self.calls = [], torch.zeros(())
+
+            def forward(self, x):
+                if len(ran) == 2:
+                    self.log.append("third")
+                ran.append(1)
+                return x + 1
+
+        ran = []
+        model = Late()
+        fast = graphed(model)
+        for _ in range(5):
+            x = torch.randn(2)
+            same(fast(x), x + 1)
+        assert model.log == ["third"] and len(ran) == 5 and "changes log" in " ".join(fast.reasons)
+
+    def test_a_call_that_writes_its_argument(self):
+        def function(x):
+            return x.add_(1) * 2
+
+        fast = graphed(function)
+        x = torch.zeros(2)
+        for number in range(1, 6):
+            same(fast(x), torch.full((2,), 2.0 * number))
+            assert float(x[0]) == number
+        assert "writes its tensor argument 0" in " ".join(fast.reasons)
+
+    def test_a_call_that_reads_values(self):
+        def function(x):
+            return x * 2 if float(x.sum()) > 0 else x
+
+        fast = graphed(function)
+        for sign in (1, -1, 1, -1, 1):
+            x = sign * torch.ones(2)
+            same(fast(x), function(x))
+        assert "no capture: RuntimeError: operation not permitted" in " ".join(fast.reasons)
+
+    @pytest.mark.parametrize(
+        "function, message",
+        [
+            (lambda x: x[1:], "a view of an argument"),
+            (lambda x: object(), "the result holds a object"),
+            (lambda x: (x + 1).to("meta"), "the result holds a Tensor on meta"),
+            (lambda x: (x + 1).to_sparse(), "layout torch.sparse_coo"),
+            (lambda x: iter([x]), "the result holds a list_iterator"),
+            (lambda x: (x + 0j).conj(), "lazy conjugate"),
+        ],
+    )
+    def test_results_that_no_graph_gives(self, function, message):
+        assert message in reasons(function, torch.ones(3))
+
+    def test_derivatives(self):
+        model = torch.nn.Linear(3, 3)
+        fast = graphed(model)
+        with torch.enable_grad():
+            for _ in range(5):
+                assert fast(torch.ones(1, 3)).requires_grad
+        assert "parameters require grad" in " ".join(fast.reasons) and fast.graphs == 0
+        frozen = torch.nn.Linear(3, 3).requires_grad_(requires_grad=False)
+        fast = graphed(frozen)
+        with torch.enable_grad():
+            for _ in range(5):
+                assert fast(torch.ones(1, 3, requires_grad=True)).requires_grad
+            assert "requires grad while gradients are recorded" in " ".join(fast.reasons)
+            for _ in range(5):
+                assert not fast(torch.ones(1, 3)).requires_grad
+        assert fast.graphs == 1
+
+    def test_weights_elsewhere(self):
+        model = torch.nn.Linear(3, 3, device="meta")
+        fast = graphed(model)
+        with pytest.raises(RuntimeError):
+            fast(torch.ones(1, 3))
+        assert "a parameter or buffer is on meta" in " ".join(fast.reasons)
+
+    def test_no_tensors(self):
+        assert "neither arguments nor modules have tensors" in reasons(lambda n: torch.zeros(n), 3)
+
+    def test_modes_and_transforms_see_the_call(self):
+        fast = graphed(lambda x: x * 2)
+        for _ in range(4):
+            fast(torch.ones(3))
+        with Tape() as tape:
+            fast(torch.ones(3))
+        assert torch.ops.aten.mul.Tensor in [function for function, *_ in tape.steps]
+        same(torch.func.vmap(fast)(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+
+    def test_without_a_device(self):
+        fast = mindiesd.graphed(lambda x: x + 1)
+        for _ in range(5):
+            same(fast(torch.ones(2)), torch.full((2,), 2.0))
+        expected = "is on cpu, not on cuda" if torch.cuda.is_available() else "there is no CUDA device"
+        assert expected in " ".join(fast.reasons)
+        assert sum(fast.reasons.values()) == 5
+
+    def test_errors_are_the_functions_own(self):
+        def function(x):
+            raise KeyError("own")
+
+        fast = graphed(function)
+        for _ in range(5):
+            with pytest.raises(KeyError, match="own"):
+                fast(torch.ones(1))
+
+
+def test_attributes_are_the_models():
+    model = torch.nn.Linear(3, 2)
+    fast = graphed(model)
+    assert fast.in_features == 3 and fast.weight is model.weight
+    with pytest.raises(AttributeError):
+        fast.nothing  # noqa: B018
+    assert "graphed(Linear, 0 of 8 graphs)" == repr(fast)
+
+
+@pytest.mark.parametrize(
+    "arguments, options, message",
+    [
+        ((3,), {}, "function must be a module or function"),
+        ((abs, 0), {}, "max_graphs must be a whole number from 1 on"),
+        ((abs, True), {}, "max_graphs must be"),
+        ((abs,), {"warmup": 0}, "warmup must be a whole number from 1 on"),
+    ],
+)
+def test_arguments_that_are_none(arguments, options, message):
+    with pytest.raises(ParametersInvalid, match=message):
+        mindiesd.graphed(*arguments, **options)
+
+
+def test_the_recorder_of_cuda_has_the_methods_of_the_tape():
+    for name in ("device", "capturing", "record", "begin", "end", "wait"):
+        assert callable(getattr(TapeRecorder, name)) and callable(getattr(_recorder.CudaRecorder, name))
+
+
+def test_a_module_of_transformers_results():
+    transformers = pytest.importorskip("transformers")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config = transformers.CLIPVisionConfig(
+            hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=16, patch_size=8
+        )
+        model = transformers.CLIPVisionModel(config).eval()
+    fast = graphed(functools.partial(model, output_hidden_states=True))
+    for _ in range(4):
+        x = torch.randn(1, 3, 16, 16)
+        found, expected = fast(pixel_values=x), model(pixel_values=x, output_hidden_states=True)
+        assert type(found) is type(expected)
+        same(found.pooler_output, expected.pooler_output)
+        same(found.hidden_states, expected.hidden_states)
+    assert fast.graphs == 1, fast.reasons
