@@ -38,6 +38,9 @@ query, key, value = (torch.randn(2, 7, 3, 16) for _ in range(3))
 expected = torch.nn.functional.scaled_dot_product_attention(
     query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)).transpose(1, 2)
 torch.testing.assert_close(mindiesd.attention_forward(query, key, value), expected)
+with torch.no_grad(), mindiesd.Instances(lambda: torch.nn.Linear(4, 4), 2, "cpu") as instances:
+    rows = torch.randn(3, 4)
+    torch.testing.assert_close(next(instances.map([rows])), instances.models[0](rows))
 """
 
 MODEL_CPP = """#include <torch/torch.h>

@@ -1,8 +1,4 @@
-"""mindiesd.graphed on the CPU: signatures, the cache, what stays a plain call and why.
-
-In place of CUDA graphs a tape records what torch's dispatcher runs and repeats that alone: kernels, not Python, on the
-tensors of the recording. As a capture does, it leaves no result behind before the first replay.
-"""
+"""mindiesd.graphed on the CPU by the recorder of tape.py: results, signatures, the cache, and weights that change."""
 
 import enum
 import functools
@@ -16,84 +12,7 @@ import torch
 from mindiesd.serving import _recorder, _signature
 from mindiesd.serving._signature import Unfit
 from mindiesd.utils import ParametersInvalid
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-
-
-class Tape(TorchDispatchMode):
-    """The kernels of a call, with the tensors that they read and write."""
-
-    def __init__(self):
-        super().__init__()
-        self.steps, self.undo = [], []
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if function is torch.ops.aten._local_scalar_dense.default:
-            raise RuntimeError("operation not permitted when stream is capturing")
-        written = [a for a in tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)]
-        before = [(a, a.detach().clone()) for a in written] if function._schema.is_mutable else []
-        result = function(*args, **kwargs)
-        self.undo += before
-        self.steps.append((function, args, kwargs, result))
-        return result
-
-    def replay(self):
-        for function, args, kwargs, result in self.steps:
-            anew = function(*args, **kwargs)
-            if function._schema.is_mutable or function.is_view:
-                continue
-            for old, new in zip(tree_leaves(result), tree_leaves(anew), strict=True):
-                if isinstance(old, torch.Tensor):
-                    old.copy_(new)
-
-
-class TapeRecorder:
-    """A recorder for the CPU, with a count of what it was asked for."""
-
-    def __init__(self):
-        self.records = self.replays = 0
-        self._active = False
-
-    def device(self):
-        return torch.device("cpu")
-
-    def capturing(self):
-        return self._active
-
-    def record(self, function, others):
-        self._active, tape = True, Tape()
-        try:
-            with tape:
-                result = function()
-        finally:
-            self._active = False
-            for tensor, before in reversed(tape.undo):
-                tensor.copy_(before)
-        for leaf in tree_leaves(result):
-            fresh = [r for *_, r in tape.steps if r is leaf]
-            if isinstance(leaf, torch.Tensor) and fresh and not leaf._is_view() and leaf.is_floating_point():
-                leaf.fill_(torch.nan)
-        self.records += 1
-
-        def replay():
-            self.replays += 1
-            tape.replay()
-
-        return types.SimpleNamespace(result=result, replay=replay, graph=None)
-
-    def begin(self):
-        pass
-
-    def end(self):
-        pass
-
-    def wait(self):
-        pass
-
-
-def graphed(function, max_graphs=8, **options):
-    return mindiesd.graphed(function, max_graphs, recorder=TapeRecorder(), **options)
+from tape import TapeRecorder, graphed, same
 
 
 class Counting(torch.nn.Module):
@@ -113,10 +32,6 @@ def counted():
     counts = []
     model = Counting(counts)
     return graphed(model), model, counts
-
-
-def same(found, expected):
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
 
 
 class TestCapture:
@@ -399,7 +314,7 @@ class TestCache:
 
 
 class TestWeights:
-    def changes():
+    def changes():  # noqa: N805 - makes the parameters below
         def load(model):
             model.load_state_dict({k: torch.randn_like(v) for k, v in model.state_dict().items()})
 
@@ -444,179 +359,6 @@ class TestWeights:
         same(fast(x), model(x))
 
 
-def reasons(function, *args, calls=5, **options):
-    """Why calls stay plain ones, after so many that gave what the function gives."""
-    fast = graphed(function, **options)
-    for _ in range(calls):
-        fast(*args)
-    assert fast.graphs == 0
-    return " | ".join(fast.reasons)
-
-
-class TestReasons:
-    def test_a_call_that_counts_in_python(self):
-        class Counter(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.step = 0
-
-            def forward(self, x):
-                self.step += 1
-                return x * self.step
-
-        fast = graphed(Counter())
-        assert [float(fast(torch.ones(()))) for _ in range(6)] == [1, 2, 3, 4, 5, 6]
-        assert "changes step of the module" in " ".join(fast.reasons)
-
-    @pytest.mark.parametrize("kind", ["list", "dictionary", "object", "buffer", "tensor"])
-    def test_a_call_that_keeps_something(self, kind):
-        class Keeping(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.list, self.dictionary, self.object = [], {}, types.SimpleNamespace(value=None)
-                self.register_buffer("buffer", torch.zeros(1))
-                self.tensor = torch.zeros(1)
-
-            def forward(self, x):
-                if kind == "list":
-                    self.list.append(x)
-                elif kind == "dictionary":
-                    self.dictionary["last"] = x + 1
-                elif kind == "object":
-                    self.object.value = x + 1
-                else:
-                    setattr(self, kind, x + 1)
-                return x * 2
-
-        expected = "weights were replaced or moved" if kind == "buffer" else f"the call changes {kind}"
-        assert expected in reasons(Keeping(), torch.ones(1))
-
-    def test_what_the_first_call_keeps_is_no_reason(self):
-        class Lazy(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.table = None
-
-            def forward(self, x):
-                if self.table is None:
-                    self.table = torch.arange(3.0)
-                return x + self.table
-
-        fast = graphed(Lazy())
-        for _ in range(4):
-            x = torch.randn(3)
-            same(fast(x), x + torch.arange(3.0))
-        assert fast.graphs == 1
-
-    def test_a_change_in_the_captured_call_is_made_once(self):
-        class Late(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.log, self.calls = [], torch.zeros(())
-
-            def forward(self, x):
-                if len(ran) == 2:
-                    self.log.append("third")
-                ran.append(1)
-                return x + 1
-
-        ran = []
-        model = Late()
-        fast = graphed(model)
-        for _ in range(5):
-            x = torch.randn(2)
-            same(fast(x), x + 1)
-        assert model.log == ["third"] and len(ran) == 5 and "changes log" in " ".join(fast.reasons)
-
-    def test_a_call_that_writes_its_argument(self):
-        def function(x):
-            return x.add_(1) * 2
-
-        fast = graphed(function)
-        x = torch.zeros(2)
-        for number in range(1, 6):
-            same(fast(x), torch.full((2,), 2.0 * number))
-            assert float(x[0]) == number
-        assert "writes its tensor argument 0" in " ".join(fast.reasons)
-
-    def test_a_call_that_reads_values(self):
-        def function(x):
-            return x * 2 if float(x.sum()) > 0 else x
-
-        fast = graphed(function)
-        for sign in (1, -1, 1, -1, 1):
-            x = sign * torch.ones(2)
-            same(fast(x), function(x))
-        assert "no capture: RuntimeError: operation not permitted" in " ".join(fast.reasons)
-
-    @pytest.mark.parametrize(
-        "function, message",
-        [
-            (lambda x: x[1:], "a view of an argument"),
-            (lambda x: object(), "the result holds a object"),
-            (lambda x: (x + 1).to("meta"), "the result holds a Tensor on meta"),
-            (lambda x: (x + 1).to_sparse(), "layout torch.sparse_coo"),
-            (lambda x: iter([x]), "the result holds a list_iterator"),
-            (lambda x: (x + 0j).conj(), "lazy conjugate"),
-        ],
-    )
-    def test_results_that_no_graph_gives(self, function, message):
-        assert message in reasons(function, torch.ones(3))
-
-    def test_derivatives(self):
-        model = torch.nn.Linear(3, 3)
-        fast = graphed(model)
-        with torch.enable_grad():
-            for _ in range(5):
-                assert fast(torch.ones(1, 3)).requires_grad
-        assert "parameters require grad" in " ".join(fast.reasons) and fast.graphs == 0
-        frozen = torch.nn.Linear(3, 3).requires_grad_(requires_grad=False)
-        fast = graphed(frozen)
-        with torch.enable_grad():
-            for _ in range(5):
-                assert fast(torch.ones(1, 3, requires_grad=True)).requires_grad
-            assert "requires grad while gradients are recorded" in " ".join(fast.reasons)
-            for _ in range(5):
-                assert not fast(torch.ones(1, 3)).requires_grad
-        assert fast.graphs == 1
-
-    def test_weights_elsewhere(self):
-        model = torch.nn.Linear(3, 3, device="meta")
-        fast = graphed(model)
-        with pytest.raises(RuntimeError):
-            fast(torch.ones(1, 3))
-        assert "a parameter or buffer is on meta" in " ".join(fast.reasons)
-
-    def test_no_tensors(self):
-        assert "neither arguments nor modules have tensors" in reasons(lambda n: torch.zeros(n), 3)
-
-    def test_modes_and_transforms_see_the_call(self):
-        fast = graphed(lambda x: x * 2)
-        for _ in range(4):
-            fast(torch.ones(3))
-        with Tape() as tape:
-            fast(torch.ones(3))
-        assert torch.ops.aten.mul.Tensor in [function for function, *_ in tape.steps]
-        same(torch.func.vmap(fast)(torch.ones(2, 3)), torch.full((2, 3), 2.0))
-
-    def test_without_a_device(self):
-        fast = mindiesd.graphed(lambda x: x + 1)
-        for _ in range(5):
-            same(fast(torch.ones(2)), torch.full((2,), 2.0))
-        expected = "is on cpu, not on cuda" if torch.cuda.is_available() else "there is no CUDA device"
-        assert expected in " ".join(fast.reasons)
-        assert sum(fast.reasons.values()) == 5
-
-    def test_errors_are_the_functions_own(self):
-        def function(x):
-            raise KeyError("own")
-
-        fast = graphed(function)
-        for _ in range(5):
-            with pytest.raises(KeyError, match="own"):
-                fast(torch.ones(1))
-
-
 def test_attributes_are_the_models():
     model = torch.nn.Linear(3, 2)
     fast = graphed(model)
@@ -650,8 +392,9 @@ def test_a_module_of_transformers_results():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         config = transformers.CLIPVisionConfig(
-            hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=16, patch_size=8
-        )
+            hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+            image_size=16, patch_size=8,
+        )  # fmt: skip
         model = transformers.CLIPVisionModel(config).eval()
     fast = graphed(functools.partial(model, output_hidden_states=True))
     for _ in range(4):

@@ -83,7 +83,8 @@ def overlap(*functions, device=None):
         raise ParametersInvalid(f"overlap takes two functions or more, but {len(functions)} is given.")
     for function in functions:
         if not callable(function):
-            raise ParametersInvalid(f"overlap takes functions without arguments, but {type(function).__name__} is given.")
+            kind = type(function).__name__
+            raise ParametersInvalid(f"overlap takes functions without arguments, but {kind} is given.")
     device = None if device is None else torch.device(device)
     if device is not None and device.type not in ("cpu", "cuda"):
         raise ParametersInvalid(f"device must be a CPU or CUDA device, but {str(device)!r} is given.")

@@ -34,7 +34,7 @@ def _entries(modules):
                 yield path, value
                 count += 1
                 if count > _MOST:
-                    raise Unfit(f"the modules hold more than {_MOST} objects, too many to see whether a call changes one")
+                    raise Unfit(f"the modules hold more than {_MOST} objects, too many to see what a call changes")
                 if id(value) not in seen:
                     seen[id(value)] = value
                     waiting += [((*path, part), inner) for part, inner in _inside(value)]

@@ -73,7 +73,8 @@ def used_on(stream, *values):
 def _named_parts(function):
     """(name, value) of what a callable refers to directly."""
     if isinstance(function, functools.partial):
-        return [("func", function.func), *((str(i), a) for i, a in enumerate(function.args)), *function.keywords.items()]
+        numbered = [(str(i), argument) for i, argument in enumerate(function.args)]
+        return [("func", function.func), *numbered, *function.keywords.items()]
     if isinstance(function, types.MethodType):
         return [("self", function.__self__)]
     if not isinstance(function, types.FunctionType):

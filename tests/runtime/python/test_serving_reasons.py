@@ -1,0 +1,181 @@
+"""Which calls mindiesd.graphed leaves plain, and the reasons that it keeps, on the CPU by the recorder of tape.py."""
+
+import types
+
+import mindiesd
+import pytest
+import torch
+from tape import Tape, graphed, same
+
+
+def reasons(function, *args, calls=5, **options):
+    """Why calls stay plain ones, after so many that gave what the function gives."""
+    fast = graphed(function, **options)
+    for _ in range(calls):
+        fast(*args)
+    assert fast.graphs == 0
+    return " | ".join(fast.reasons)
+
+
+class TestReasons:
+    def test_a_call_that_counts_in_python(self):
+        class Counter(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.step = 0
+
+            def forward(self, x):
+                self.step += 1
+                return x * self.step
+
+        fast = graphed(Counter())
+        assert [float(fast(torch.ones(()))) for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+        assert "changes step of the module" in " ".join(fast.reasons)
+
+    @pytest.mark.parametrize("kind", ["list", "dictionary", "object", "buffer", "tensor"])
+    def test_a_call_that_keeps_something(self, kind):
+        class Keeping(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.list, self.dictionary, self.object = [], {}, types.SimpleNamespace(value=None)
+                self.register_buffer("buffer", torch.zeros(1))
+                self.tensor = torch.zeros(1)
+
+            def forward(self, x):
+                if kind == "list":
+                    self.list.append(x)
+                elif kind == "dictionary":
+                    self.dictionary["last"] = x + 1
+                elif kind == "object":
+                    self.object.value = x + 1
+                else:
+                    setattr(self, kind, x + 1)
+                return x * 2
+
+        expected = "weights were replaced or moved" if kind == "buffer" else f"the call changes {kind}"
+        assert expected in reasons(Keeping(), torch.ones(1))
+
+    def test_what_the_first_call_keeps_is_no_reason(self):
+        class Lazy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = None
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.arange(3.0)
+                return x + self.table
+
+        fast = graphed(Lazy())
+        for _ in range(4):
+            x = torch.randn(3)
+            same(fast(x), x + torch.arange(3.0))
+        assert fast.graphs == 1
+
+    def test_a_change_in_the_captured_call_is_made_once(self):
+        class Late(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.log, self.calls = [], torch.zeros(())
+
+            def forward(self, x):
+                if len(ran) == 2:
+                    self.log.append("third")
+                ran.append(1)
+                return x + 1
+
+        ran = []
+        model = Late()
+        fast = graphed(model)
+        for _ in range(5):
+            x = torch.randn(2)
+            same(fast(x), x + 1)
+        assert model.log == ["third"] and len(ran) == 5 and "changes log" in " ".join(fast.reasons)
+
+    def test_a_call_that_writes_its_argument(self):
+        def function(x):
+            return x.add_(1) * 2
+
+        fast = graphed(function)
+        x = torch.zeros(2)
+        for number in range(1, 6):
+            same(fast(x), torch.full((2,), 2.0 * number))
+            assert float(x[0]) == number
+        assert "writes its tensor argument 0" in " ".join(fast.reasons)
+
+    def test_a_call_that_reads_values(self):
+        def function(x):
+            return x * 2 if float(x.sum()) > 0 else x
+
+        fast = graphed(function)
+        for sign in (1, -1, 1, -1, 1):
+            x = sign * torch.ones(2)
+            same(fast(x), function(x))
+        assert "no capture: RuntimeError: operation not permitted" in " ".join(fast.reasons)
+
+    @pytest.mark.parametrize(
+        "function, message",
+        [
+            (lambda x: x[1:], "a view of an argument"),
+            (lambda x: object(), "the result holds a object"),
+            (lambda x: (x + 1).to("meta"), "the result holds a Tensor on meta"),
+            (lambda x: (x + 1).to_sparse(), "layout torch.sparse_coo"),
+            (lambda x: iter([x]), "the result holds a list_iterator"),
+            (lambda x: (x + 0j).conj(), "lazy conjugate"),
+        ],
+    )
+    def test_results_that_no_graph_gives(self, function, message):
+        assert message in reasons(function, torch.ones(3))
+
+    def test_derivatives(self):
+        model = torch.nn.Linear(3, 3)
+        fast = graphed(model)
+        with torch.enable_grad():
+            for _ in range(5):
+                assert fast(torch.ones(1, 3)).requires_grad
+        assert "parameters require grad" in " ".join(fast.reasons) and fast.graphs == 0
+        frozen = torch.nn.Linear(3, 3).requires_grad_(requires_grad=False)
+        fast = graphed(frozen)
+        with torch.enable_grad():
+            for _ in range(5):
+                assert fast(torch.ones(1, 3, requires_grad=True)).requires_grad
+            assert "requires grad while gradients are recorded" in " ".join(fast.reasons)
+            for _ in range(5):
+                assert not fast(torch.ones(1, 3)).requires_grad
+        assert fast.graphs == 1
+
+    def test_weights_elsewhere(self):
+        model = torch.nn.Linear(3, 3, device="meta")
+        fast = graphed(model)
+        with pytest.raises(RuntimeError):
+            fast(torch.ones(1, 3))
+        assert "a parameter or buffer is on meta" in " ".join(fast.reasons)
+
+    def test_no_tensors(self):
+        assert "neither arguments nor modules have tensors" in reasons(lambda n: torch.zeros(n), 3)
+
+    def test_modes_and_transforms_see_the_call(self):
+        fast = graphed(lambda x: x * 2)
+        for _ in range(4):
+            fast(torch.ones(3))
+        with Tape() as tape:
+            fast(torch.ones(3))
+        assert torch.ops.aten.mul.Tensor in [function for function, *_ in tape.steps]
+        same(torch.func.vmap(fast)(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+
+    def test_without_a_device(self):
+        fast = mindiesd.graphed(lambda x: x + 1)
+        for _ in range(5):
+            same(fast(torch.ones(2)), torch.full((2,), 2.0))
+        expected = "is on cpu, not on cuda" if torch.cuda.is_available() else "there is no CUDA device"
+        assert expected in " ".join(fast.reasons)
+        assert sum(fast.reasons.values()) == 5
+
+    def test_errors_are_the_functions_own(self):
+        def function(x):
+            raise KeyError("own")
+
+        fast = graphed(function)
+        for _ in range(5):
+            with pytest.raises(KeyError, match="own"):
+                fast(torch.ones(1))
