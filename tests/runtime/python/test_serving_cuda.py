@@ -290,6 +290,7 @@ class TestGraphed:
             x = sign * torch.ones(4, device="cuda")
             close(fast(x), x * (sign > 0))
         assert "no capture" in " ".join(fast.reasons), fast.reasons
+        assert torch.cuda.current_stream() == torch.cuda.default_stream()
         # What a failed capture leaves behind does not hurt: random numbers, and later captures.
         assert torch.nn.functional.dropout(torch.ones(64, device="cuda")).shape == (64,)
         other = mindiesd.graphed(lambda x: x + torch.rand_like(x))

@@ -15,6 +15,18 @@ class Recording:
         self.graph, self.result, self.replay = graph, result, graph.replay
 
 
+@contextlib.contextmanager
+def _own_workspaces():
+    """Has a capture allocate workspaces for matrix products of its own, in the memory of its graph: torch keeps one for
+    each thread and stream, hands out the same few streams again, and two graphs may be replayed at the same time."""
+    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)  # a build for the CPU has none
+    clear()
+    try:
+        yield
+    finally:
+        clear()
+
+
 class CudaRecorder:
     """Captures calls on the current CUDA device. Recordings share memory, so the result of one is good until another
     one is replayed."""
@@ -38,10 +50,10 @@ class CudaRecorder:
         Raises:
             Exception: what the function raised, or what torch says of something that cannot be captured.
         """
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        graph, stream, current = torch.cuda.CUDAGraph(), torch.cuda.Stream(), torch.cuda.current_stream()
         pool = others[0].graph.pool() if others else None
         cause = None
-        with _CAPTURES:
+        with _CAPTURES, _own_workspaces():
             try:
                 with torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
                     try:
@@ -50,17 +62,19 @@ class CudaRecorder:
                         cause = error
                         raise
             except Exception as error:
-                self._recover(stream)
+                self._recover(stream, current)
                 raise cause or error from None  # the end of the capture fails as well, and says less
         return Recording(graph, result)
 
     @staticmethod
-    def _recover(stream):
-        """Captures one kernel: the random number generator that a failed capture leaves in the state of capturing
-        comes out of it by a capture that succeeds."""
+    def _recover(stream, current):
+        """Undoes what a capture whose end fails leaves behind: its stream is still the current one, and the random
+        number generator still waits for the end, which that of a capture of one kernel brings."""
+        torch.cuda.set_stream(current)
         with contextlib.suppress(RuntimeError):
             with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream, capture_error_mode="thread_local"):
-                torch.zeros(1, device="cuda")
+                torch.zeros(1, device=current.device)
+        torch.cuda.set_stream(current)
 
     def begin(self):
         """Has the current stream wait for the last replay, if that was on another stream."""

@@ -176,5 +176,6 @@ def settings(device_type):
         torch.are_deterministic_algorithms_enabled(), torch.get_float32_matmul_precision(),
         cuda.matmul.allow_fp16_reduced_precision_reduction, cuda.matmul.allow_bf16_reduced_precision_reduction,
         cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, cuda.flash_sdp_enabled(),
-        cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled(), cuda.cudnn_sdp_enabled(), _forms._disabled,
+        cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled(),
+        getattr(cuda, "cudnn_sdp_enabled", lambda: None)(), _forms._disabled,
     )  # fmt: skip
