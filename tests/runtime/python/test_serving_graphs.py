@@ -349,6 +349,69 @@ class TestWeights:
         assert len(counts) == (3 if change.__name__ == "load" else 6)
         assert fast.graphs == 1
 
+    @pytest.mark.parametrize("kind", ["attribute", "list", "tuple", "object", "dictionary", "moved"])
+    def test_tensors_outside_parameters_and_buffers_are_seen(self, kind):
+        class Holding(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.set(1.0)
+
+            def set(self, value):
+                tensor = torch.full((3,), value)
+                self.attribute, self.list, self.tuple = tensor, [tensor], ((tensor,),)
+                self.object, self.dictionary = types.SimpleNamespace(value=tensor), {"a": {"b": tensor}}
+
+            def forward(self, x):
+                held = {
+                    "attribute": self.attribute, "list": self.list[0], "tuple": self.tuple[0][0],
+                    "object": self.object.value, "dictionary": self.dictionary["a"]["b"], "moved": self.attribute,
+                }  # fmt: skip
+                return x * held[kind]
+
+        model, tensor = Holding(), torch.full((3,), 5.0)
+        fast = graphed(model)
+        for _ in range(4):
+            fast(torch.ones(3))
+        if kind == "tuple":
+            model.tuple = ((tensor,),)
+        elif kind == "list":
+            model.list[0] = tensor
+        elif kind == "object":
+            model.object.value = tensor
+        elif kind == "dictionary":
+            model.dictionary["a"]["b"] = tensor
+        elif kind == "moved":
+            model.attribute.data = tensor
+        else:
+            model.attribute = tensor
+        same(fast(torch.ones(3)), tensor)
+
+    def test_tensors_made_by_the_first_call_are_seen(self):
+        class Lazy(torch.nn.Module):
+            table = None
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.full((3,), 2.0)
+                return x * self.table
+
+        model = Lazy()
+        fast = graphed(model)
+        for _ in range(4):
+            fast(torch.ones(3))
+        assert fast.graphs == 1
+        model.table = torch.full((3,), 4.0)
+        same(fast(torch.ones(3)), torch.full((3,), 4.0))
+
+    def test_a_tensor_that_a_function_closes_over(self):
+        bias = torch.ones(3)
+        fast = graphed(lambda x: x + bias)
+        for _ in range(4):
+            fast(torch.ones(3))
+        assert fast.graphs == 1
+        bias = torch.full((3,), 7.0)
+        same(fast(torch.ones(3)), torch.full((3,), 8.0))
+
     def test_a_module_that_a_function_closes_over(self):
         model = torch.nn.Linear(4, 4)
         fast = graphed(lambda x: model(x))

@@ -52,8 +52,10 @@ class TestReasons:
                     setattr(self, kind, x + 1)
                 return x * 2
 
-        expected = "weights were replaced or moved" if kind == "buffer" else f"the call changes {kind}"
-        assert expected in reasons(Keeping(), torch.ones(1))
+        moved = "weights were replaced or moved" if kind in ("buffer", "tensor") else f"the call changes {kind}"
+        assert moved in reasons(Keeping(), torch.ones(1))
+        if kind in ("buffer", "tensor"):  # and is looked at no more
+            assert "changed 16 times without a graph" in reasons(Keeping(), torch.ones(1), calls=20)
 
     def test_what_the_first_call_keeps_is_no_reason(self):
         class Lazy(torch.nn.Module):
@@ -102,6 +104,18 @@ class TestReasons:
             same(fast(x), torch.full((2,), 2.0 * number))
             assert float(x[0]) == number
         assert "writes its tensor argument 0" in " ".join(fast.reasons)
+
+    @pytest.mark.parametrize(
+        "function", [lambda parts: parts.append(1), lambda parts: parts.__setitem__(0, parts[0] + 1)]
+    )
+    def test_a_call_that_changes_a_list(self, function):
+        fast = graphed(function)
+        for _ in range(5):
+            parts, expected = [torch.zeros(2)], [torch.zeros(2)]
+            fast(parts)
+            function(expected)
+            same(parts, expected)
+        assert "changes a list or dictionary among its arguments" in " ".join(fast.reasons)
 
     def test_a_call_that_reads_values(self):
         def function(x):
@@ -162,6 +176,17 @@ class TestReasons:
             fast(torch.ones(3))
         assert torch.ops.aten.mul.Tensor in [function for function, *_ in tape.steps]
         same(torch.func.vmap(fast)(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+
+    def test_a_hook_of_all_modules_sees_the_call(self):
+        fast, seen = graphed(torch.nn.Linear(3, 3)), []
+        for _ in range(4):
+            fast(torch.ones(1, 3))
+        handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: seen.append(1))
+        try:
+            fast(torch.ones(1, 3))
+        finally:
+            handle.remove()
+        assert seen == [1]
 
     def test_without_a_device(self):
         fast = mindiesd.graphed(lambda x: x + 1)

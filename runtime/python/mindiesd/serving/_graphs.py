@@ -13,6 +13,7 @@ from ._signature import Call, Unfit, copy, like, plain, settings
 from ._state import State, Weights
 
 _REMEMBERED = 256  # signatures without a graph, and reasons
+_RESTLESS = 16  # changes of weights in a row after which calls stay plain
 
 
 _READY = object()  # a signature whose next call is captured
@@ -111,7 +112,7 @@ class Graphed:
         self._recorder, self._lock = recorder, threading.RLock()
         self._graphs = collections.OrderedDict()  # key -> _Graph, the one used last at the end
         self._seen = collections.OrderedDict()  # key -> plain calls so far, _READY, or the reason against a graph
-        self._weights = None
+        self._weights, self._restless = None, 0  # and how often they changed since the last replay
         self.reasons, self.evicted = {}, 0
 
     @property
@@ -126,7 +127,7 @@ class Graphed:
             self._recorder.wait()
             self._graphs.clear()
             self._seen.clear()
-            self._weights = None
+            self._weights, self._restless = None, 0
 
     def __call__(self, /, *args, **kwargs):
         try:
@@ -158,11 +159,14 @@ class Graphed:
     def _known(self, call, key):
         """The weights, and the graph of a signature, ``_READY`` for a capture, or how many plain calls it had."""
         with self._lock:
+            if self._restless >= _RESTLESS:
+                raise Unfit(f"weights or tensors that modules hold changed {_RESTLESS} times without a graph between")
             if self._weights is None or self._weights.moved():
-                if self._weights is not None:
+                restless = 0 if self._weights is None else self._restless + 1
+                if restless:
                     self._note("weights were replaced or moved, or modules changed, since the call before")
                 self.clear()
-                self._weights = Weights(self._function)
+                self._weights, self._restless = Weights(self._function), restless
             if (reason := self._weights.obstacle(key[1])) is not None:
                 raise Unfit(reason)
             if not call.tensors and not self._weights.storages:
@@ -201,6 +205,9 @@ class Graphed:
             for number, (mine, tensor) in enumerate(zip(before, call.tensors, strict=True)):
                 if not _same_bits(mine, tensor):
                     raise Unfit(f"the call writes its tensor argument {number}")
+            again = Call(args, kwargs, key[1])
+            if again.key != call.key or any(a is not b for a, b in zip(again.tensors, call.tensors, strict=True)):
+                raise Unfit("the call changes a list or dictionary among its arguments")
             _result(result, call.tensors, weights.storages, key[1])
             self._remember(key, _READY)
         except Unfit as reason:
@@ -213,6 +220,7 @@ class Graphed:
             if key in self._graphs:  # another thread was first
                 return self._answer(self._graphs[key], call)
             try:
+                self._weights = weights = Weights(self._function)  # with the tensors that the plain calls have made
                 state, tensors = State(self._function, key[1].type), _copies(call.tensors)
                 mine_args, mine_kwargs = call.filled(tensors)
                 self._make_room()
@@ -249,6 +257,7 @@ class Graphed:
 
     def _answer(self, graph, call):
         with self._lock:
+            self._restless = 0
             self._recorder.begin()
             result = graph.answer(call.tensors, self._copies)
             self._recorder.end()

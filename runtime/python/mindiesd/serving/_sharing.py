@@ -14,9 +14,7 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin
 
 from ..utils import ModelInitError
-from ._tensors import modules_of
-
-_OF_MODULES = {name for name in vars(torch.nn.Module()) if name.startswith("_")}
+from ._tensors import OF_MODULES, modules_of
 
 
 @dataclasses.dataclass
@@ -59,7 +57,7 @@ def _containers(value):
 def _attributes(name, module):
     """(name, tensor) of the plain attributes of one module."""
     for key, value in vars(module).items():
-        if key not in _OF_MODULES:
+        if key not in OF_MODULES:
             for tensor in _containers(value):
                 yield f"{name}.{key}".lstrip("."), tensor
 

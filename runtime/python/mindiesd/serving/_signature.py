@@ -169,6 +169,8 @@ def settings(device_type):
     modes = torch._C._len_torch_function_stack() + torch._C._len_torch_dispatch_stack()
     if modes or torch._C._functorch.peek_interpreter_stack() is not None:
         raise Unfit("a dispatch mode, a function mode or a transform of torch.func is active")
+    if torch.nn.modules.module._has_any_global_hook():
+        raise Unfit("a hook of all modules is registered")
     cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(),

@@ -7,10 +7,11 @@ import types
 import torch
 
 from ._signature import Unfit
-from ._tensors import modules_of
+from ._tensors import OF_MODULES, modules_of, named_parts
 
 _CONTAINERS = (list, tuple, set, frozenset, collections.deque)
 _OPAQUE = (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType, types.MethodType)
+_SETS = (set, frozenset)
 _MOST = 200_000
 
 
@@ -74,46 +75,103 @@ def _same(before, after):
     return one is two or (type(one) is type(two) and isinstance(one, (int, str, float)) and one == two)
 
 
-class Weights:
-    """Where the parameters and buffers of modules lie, which modules there are, whether they train and what hooks they
-    have. A graph reads addresses and repeats kernels, so it is right as long as these are the same."""
+class _Names:
+    """What a function refers to by names, read anew each time."""
 
     def __init__(self, function):
         self._function = function
-        self._roots = list(modules_of(function).values())
-        self._modules = list({id(m): m for root in self._roots for m in root.modules()}.values())
-        tensors = [t for m in self._modules for t in (*m._parameters.values(), *m._buffers.values()) if t is not None]
-        self._devices = {t.device for t in tensors}
-        self._derivative = any(t.requires_grad for t in tensors)
-        self.storages = {address[0] for address in map(_address, tensors) if address}
-        self._before = self._now()
 
-    def _now(self):
-        now = list(modules_of(self._function).values())
-        for m in self._modules:
-            now.append((m.training, len(m._forward_hooks), len(m._forward_pre_hooks), *m._modules.values()))
-            for tensors in (m._parameters, m._buffers):
-                for tensor in tensors.values():
-                    now.append(None if tensor is None else (id(tensor), tensor.requires_grad, _address(tensor)))
-        return now
+    def __getitem__(self, name):
+        return dict(named_parts(self._function))[name]
+
+
+def _places(function):
+    """(holder, key, value) of every tensor outside parameters and buffers that a callable reaches: the tensor itself,
+    and what leads to it from an attribute of a module or a name of a function."""
+    places, seen = {}, {}
+    names = _Names(function)
+    waiting = [((names, name, value),) for name, value in named_parts(function)]
+    if isinstance(function, torch.nn.Module):
+        waiting = []
+    for root in modules_of(function).values():
+        for module in root.modules():
+            ours = vars(module)
+            waiting += [((ours, key, value),) for key, value in ours.items() if key not in OF_MODULES]
+    while waiting:
+        chain = waiting.pop()
+        value = chain[-1][2]
+        if isinstance(value, torch.Tensor):
+            places.update({(id(holder), key): (holder, key, one) for holder, key, one in chain})
+        elif id(value) not in seen and not isinstance(value, torch.nn.Module):
+            seen[id(value)] = value
+            holder = value if isinstance(value, (dict, *_CONTAINERS)) else getattr(value, "__dict__", {})
+            inside = () if isinstance(value, _SETS) else _inside(value)
+            waiting += [(*chain, (holder, key, inner)) for key, inner in inside]
+            if len(seen) > _MOST:
+                raise Unfit(f"the modules hold more than {_MOST} objects, too many to see whether one is replaced")
+    return list(places.values())
+
+
+class Weights:
+    """Which tensors a callable reaches and where they lie, which modules there are, whether they train and what hooks
+    they have. A graph reads addresses and repeats kernels, so it is right as long as these are the same. The tensors
+    are kept, so that no graph reads memory that was freed."""
+
+    def __init__(self, function):
+        self._function, self._roots = function, list(modules_of(function).values())
+        modules = list({id(m): m for root in self._roots for m in root.modules()}.values())
+        named = [(tensors, key) for m in modules for tensors in (m._parameters, m._buffers) for key in tensors]
+        self._weights = [(tensors, key, tensors[key]) for tensors, key in named]
+        tensors = [tensor for *_, tensor in self._weights if tensor is not None]
+        self._devices = {t.device for t in tensors}
+        self.storages = {address for address in map(_storage, tensors) if address}
+        self._places = [*self._weights, *_places(function)]
+        self._addresses = [(t, _address(t)) for *_, t in self._places if isinstance(t, torch.Tensor)]
+        self._addresses = [(t, address) for t, address in self._addresses if address is not None]
+        self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
+        self._flags = [(m.__dict__, m.training, hooks, len(hooks)) for m in modules for hooks in _hooks(m)]
 
     def moved(self):
         """Whether any of that has changed."""
-        return self._now() != self._before
+        try:
+            for holder, key, value in self._places:
+                if holder[key] is not value:
+                    return True
+        except (KeyError, IndexError):
+            return True
+        for tensor, address in self._addresses:
+            if tensor.data_ptr() != address:
+                return True
+        for held, training, hooks, count in self._flags:
+            if len(hooks) != count or held.get("training", training) is not training:
+                return True
+        for children, before in self._children:
+            if tuple(children.values()) != before:
+                return True
+        return list(modules_of(self._function).values()) != self._roots
 
     def obstacle(self, device):
         """Why a call with these weights cannot be a graph on the device, None where it can."""
         if others := self._devices - {device}:
             return f"a parameter or buffer is on {others.pop()}, not on {device}"
-        if self._derivative and torch.is_grad_enabled():
+        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for *_, t in self._weights):
             return "parameters require grad while gradients are recorded"
         return None
 
 
+def _hooks(module):
+    """The dictionaries of hooks that run in a forward."""
+    return module._forward_hooks, module._forward_pre_hooks
+
+
 def _address(tensor):
-    if tensor is None or tensor.layout is not torch.strided:
+    if tensor.layout is not torch.strided:
         return None
     try:
-        return tensor.untyped_storage().data_ptr(), tensor.data_ptr()
+        return tensor.data_ptr()
     except RuntimeError:  # of a class of tensors without a storage
         return None
+
+
+def _storage(tensor):
+    return tensor.untyped_storage().data_ptr() if _address(tensor) is not None else None

@@ -11,6 +11,10 @@ _OPAQUE = (torch.nn.Module, type, types.ModuleType, types.FunctionType, types.Bu
            float, complex, torch.dtype, torch.device, torch.Generator)  # fmt: skip
 
 
+# Attributes in which torch keeps what a module consists of.
+OF_MODULES = {name for name in vars(torch.nn.Module()) if name.startswith("_")}
+
+
 def _parts(value):
     """What a container or an object holds directly."""
     if value is None or isinstance(value, _OPAQUE):
@@ -70,7 +74,7 @@ def used_on(stream, *values):
                 part.record_stream(stream)
 
 
-def _named_parts(function):
+def named_parts(function):
     """(name, value) of what a callable refers to directly."""
     if isinstance(function, functools.partial):
         numbered = [(str(i), argument) for i, argument in enumerate(function.args)]
@@ -80,7 +84,8 @@ def _named_parts(function):
     if not isinstance(function, types.FunctionType):
         return list(getattr(function, "__dict__", {}).items())
     code, world = function.__code__, function.__globals__
-    named = [(name, world[name]) for name in code.co_names if isinstance(world.get(name), torch.nn.Module)]
+    kinds = (torch.nn.Module, torch.Tensor)
+    named = [(name, world[name]) for name in code.co_names if isinstance(world.get(name), kinds)]
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
             named.append((name, cell.cell_contents))
@@ -98,7 +103,7 @@ def modules_of(function):
     found, seen, waiting = {}, {id(function): function}, [("", function)]
     while waiting:
         prefix, holder = waiting.pop()
-        for name, value in _named_parts(holder):
+        for name, value in named_parts(holder):
             name = f"{prefix}.{name}".lstrip(".")
             if isinstance(value, torch.nn.Module):
                 found[name] = value
