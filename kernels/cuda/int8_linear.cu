@@ -250,16 +250,27 @@ __global__ void __launch_bounds__(Division::kThreads, Division::kBlocks)
   const Places<Division> places(p, first_row);
   const int depth = static_cast<int>(p.depth), stride = Division::kSlices * cluster.blocks;
   int step = cluster.rank * Division::kSlices + static_cast<int>(threadIdx.x) / 32;
-  typename Places<Division>::Weights weights;
-  typename Places<Division>::Inputs inputs;
-  places.load_weights(weights, step);
-  if (Division::kInputsAhead) places.load_inputs(inputs, step);
+  // The operands of the next step are on their way while those of this one are multiplied.
+  constexpr int kPlaces = Division::kInputsAhead ? 2 : 1;
+  typename Places<Division>::Weights weights[kPlaces];
+  typename Places<Division>::Inputs inputs[kPlaces];
+  places.load_weights(weights[0], step);
+  if constexpr (Division::kInputsAhead) places.load_inputs(inputs[0], step);
   Sums<T, Division> sums;
-  for (; step * kStep < depth; step += stride) {
-    if (!Division::kInputsAhead) places.load_inputs(inputs, step);
-    sums.add(weights, inputs);
-    places.load_weights(weights, step + stride);
-    if (Division::kInputsAhead) places.load_inputs(inputs, step + stride);
+  for (; step * kStep < depth; step += kPlaces * stride) {
+#pragma unroll
+    for (int n = 0; n < kPlaces; ++n) {
+      const int next = step + (n + 1) * stride;
+      if constexpr (Division::kInputsAhead) {
+        places.load_weights(weights[1 - n], next);
+        places.load_inputs(inputs[1 - n], next);
+        sums.add(weights[n], inputs[n]);  // zeros behind the end
+      } else {
+        places.load_inputs(inputs[0], next - stride);
+        sums.add(weights[0], inputs[0]);
+        places.load_weights(weights[0], next);
+      }
+    }
   }
   sums.keep(shared);
   __syncthreads();
@@ -282,11 +293,26 @@ LaunchStatus start(const Int8Linear& p, unsigned cluster, const Device& device, 
                          Division::kThreads, 0, device, stream, p);
 }
 
+// Until every multiprocessor has a block, as long as each warp has steps enough.
+template <typename Division>
+unsigned cluster_of(const Int8Linear& p, const Device& device) {
+  constexpr std::int64_t kSteps = std::int64_t{4} * Division::kSlices * kStep;
+  unsigned cluster = 1;
+  while (device.programmatic_launch && cluster < 8 &&
+         ceil_div(p.width, Division::kRows) * cluster < device.multiprocessors &&
+         p.depth >= kSteps * cluster * 2) {
+    cluster *= 2;
+  }
+  return cluster;
+}
+
 template <typename T>
 LaunchStatus start(const Int8Linear& p, const Device& device, void* stream) {
-  if (p.rows <= 8) return start<T, Few>(p, 1, device, stream);
+  if (p.rows <= 8) return start<T, Few>(p, cluster_of<Few>(p, device), device, stream);
   const std::int64_t room = device.multiprocessors;
-  if (p.width <= room * Many::kBlocks * Many::kRows) return start<T, Many>(p, 1, device, stream);
+  if (p.width <= room * Many::kBlocks * Many::kRows) {
+    return start<T, Many>(p, cluster_of<Many>(p, device), device, stream);
+  }
   // Until every multiprocessor has its blocks.
   const bool few = p.width < room * ManyWide::kBlocks * ManyWide::kRows;
   return start<T, ManyWide>(p, few && device.programmatic_launch ? 2 : 1, device, stream);

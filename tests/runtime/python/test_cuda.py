@@ -41,7 +41,6 @@ def weighted_sum(*terms):
 X = torch.randn(2, 7, 4, 16)
 MASK = torch.rand(2, 1, 7, 7) > 0.4
 TABLE = torch.randn(7, 1, 16)
-BYTES = torch.arange(16 * 16).remainder(255).sub(127).reshape(16, 16).to(torch.int8)
 CALLS = {
     "attention": (ext.attention_forward, (X, X, X, MASK), {}),
     "causal": (ext.attention_forward, (X, X[:, :5], X[:, :5]), dict(is_causal=True)),
@@ -82,7 +81,6 @@ CALLS = {
     "layer_norm": (ext.layer_norm, (X, 16, TABLE[0, 0], TABLE[1, 0]), {}),
     "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
     "weighted sum": (weighted_sum, (X, X.flip(0), X.flip(1), X.flip(2)), {}),
-    "int8 linear": (ext.int8_linear, (X[:, :, 0], BYTES, TABLE[0, 0], TABLE[1, 0]), {}),
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),
     "glu": (ext.glu, (X, "silu"), dict(gate="first")),
@@ -188,8 +186,8 @@ def test_nothing_is_copied(name, first):
         wide[..., : value.shape[-1]] = value
         return wide[..., : value.shape[-1]]
 
-    # Rows of matrices and of a grid's table are dense, and so are the planes of a GroupNorm.
-    dense = name == "group_norm", name in ("matrix", "grid", "group_norm")
+    # Rows of matrices and of a grid's table are dense, and so are the planes of a GroupNorm and the terms of a sum.
+    dense = name in ("group_norm", "weighted sum"), name in ("matrix", "grid", "group_norm", "weighted sum")
     args = [a if dense[i > 0] else spread(a) for i, a in enumerate(args)]
     if not first:  # the call is repeated without its checks
         function(*args, **kwargs)

@@ -14,17 +14,20 @@ from .change import restore
 from .channels_last import ChannelsLast
 from .compare import Examples, difference, narrowest
 from .dropout import RemoveDropout
+from .int8_rows import Int8Rows
 from .linear_pairs import LinearPairs
 from .linears import MergeLinears
 from .report import Entry, Report
-from .step import SPEEDS, Step, Work, allowed
+from .step import SPEEDS, Step, Work
 from .tf32 import Tf32
 
 __all__ = ["Report", "STEPS", "Step", "prepare", "restore"]
 
 STEPS = {
     step.name: step
-    for step in (RemoveDropout(), FoldBatchNorm(), LinearPairs(), MergeLinears(), ChannelsLast(), Tf32())
+    for step in (
+        RemoveDropout(), FoldBatchNorm(), LinearPairs(), Int8Rows(), MergeLinears(), ChannelsLast(), Tf32(),
+    )  # fmt: skip
 }
 """The steps by name, in the order in which they run."""
 
@@ -116,7 +119,7 @@ def _run(work, report, before, noise, tolerance):
     profile = max(step.speed, report.speed, key=SPEEDS.index)
     most = tolerance
     if examples is not None and most is None:
-        most = allowed(profile, narrowest(before))
+        most = step.tolerance(profile, narrowest(before))
     if step.needs_examples and examples is None:
         report.left.append(Entry(step.name, "", "it decides by watching the model compute: give example_inputs"))
         return before

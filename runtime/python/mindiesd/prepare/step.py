@@ -32,6 +32,10 @@ class Step:
     speed = "exact"
     needs_examples = False
 
+    def tolerance(self, profile, dtype):
+        """By how much results of this type may differ in a profile, of the largest element."""
+        return allowed(profile, dtype)
+
     def apply(self, work):
         """Makes the changes through ``work``. An exception takes back what it made."""
         raise NotImplementedError

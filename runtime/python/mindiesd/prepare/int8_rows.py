@@ -1,0 +1,117 @@
+"""``int8-linear``: linears that compute few rows, as decoders do token by token, by int8 weights with one scale for each
+output. A product of few rows costs what reading its weight costs, and that is halved; calls of more rows compute as
+they did. The weights themselves stay: memory grows by a half of theirs in half types.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from .._block_ops import MOST_INT8_ROWS
+from ..ext.int8 import int8_linear, quantize_int8
+from ..utils import ParametersInvalid
+from .guard import ordinary
+from .step import Step
+from .trace import Trace
+
+_HALVES = (torch.float16, torch.bfloat16)
+# Values of a weight from which the product is the faster one.
+_SMALLEST = 2**18
+# By how much results of a model may differ, of the largest element: each weight is off by up to a 254th of its row's
+# largest.
+_ALLOWED = 0.05
+
+
+class Int8Weight:
+    """What ``quantize_int8`` gives for a linear's weight, made anew where that is another or has been changed. What
+    threads share is replaced whole."""
+
+    def __init__(self, weight):
+        self.kept = None
+        self.of(weight)
+
+    def __getstate__(self):
+        return {"kept": None}
+
+    def of(self, weight):
+        """(int8 weight, scales), or None where the weight is not finite."""
+        kept, now = self.kept, (weight.data_ptr(), weight._version, weight.dtype, weight.device)
+        if kept is None or kept[0] is not weight or kept[1] != now:
+            with torch.inference_mode(mode=False):
+                try:
+                    made = quantize_int8(weight)
+                except ParametersInvalid:
+                    made = None
+            self.kept = kept = (weight, now, made)
+        return kept[2]
+
+
+class FewRowsLinear(nn.Linear):
+    """Computes few rows by an int8 weight."""
+
+    def forward(self, input):  # noqa: A002 - the name that torch's has
+        quantised = None
+        if self._few(input):
+            quantised = self._mindiesd_int8.of(self.weight)
+        if quantised is None:
+            return super().forward(input)
+        return int8_linear(input, *quantised, self.bias)
+
+    def _few(self, x):
+        if not ordinary(x) or not 0 < x.numel() <= MOST_INT8_ROWS * self.in_features or x.shape[-1] != self.in_features:
+            return False
+        weight, bias = self._parameters.get("weight"), self._parameters.get("bias")
+        if type(weight) is not nn.Parameter or weight.is_inference():
+            return False
+        operands = [x, weight] if bias is None else [x, weight, bias]
+        if any(t.dtype != weight.dtype or t.device != weight.device for t in operands):
+            return False
+        if not _served(weight):
+            return False
+        return not (torch.is_grad_enabled() and any(t.requires_grad for t in operands))
+
+    def _apply(self, fn, recurse=True):
+        self._mindiesd_int8.kept = None
+        return super()._apply(fn, recurse)
+
+
+def _served(weight):
+    if weight.device.type == "cuda":
+        return weight.dtype in _HALVES and weight.shape[1] % 16 == 0
+    return weight.device.type == "cpu" and weight.dtype in (torch.float32, *_HALVES)
+
+
+class Int8Rows(Step):
+    name = "int8-linear"
+    speed = "fast"
+    needs_examples = True
+
+    def tolerance(self, profile, dtype):
+        return _ALLOWED
+
+    def apply(self, work):
+        linears = [m for m in work.names.modules.values() if isinstance(m, nn.Linear)]
+        calls = {}
+        for call in Trace(work.model, work.examples, linears).calls:
+            calls.setdefault(call.module, []).append(call)
+        for module, own in calls.items():
+            if not work.usable(module, {nn.Linear}):
+                continue
+            if not any(call.plain and math.prod(call.shape[:-1]) <= MOST_INT8_ROWS for call in own):
+                work.leave(module, f"no example calls it with {MOST_INT8_ROWS} rows or fewer")
+            elif not _served(module.weight):
+                work.leave(module, "the kernels have no product with int8 weights of its type, device or width")
+            elif module.weight.numel() < _SMALLEST:
+                work.leave(module, "its weight is too small for an int8 one to be faster")
+            else:
+                self._change(work, module)
+
+    @staticmethod
+    def _change(work, module):
+        weight = Int8Weight(module.weight)
+        if weight.kept[2] is None:
+            work.leave(module, "its weight is not finite")
+        else:
+            text = f"computes up to {MOST_INT8_ROWS} rows by an int8 weight"
+            work.swap(module, FewRowsLinear, text, _mindiesd_int8=weight)
