@@ -1,5 +1,6 @@
 """mindiesd.graphed on the CPU by the recorder of tape.py: results, signatures, the cache, and weights that change."""
 
+import copy
 import enum
 import functools
 import threading
@@ -420,6 +421,36 @@ class TestWeights:
         model = torch.nn.Linear(4, 4)
         x = torch.randn(1, 4)
         same(fast(x), model(x))
+
+
+def test_a_copy_captures_by_itself():
+    fast = graphed(torch.nn.Linear(3, 2))
+    for _ in range(4):
+        fast(torch.ones(1, 3))
+    other = copy.deepcopy(fast)
+    assert other.graphs == 0 and other.weight is not fast.weight
+    for _ in range(4):
+        x = torch.randn(1, 3)
+        same(other(x), fast(x))
+    assert other.graphs == 1
+
+
+def test_compiled_code_has_the_plain_call():
+    fast = graphed(torch.nn.Linear(3, 2))
+    compiled = torch.compile(lambda x: fast(x) + 1, backend="eager", fullgraph=True)
+    for _ in range(4):
+        x = torch.randn(1, 3)
+        same(compiled(x), fast._function(x) + 1)
+    assert fast.graphs == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.bfloat16, torch.bool, torch.complex64, torch.uint8])
+def test_types(dtype):
+    fast = graphed(lambda x: x.to(torch.float32 if not dtype.is_complex else dtype) * 2)
+    for _ in range(5):
+        x = torch.randint(0, 2, (3,)).to(dtype)
+        same(fast(x), x.to(torch.float32 if not dtype.is_complex else dtype) * 2)
+    assert fast.graphs == 1, fast.reasons
 
 
 def test_attributes_are_the_models():

@@ -94,6 +94,26 @@ class TestReasons:
             same(fast(x), x + 1)
         assert model.log == ["third"] and len(ran) == 5 and "changes log" in " ".join(fast.reasons)
 
+    def test_a_result_that_somebody_keeps_is_not_overwritten(self):
+        ran = []
+
+        class Late(torch.nn.Module):
+            def forward(self, x):
+                ran.append(1)
+                if len(x) == 3 and len(ran) == 6:
+                    self.kept = x + 1
+                return x + 1
+
+        fast = graphed(Late())
+        for width in (2, 3):
+            for _ in range(3):
+                fast(torch.zeros(width))
+        assert fast.graphs == 0
+        kept = fast._function.kept.clone()
+        for _ in range(4):
+            fast(torch.randn(2))
+        same(fast._function.kept, kept)
+
     def test_a_call_that_writes_its_argument(self):
         def function(x):
             return x.add_(1) * 2
@@ -164,6 +184,12 @@ class TestReasons:
         with pytest.raises(RuntimeError):
             fast(torch.ones(1, 3))
         assert "a parameter or buffer is on meta" in " ".join(fast.reasons)
+
+    def test_a_function_that_reaches_too_much(self):
+        held = [types.SimpleNamespace(number=i) for i in range(3000)]
+        assert "reaches more than 2000 objects" in reasons(lambda x: x + len(held), torch.ones(1))
+        with pytest.raises(RuntimeError, match="give the module itself"):
+            mindiesd.Instances(lambda: lambda x: x + len(held), 1, "cpu")
 
     def test_no_tensors(self):
         assert "neither arguments nor modules have tensors" in reasons(lambda n: torch.zeros(n), 3)

@@ -269,6 +269,10 @@ def test_tensors_are_found_in_containers_and_objects():
 GLOBAL = torch.nn.Linear(2, 2)
 
 
+def at_the_top(x):
+    return GLOBAL(x)
+
+
 def test_modules_are_found_in_functions():
     import functools
 
@@ -280,7 +284,17 @@ def test_modules_are_found_in_functions():
     def naming(x):
         return GLOBAL(x)
 
+    def by_default(x, model=module, *, other=GLOBAL):
+        return model(other(x))
+
+    def calling(x):
+        return (lambda: at_the_top(x))()
+
     assert list(modules_of(closing).values()) == [module]
+    pipeline = types.SimpleNamespace(parts={"unet": [module]}, helper=types.SimpleNamespace(run=calling))
+    assert set(modules_of(pipeline).values()) == {module, GLOBAL}
+    assert set(modules_of(by_default).values()) == {module, GLOBAL}
+    assert list(modules_of(calling).values()) == [GLOBAL]
     assert list(modules_of(naming).values()) == [GLOBAL]
     assert list(modules_of(functools.partial(closing, module)).values())[0] is module
     assert list(modules_of(module.forward).values()) == [module]

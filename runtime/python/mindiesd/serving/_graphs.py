@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import threading
+from copy import deepcopy as copy_of
 
 import torch
 from torch.utils import _pytree
@@ -100,7 +101,8 @@ def _first_line(error):
 
 
 class Graphed:
-    """What ``graphed`` gives; attributes that it does not have are those of the function.
+    """What ``graphed`` gives; attributes that it does not have are those of the function, so that ``to`` and ``eval``
+    give the function's module.
 
     Attributes:
         reasons: why calls were made without a graph, and how many for each reason.
@@ -113,6 +115,7 @@ class Graphed:
         self._graphs = collections.OrderedDict()  # key -> _Graph, the one used last at the end
         self._seen = collections.OrderedDict()  # key -> plain calls so far, _READY, or the reason against a graph
         self._weights, self._restless = None, 0  # and how often they changed since the last replay
+        self._refused = None  # why no call is captured any more
         self.reasons, self.evicted = {}, 0
 
     @property
@@ -127,9 +130,11 @@ class Graphed:
             self._recorder.wait()
             self._graphs.clear()
             self._seen.clear()
-            self._weights, self._restless = None, 0
+            self._weights, self._restless, self._refused = None, 0, None
 
     def __call__(self, /, *args, **kwargs):
+        if torch.compiler.is_compiling():
+            return self._function(*args, **kwargs)
         try:
             call, key = self._key(args, kwargs)
             weights, known = self._known(call, key)
@@ -159,14 +164,13 @@ class Graphed:
     def _known(self, call, key):
         """The weights, and the graph of a signature, ``_READY`` for a capture, or how many plain calls it had."""
         with self._lock:
-            if self._restless >= _RESTLESS:
-                raise Unfit(f"weights or tensors that modules hold changed {_RESTLESS} times without a graph between")
-            if self._weights is None or self._weights.moved():
-                restless = 0 if self._weights is None else self._restless + 1
-                if restless:
-                    self._note("weights were replaced or moved, or modules changed, since the call before")
-                self.clear()
-                self._weights, self._restless = Weights(self._function), restless
+            if self._refused is not None:
+                raise Unfit(self._refused)
+            try:
+                self._look_at_weights()
+            except Unfit as error:
+                self._refused = str(error)
+                raise Unfit(self._refused) from None
             if (reason := self._weights.obstacle(key[1])) is not None:
                 raise Unfit(reason)
             if not call.tensors and not self._weights.storages:
@@ -178,6 +182,18 @@ class Graphed:
             if isinstance(known, str):
                 raise Unfit(known)
             return self._weights, known
+
+    def _look_at_weights(self):
+        """Drops all graphs if weights have changed since they were captured."""
+        if self._weights is not None and not self._weights.moved():
+            return
+        restless = 0 if self._weights is None else self._restless + 1
+        if restless:
+            self._note("weights were replaced or moved, or modules changed, since the call before")
+        if restless >= _RESTLESS:
+            raise Unfit(f"weights or tensors that modules hold changed {_RESTLESS} times without a graph between")
+        self.clear()
+        self._weights, self._restless = Weights(self._function), restless
 
     def _remember(self, key, value):
         with self._lock:
@@ -249,6 +265,7 @@ class Graphed:
             recording.replay()  # the device's part of this call; Python's has been done
             self._recorder.end()
             self._recorder.wait()
+            self._graphs.clear()  # they would write the memory of this result, which somebody keeps
             return recording.result
         graph = _Graph(recording, tensors, leaves, spec)
         self._graphs[key] = graph
@@ -281,6 +298,10 @@ class Graphed:
             raise AttributeError(name)
         return getattr(self._function, name)
 
+    def __deepcopy__(self, memo):
+        function = copy_of(self._function, memo)
+        return Graphed(function, self._most, self._warmup, self._copies, type(self._recorder)())
+
     def __del__(self):
         if "_lock" in self.__dict__:
             self._recorder.wait()
@@ -298,10 +319,11 @@ def _copies(tensors):
 
 
 def _same_bits(one, two):
-    if torch.equal(one, two):
-        return True
-    # NaN is not equal to itself, its bits are.
-    return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (one, two)))
+    """Whether two tensors agree in every bit: NaN with itself, too, and 0.0 not with -0.0."""
+    try:
+        return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (one, two)))
+    except RuntimeError as error:
+        raise Unfit(f"an argument of type {one.dtype} cannot be compared: {error}") from None
 
 
 def graphed(function, max_graphs=8, *, warmup=2, copy_results=True, recorder=None):
@@ -316,8 +338,9 @@ def graphed(function, max_graphs=8, *, warmup=2, copy_results=True, recorder=Non
     A graph repeats what the device does, not what Python does: the function's result must depend on nothing but its
     arguments, parameters, buffers and random numbers. Calls that are seen to change attributes of modules or to write
     their arguments, that want derivatives, whose arguments or results are not plain values and tensors of the device,
-    or that torch cannot capture stay plain calls, and ``reasons`` says why. Weights that are replaced or moved, hooks,
-    and modules that are exchanged or set to training make graphs anew; after other changes call ``clear()``.
+    or that torch cannot capture stay plain calls, and ``reasons`` says why. Tensors of modules that are replaced or
+    moved, hooks, and modules that are exchanged or set to training make graphs anew; after other changes, such as
+    that of a number in an attribute, call ``clear()``.
 
     Args:
         function: a module or another callable.

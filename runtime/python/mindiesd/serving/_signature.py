@@ -164,8 +164,8 @@ def settings(device_type):
     Raises:
         Unfit: the call is watched or transformed, so that it must be seen as it is.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
-        raise Unfit("torch.compile or torch.jit traces the call")
+    if torch.jit.is_tracing():
+        raise Unfit("torch.jit traces the call")
     modes = torch._C._len_torch_function_stack() + torch._C._len_torch_dispatch_stack()
     if modes or torch._C._functorch.peek_interpreter_stack() is not None:
         raise Unfit("a dispatch mode, a function mode or a transform of torch.func is active")

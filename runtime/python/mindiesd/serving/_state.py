@@ -7,12 +7,19 @@ import types
 import torch
 
 from ._signature import Unfit
-from ._tensors import OF_MODULES, modules_of, named_parts
+from ._tensors import OF_MODULES, Unreadable, modules_of, named_parts
 
 _CONTAINERS = (list, tuple, set, frozenset, collections.deque)
 _OPAQUE = (torch.nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType, types.MethodType)
 _SETS = (set, frozenset)
 _MOST = 200_000
+
+
+def _modules_of(function):
+    try:
+        return modules_of(function)
+    except Unreadable as error:
+        raise Unfit(str(error)) from None
 
 
 def _inside(value):
@@ -51,7 +58,7 @@ class State:
 
     def _now(self):
         values = {}
-        for path, value in _entries(modules_of(self._function)):
+        for path, value in _entries(_modules_of(self._function)):
             version = None
             if isinstance(value, torch.Tensor) and value.device.type != self._device_type and not value.is_inference():
                 version = value._version
@@ -93,7 +100,7 @@ def _places(function):
     waiting = [((names, name, value),) for name, value in named_parts(function)]
     if isinstance(function, torch.nn.Module):
         waiting = []
-    for root in modules_of(function).values():
+    for root in _modules_of(function).values():
         for module in root.modules():
             ours = vars(module)
             waiting += [((ours, key, value),) for key, value in ours.items() if key not in OF_MODULES]
@@ -118,7 +125,7 @@ class Weights:
     are kept, so that no graph reads memory that was freed."""
 
     def __init__(self, function):
-        self._function, self._roots = function, list(modules_of(function).values())
+        self._function, self._roots = function, list(_modules_of(function).values())
         modules = list({id(m): m for root in self._roots for m in root.modules()}.values())
         named = [(tensors, key) for m in modules for tensors in (m._parameters, m._buffers) for key in tensors]
         self._weights = [(tensors, key, tensors[key]) for tensors, key in named]
@@ -148,7 +155,7 @@ class Weights:
         for children, before in self._children:
             if tuple(children.values()) != before:
                 return True
-        return list(modules_of(self._function).values()) != self._roots
+        return list(_modules_of(self._function).values()) != self._roots
 
     def obstacle(self, device):
         """Why a call with these weights cannot be a graph on the device, None where it can."""

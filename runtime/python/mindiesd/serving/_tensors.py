@@ -11,6 +11,14 @@ _OPAQUE = (torch.nn.Module, type, types.ModuleType, types.FunctionType, types.Bu
            float, complex, torch.dtype, torch.device, torch.Generator)  # fmt: skip
 
 
+_LEAVES = (torch.Tensor, type, types.ModuleType, types.BuiltinFunctionType, str, bytes, int, float, complex)
+_DEPTH, _MOST = 5, 2000
+
+
+class Unreadable(RuntimeError):
+    """A callable whose modules are not found."""
+
+
 # Attributes in which torch keeps what a module consists of.
 OF_MODULES = {name for name in vars(torch.nn.Module()) if name.startswith("_")}
 
@@ -74,18 +82,38 @@ def used_on(stream, *values):
                 part.record_stream(stream)
 
 
+def _global_names(code):
+    """The names that a function looks up in its module, or as attributes, those of functions inside it included."""
+    names, waiting = {}, [code]
+    while waiting:
+        one = waiting.pop()
+        names.update(dict.fromkeys(one.co_names))
+        waiting += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
+    return names
+
+
 def named_parts(function):
-    """(name, value) of what a callable refers to directly."""
+    """(name, value) of what a callable, a container or an object refers to directly."""
     if isinstance(function, functools.partial):
         numbered = [(str(i), argument) for i, argument in enumerate(function.args)]
         return [("func", function.func), *numbered, *function.keywords.items()]
     if isinstance(function, types.MethodType):
         return [("self", function.__self__)]
+    if isinstance(function, dict):
+        return [(str(key), value) for key, value in function.items()]
+    if isinstance(function, (list, tuple)):
+        return [(str(i), value) for i, value in enumerate(function)]
     if not isinstance(function, types.FunctionType):
         return list(getattr(function, "__dict__", {}).items())
-    code, world = function.__code__, function.__globals__
-    kinds = (torch.nn.Module, torch.Tensor)
-    named = [(name, world[name]) for name in code.co_names if isinstance(world.get(name), kinds)]
+    code, world, named = function.__code__, function.__globals__, []
+    for name in _global_names(code):
+        value = world.get(name)
+        own = isinstance(value, types.FunctionType) and value.__globals__ is world
+        if own or isinstance(value, (torch.nn.Module, torch.Tensor)):
+            named.append((name, value))
+    positional = code.co_varnames[: code.co_argcount]
+    named += zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)
+    named += (function.__kwdefaults__ or {}).items()
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
             named.append((name, cell.cell_contents))
@@ -96,19 +124,28 @@ def named_parts(function):
 
 def modules_of(function):
     """The outermost modules that a callable holds, by name: itself, the object that a method is bound to, arguments
-    of ``functools.partial``, variables that a function closes over, global ones that it names, attributes of an
-    object such as a pipeline."""
+    of ``functools.partial``, defaults of a function's parameters, variables that it closes over, global ones that it
+    names, what the functions of its file hold that it names, attributes of an object such as a pipeline; and in turn
+    of what these hold, five levels deep.
+
+    Raises:
+        Unreadable: these are too many objects.
+    """
     if isinstance(function, torch.nn.Module):
         return {"": function}
-    found, seen, waiting = {}, {id(function): function}, [("", function)]
+    found, seen, waiting = {}, {id(function): function}, [("", function, 0)]
     while waiting:
-        prefix, holder = waiting.pop()
+        prefix, holder, depth = waiting.pop()
         for name, value in named_parts(holder):
             name = f"{prefix}.{name}".lstrip(".")
             if isinstance(value, torch.nn.Module):
                 found[name] = value
-            elif isinstance(value, (functools.partial, types.MethodType, types.FunctionType)) or name.endswith("self"):
-                if id(value) not in seen:
-                    seen[id(value)] = value
-                    waiting.append((name, value))
+            elif not isinstance(value, _LEAVES) and depth < _DEPTH and id(value) not in seen:
+                seen[id(value)] = value
+                waiting.append((name, value, depth + 1))
+                if len(seen) > _MOST:
+                    raise Unreadable(
+                        f"{type(function).__name__} reaches more than {_MOST} objects, too many to look for modules in; "
+                        "give the module itself, or a function of the modules alone."
+                    )
     return found
