@@ -129,7 +129,8 @@ def quiet():
 def test_every_public_name_is_called():
     public = {f"mindiesd.{name}" for name in mindiesd.__all__} | {f"ext.{n}" for n in ext.__all__}
     public.remove("mindiesd.disable")  # test_bisect.py: what it does holds for the process
-    public -= {"mindiesd.Instances", "mindiesd.graphed", "mindiesd.overlap"}  # test_serving*.py: they take functions
+    # They take whole models and functions: test_serving*.py and test_prepare*.py.
+    public -= {f"mindiesd.{name}" for name in ("Instances", "graphed", "overlap", "prepare", "restore")}
     assert public - set(OF_TORCH) - {"ext.MultiheadAttention"} <= set(CALLS)
 
 
