@@ -291,6 +291,8 @@ def test_modules_are_found_in_functions():
         return (lambda: at_the_top(x))()
 
     assert list(modules_of(closing).values()) == [module]
+    fast = mindiesd.graphed(module)
+    assert modules_of(fast) == {"function": module}
     pipeline = types.SimpleNamespace(parts={"unet": [module]}, helper=types.SimpleNamespace(run=calling))
     assert set(modules_of(pipeline).values()) == {module, GLOBAL}
     assert set(modules_of(by_default).values()) == {module, GLOBAL}

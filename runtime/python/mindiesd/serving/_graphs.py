@@ -293,6 +293,10 @@ class Graphed:
             return contextlib.nullcontext()
         return torch.autocast(kind, dtype=torch.get_autocast_dtype(kind), cache_enabled=False)
 
+    def named_parts(self):
+        """What modules are looked for in, as of the functions of ``_tensors.py``."""
+        return [("function", self._function)]
+
     def __getattr__(self, name):
         if name.startswith("__") or "_function" not in self.__dict__:
             raise AttributeError(name)
