@@ -7,7 +7,7 @@
 
 set(clang_root "/usr/lib/llvm-19" CACHE PATH "Where clang 19's headers and libraries lie")
 set(clang_parts
-  Tooling Frontend Driver Serialization Parse Sema Analysis Edit APINotes AST ASTMatchers Rewrite
+  Format ToolingInclusions ToolingCore Tooling Frontend Driver Serialization Parse Sema Analysis Edit APINotes AST ASTMatchers Rewrite
   Support Lex Basic)
 set(llvm_parts
   FrontendHLSL FrontendOpenMP FrontendOffloading ScalarOpts AggressiveInstCombine InstCombine

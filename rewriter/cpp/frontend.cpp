@@ -444,6 +444,7 @@ Expected<Frontend::Realised> CppFrontend::realise(const Unit& base,
   EditSet includes;
   add_includes(unit, headers, includes);
   if (auto added = out.edits.add_all(includes); !added) return tl::unexpected(added.error());
+  out.edits = styled(unit.text(), settings_.root + "/" + unit.relative, out.edits);
   return out;
 }
 

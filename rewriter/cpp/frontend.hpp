@@ -70,6 +70,10 @@ Expected<void> clear_of_conditions(const CppUnit& unit, const Change& change,
 // Edits that add `#include <HEADER>` lines where a person would.
 void add_includes(const CppUnit& unit, const std::set<std::string>& headers, EditSet& edits);
 
+// The edits of a file with their new text in the style of the .clang-format above it, if there is
+// one: only blanks and line breaks of lines that are written change.
+EditSet styled(std::string_view text, const std::string& path, const EditSet& edits);
+
 // Whether a range lies in, or touches, a comment.
 bool in_comment(const CppUnit& unit, uint32_t at);
 
