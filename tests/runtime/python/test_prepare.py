@@ -9,6 +9,7 @@ from torch import nn
 
 import mindiesd
 from mindiesd.prepare import STEPS, Step
+from mindiesd.prepare.step import allowed
 from mindiesd.utils import ParametersInvalid
 
 
@@ -178,6 +179,22 @@ def test_a_step_beyond_its_tolerance_is_taken_back(monkeypatch, tolerance, stays
     assert stays or report.why("")[0].startswith("taken back: results differ by")
     assert stays or (type(model.second) is nn.Linear and torch.equal(model(x), expected))
     assert "remove-dropout" in str(report) and "of at most" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("speed", "dtype", "cuda", "most"),
+    [
+        ("exact", torch.float32, True, 0),
+        ("close", torch.float32, False, 2e-5),
+        ("close", torch.float32, True, 5e-3),
+        ("close", torch.bfloat16, True, 2.0**-5),
+        ("fast", torch.float32, False, 5e-3),
+    ],
+)
+def test_tolerances(speed, dtype, cuda, most):
+    """cuDNN computes convolutions of float32 by TF32, as torch sets it."""
+    assert torch.backends.cudnn.allow_tf32
+    assert allowed(speed, dtype, cuda=cuda) == most
 
 
 def test_a_model_in_training_mode_stays():

@@ -119,7 +119,8 @@ def _run(work, report, before, noise, tolerance):
     profile = max(step.speed, report.speed, key=SPEEDS.index)
     most = tolerance
     if examples is not None and most is None:
-        most = step.tolerance(profile, narrowest(before))
+        cuda = any(tensor.is_cuda for tensor in model.parameters())
+        most = step.tolerance(profile, narrowest(before), cuda=cuda)
     if step.needs_examples and examples is None:
         report.left.append(Entry(step.name, "", "it decides by watching the model compute: give example_inputs"))
         return before

@@ -87,7 +87,7 @@ class Int8Rows(Step):
     speed = "fast"
     needs_examples = True
 
-    def tolerance(self, profile, dtype):
+    def tolerance(self, profile, dtype, *, cuda):
         return _ALLOWED
 
     def apply(self, work):

@@ -19,8 +19,12 @@ _ALLOWED = {
 }
 
 
-def allowed(speed, dtype):
-    """By how much results of this type may differ in this profile."""
+def allowed(speed, dtype, *, cuda):
+    """By how much results of this type may differ in this profile. cuda: whether they are computed there, where torch
+    has cuDNN compute convolutions of float32 by TF32 unless it is told otherwise."""
+    by_tf32 = torch.backends.cudnn.allow_tf32 or torch.get_float32_matmul_precision() != "highest"
+    if speed == "close" and dtype == torch.float32 and cuda and by_tf32:
+        speed = "fast"
     return _ALLOWED[speed].get(dtype, 0.0)
 
 
@@ -32,9 +36,9 @@ class Step:
     speed = "exact"
     needs_examples = False
 
-    def tolerance(self, profile, dtype):
+    def tolerance(self, profile, dtype, *, cuda):
         """By how much results of this type may differ in a profile, of the largest element."""
-        return allowed(profile, dtype)
+        return allowed(profile, dtype, cuda=cuda)
 
     def apply(self, work):
         """Makes the changes through ``work``. An exception takes back what it made."""

@@ -1,0 +1,98 @@
+"""Prepared models on a CUDA device: moves, streams and graphs."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+import mindiesd
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+
+
+class Model(nn.Module):
+    """A convolution with its norm, and three linears of one input."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32)
+        self.q, self.k, self.v = nn.Linear(32, 32), nn.Linear(32, 16), nn.Linear(32, 16)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x)).relu().flatten(2).transpose(1, 2)
+        q, k, v = self.q(y), self.k(y), self.v(y)
+        return q[..., :16] * k + v
+
+
+@pytest.fixture(autouse=True)
+def _without_tf32(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+
+def made():
+    model = Model().eval()
+    model.norm.running_mean.normal_()
+    model.norm.running_var.uniform_(0.5, 2)
+    return model, torch.randn(2, 3, 16, 16)
+
+
+def close(result, expected):
+    torch.testing.assert_close(result.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_all_steps_of_the_profile(dtype):
+    model, x = made()
+    model, x = model.to("cuda", dtype), x.to("cuda", dtype)
+    expected = model(x)
+    report = mindiesd.prepare(model, x, speed="close")
+    assert [report.count(step) for step in ("fold-batch-norm", "merge-linears", "channels-last")] == [1, 1, 1]
+    difference = (model(x) - expected).abs().max() / expected.abs().max()
+    assert difference <= 3 * max(report.tolerances.values())
+    report.restore()
+    torch.testing.assert_close(model(x), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_a_model_that_moves_to_the_device_and_back():
+    model, x = made()
+    reference = copy.deepcopy(model)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm", "merge-linears"])
+    close(model.cuda()(x.cuda()), reference(x))
+    assert model.q._mindiesd_group.weight.is_cuda and model.q._mindiesd_group.places
+    assert model.conv._mindiesd_pair.folded[2][0].is_cuda
+    close(model.cpu()(x), reference(x))
+    assert model.q._mindiesd_group.places
+
+
+def test_a_result_is_taken_on_the_stream_that_computed_it_only():
+    model, _ = made()
+    model.cuda()
+    reference, y = copy.deepcopy(model), torch.randn(2, 9, 32, device="cuda")
+    mindiesd.prepare(model, torch.randn(2, 3, 16, 16, device="cuda"), speed="close")
+    first = model.q(y)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        other = model.k(y)
+    torch.cuda.current_stream().wait_stream(stream)
+    close(first, reference.q(y))
+    close(other, reference.k(y))
+    assert other.is_contiguous(), "it is no slice of a result of the other stream"
+
+
+def test_a_prepared_model_in_a_graph():
+    model, x = made()
+    model, x = model.cuda(), x.cuda()
+    mindiesd.prepare(model, x, speed="close")
+    expected = model(x)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        model(x)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = model(x)
+    graph.replay()
+    close(result, expected)
