@@ -6,14 +6,16 @@ from torch import nn
 
 from .change import records
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 # Attributes by which adapters hold the module that they wrap, or their own small ones.
 _ADAPTERS = ("base_layer", "lora_A", "lora_B", "lora_down", "lora_up", "lora_layer")
 
 
 def has_hooks(module):
     """Whether somebody listens to the calls of this module."""
-    return any(module.__dict__.get(name) for name in _HOOKS)
+    own = module.__dict__
+    return bool(
+        own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+    )
 
 
 def listened_to():

@@ -30,10 +30,10 @@ class NormPair(Folding):
 
     def tensors(self):
         """The count of batches tells that running statistics were updated."""
-        conv, norm = self.first, self.second
+        conv, norm, statistics = self.first._parameters, self.second._parameters, self.second._buffers
         return (
-            conv.weight, conv.bias, norm.weight, norm.bias, norm.running_mean, norm.running_var,
-            norm.num_batches_tracked,
+            conv.get("weight"), conv.get("bias"), norm.get("weight"), norm.get("bias"),
+            statistics.get("running_mean"), statistics.get("running_var"), statistics.get("num_batches_tracked"),
         )  # fmt: skip
 
     def fold(self, tensors):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .alone import listened_to
+from .alone import has_hooks, listened_to
 from .step import Step
 
 
@@ -16,7 +16,7 @@ class _Passing:
             and not kwargs
             and not self.training
             and type(args[0]) is torch.Tensor
-            and not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
+            and not has_hooks(self)
             and not listened_to()
             and "forward" not in self.__dict__
         ):

@@ -29,7 +29,8 @@ class Folding:
         return {**self.__dict__, "folded": None}
 
     def tensors(self):
-        """What the folded weights are made of, the first module's weight first; None for what is not there."""
+        """What the folded weights are made of, the first module's weight first; None for what is not there. They are
+        read where modules keep them, for ``module.weight`` is slow."""
         raise NotImplementedError
 
     def fold(self, tensors):
@@ -60,12 +61,13 @@ class Folding:
 
     def _weights(self, x):
         tensors, folded = self.tensors(), self.folded
+        weight = tensors[0]
+        if weight is None or x.dtype != weight.dtype or x.device != weight.device:
+            return None
         if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
             return None
-        same = folded is not None and all(now is then for now, then in zip(tensors, folded[0], strict=True))
+        same = folded is not None and _same(tensors, folded[0])
         if not same and not all(t is None or _owned(t) for t in tensors):
-            return None
-        if x.dtype != tensors[0].dtype or x.device != tensors[0].device:
             return None
         key = _key(tensors)
         if not same or folded[1] != key:
@@ -73,8 +75,15 @@ class Folding:
         return folded[2]
 
 
+def _same(now, then):
+    for one, other in zip(now, then, strict=True):  # a loop, for it runs in every call
+        if one is not other:
+            return False
+    return True
+
+
 def _key(tensors):
-    return tuple([None if t is None else (t.data_ptr(), t._version, t.dtype, t.device) for t in tensors])
+    return [None if t is None else (t.data_ptr(), t._version) for t in tensors]
 
 
 def _owned(tensor):

@@ -12,7 +12,8 @@ class LinearPair(Folding):
     """The second linear of the first."""
 
     def tensors(self):
-        return self.first.weight, self.first.bias, self.second.weight, self.second.bias
+        first, second = self.first._parameters, self.second._parameters
+        return first.get("weight"), first.get("bias"), second.get("weight"), second.get("bias")
 
     def fold(self, tensors):
         """The product of the weights and ``second.weight @ first.bias + second.bias``, in float64, rounded once."""
