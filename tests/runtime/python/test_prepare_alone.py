@@ -180,6 +180,19 @@ def test_left_alone(case, watched):
         assert key not in state or value.stride() == state[key]
 
 
+def test_parameters_beside_each_other_in_one_buffer_are_their_own():
+    """As views of one file in memory are."""
+    model = sequence()
+    whole = torch.randn(16 + 4)
+    model[0].weight, model[0].bias = nn.Parameter(whole[:16].view(4, 4, 1, 1)), nn.Parameter(whole[16:])
+    report = mindiesd.prepare(model, steps=["fold-batch-norm"])
+    assert report.count("fold-batch-norm") == 1
+    mindiesd.restore(model)
+    model[0].weight, model[0].bias = nn.Parameter(whole[:16].view(4, 4, 1, 1)), nn.Parameter(whole[15:19])
+    report = mindiesd.prepare(model, steps=["fold-batch-norm"])
+    assert report.why("0") == ["its weight shares memory with 0.bias"]
+
+
 def test_a_hook_on_every_module_sees_what_it_saw():
     model, x = sequence(), torch.randn(2, 4, 5, 5)
     expected = [model[0](x), model(x)]

@@ -268,10 +268,17 @@ class Branches(nn.Module):
         return self.call(self, x)
 
 
+def by_columns():
+    linear = nn.Linear(8, 8)
+    linear.weight = nn.Parameter(torch.randn(8, 8).t())
+    return linear
+
+
 OTHERS = {
     "another input": Branches(lambda m, x: m.a(x) + m.b(x + 0)),
     "a changed input": Branches(lambda m, x: m.a(x) + m.b(x.mul_(2))),
     "an input changed unseen": Branches(lambda m, x: m.a(x) + m.b(mindiesd.ext.gelu(x, out=x))),
+    "one lies by columns": Branches(lambda m, x: m.a(x) + m.b(x), by_columns()),
     "in a row": Branches(lambda m, x: m.b(m.a(x))),
     "one twice": Branches(lambda m, x: m.a(x) + m.b(x) + m.a(x)),
     "in turn": Branches(lambda m, x: m.a(x) + m.b(x) + m.b(-x) + m.a(-x)),

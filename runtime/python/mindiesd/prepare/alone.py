@@ -34,19 +34,15 @@ class Names:
         self._paths = {}
         for name, module in model.named_modules(remove_duplicate=False):
             self._paths.setdefault(id(module), []).append(name)
-        self._users = {}
-        storages = {}
+        self._users, ranges = {}, {}
         for name, module in self.modules.items():
             for key, tensor in (*module._parameters.items(), *module._buffers.items()):
                 if tensor is not None:
-                    self._users.setdefault(id(tensor), []).append(f"{name}.{key}".lstrip("."))
-                    if (storage := _storage(tensor)) is not None:
-                        storages.setdefault(storage, {})[id(tensor)] = f"{name}.{key}".lstrip(".")
-        self._overlapping = {}
-        for tensors in storages.values():
-            if len(tensors) > 1:
-                for tensor in tensors:
-                    self._overlapping[tensor] = next(name for other, name in tensors.items() if other != tensor)
+                    own = f"{name}.{key}".lstrip(".")
+                    self._users.setdefault(id(tensor), []).append(own)
+                    if (found := _range(tensor)) is not None:
+                        ranges[id(tensor)] = (*found, id(tensor), own)
+        self._overlapping = _overlapping(ranges.values())
 
     def parent(self, module):
         """The module that holds this one, and under which name; None for the model itself."""
@@ -77,12 +73,27 @@ class Names:
         return None
 
 
-def _storage(tensor):
+def _range(tensor):
+    """The device and the first and last address of a tensor's elements, or None where it has none of its own."""
     try:
-        address = tensor.untyped_storage().data_ptr()
+        size = tensor.element_size()
+        last = sum((count - 1) * stride for count, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        start = tensor.data_ptr()
     except Exception:  # noqa: BLE001 - subclasses and tensors without values raise what they like
         return None
-    return (tensor.device, address) if address else None
+    return (str(tensor.device), start, start + last * size) if start and tensor.numel() else None
+
+
+def _overlapping(ranges):
+    """By tensor the name of one that has memory in common with it."""
+    found, reach = {}, None
+    for one in sorted(ranges):
+        if reach is not None and reach[0] == one[0] and one[1] <= reach[2]:
+            found.setdefault(one[3], reach[4])
+            found.setdefault(reach[3], one[4])
+        if reach is None or (one[0], one[2]) > (reach[0], reach[2]):
+            reach = one
+    return found
 
 
 def whole_model(model):

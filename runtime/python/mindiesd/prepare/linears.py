@@ -214,9 +214,13 @@ class MergeLinears(Step):
     def _alike(self, work, members):
         kinds = {}
         for module in members:
+            if not work.usable(module, {nn.Linear}):
+                continue
             if not work.named and module.weight.device.type == "cpu":
                 work.leave(module, "on the CPU one product takes as long as several; a step that is named does it")
-            elif work.usable(module, {nn.Linear}):
+            elif not module.weight.is_contiguous():
+                work.leave(module, "the rows of its weight do not lie one after the other")
+            else:
                 tensors = [module.weight] if module.bias is None else [module.weight, module.bias]
                 kind = module.in_features, module.bias is None, *((t.dtype, t.device) for t in tensors)
                 kinds.setdefault(kind, []).append(module)
