@@ -205,3 +205,29 @@ def test_a_hook_on_every_module_sees_what_it_saw():
         handle.remove()
     assert len(seen) == 4
     assert torch.equal(seen[0], expected[0]) and torch.equal(seen[-1], expected[1])
+
+
+def test_quantised_modules():
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout()).eval()
+    model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}).eval()
+    x = torch.randn(2, 8)
+    expected = model(x)
+    report = mindiesd.prepare(model, x, speed="fast")
+    assert [entry.where for entry in report.changes] == ["1"] and torch.equal(model(x), expected)
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch has no torch.distributed")
+def test_a_sharded_model(tmp_path):
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
+
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).eval()
+        for name, placement in (("weight", Shard(0)), ("bias", Replicate())):
+            given = distribute_tensor(getattr(model[0], name).detach(), mesh, [placement])
+            setattr(model[0], name, nn.Parameter(given))
+        report = mindiesd.prepare(model, speed="fast")
+        assert not report.changes and "is a DTensor, which may be sharded" in report.why("0")[0]
+    finally:
+        torch.distributed.destroy_process_group()
