@@ -245,6 +245,15 @@ def test_a_model_that_writes_its_buffers_keeps_them_and_is_not_compared():
     assert not report.errors and report.count("remove-dropout") == 1
 
 
+def test_a_model_that_returns_no_tensors_is_not_compared():
+    class Printing(nn.Sequential):
+        def forward(self, x):
+            yield super().forward(x)
+
+    report = mindiesd.prepare(Printing(nn.Dropout()).eval(), torch.ones(2))
+    assert report.notes == ["nothing is compared or watched: the model returns no tensors"] and not report.errors
+
+
 class Unsteady(nn.Module):
     """Gives another result each time."""
 

@@ -1,4 +1,4 @@
-"""Random small models: prepared by example inputs, they compute other inputs as they were, whatever happens meanwhile."""
+"""Random small models: prepared by example inputs, they compute other inputs as before, whatever happens meanwhile."""
 
 import copy
 import random

@@ -104,7 +104,10 @@ def _baseline(model, examples):
                 buffer.data.copy_(value)
     if written:
         return None, 0.0, "a call of the model writes to its buffers"
-    if any(value.is_meta for call in before for value in call if isinstance(value, torch.Tensor)):
+    tensors = [value for call in before for value in call if isinstance(value, torch.Tensor)]
+    if not tensors:
+        return None, 0.0, "the model returns no tensors"
+    if any(tensor.is_meta for tensor in tensors):
         return None, 0.0, "the model's results have no values, as some of its parameters have none"
     return before, difference(before, examples.run(model)), None
 
