@@ -98,11 +98,25 @@ class Leading {
     }
   }
 
+  // A vector, cast or with axes of one place beside its own, orders nothing either.
+  bool is_vector(ValueId id) const {
+    if (vectors_ == nullptr) return false;
+    while (!holds(*vectors_, id)) {
+      const Value& v = g_[id];
+      const bool part =
+          v.kind == Kind::index || (v.kind == Kind::op && v.op != nullptr && !v.operands.empty() &&
+                                    (v.op->axes == AxisKind::cast || v.op->axes == AxisKind::view));
+      if (!part) return false;
+      id = v.operands[0];
+    }
+    return true;
+  }
+
   // Without reads nothing tells which operand is broadcast: all must agree.
   Leader of_elements(const Value& v, int depth) const {
     std::optional<Leader> all;
     for (const ValueId operand : v.operands) {
-      if (operand == kNone || (vectors_ != nullptr && holds(*vectors_, operand)) ||
+      if (operand == kNone || is_vector(operand) ||
           is_scalar(g_, operand, [this](ValueId a) { return g_.numbers.contains(a); })) {
         continue;
       }

@@ -97,6 +97,19 @@ def rms_norm(x, weight, bias, eps, result_type, strides):
     return result.contiguous() if strides == "dense" else result
 
 
+def layer_norm_along(x, dim, weight, bias, eps, result_type):
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` along ``dim``, cast as ``ext.layer_norm_along`` says of
+    ``result_type``."""
+    wide = x if result_type == "promoted" else x.float()
+    centred = wide - torch.mean(wide, dim, keepdim=True)
+    variance = torch.mean(torch.square(_wide(centred)), dim, keepdim=True).to(centred.dtype)
+    result = centred / torch.sqrt(variance + eps)
+    result = result.to(x.dtype) if result_type == "rounded" else result
+    result = result if weight is None else result * weight
+    result = result if bias is None else result + bias
+    return _typed(result, x, result_type)
+
+
 def attention(query, key, value, mask, scale, fill=float("-inf")):
     """A softmax between two products of matrices, of every rank that these take; ``fill`` is what scores become that
     a boolean mask hides."""

@@ -79,6 +79,7 @@ CALLS = {
     "ext.rotary_qk": (ext.rotary_qk, [X, X, TABLE, TABLE]),
     "ext.silu": (ext.silu, [X]),
     "ext.softmax": (ext.softmax, [X]),
+    "ext.layer_norm_along": (ext.layer_norm_along, [X, -1]),
     "ext.weighted_sum": (ext.weighted_sum, [[X, X, X], [0.5, -2, 1.5]]),
 }  # fmt: skip
 # torch's own constructors, with torch's errors.

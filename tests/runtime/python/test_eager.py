@@ -109,6 +109,10 @@ CALLS = {
         lambda: [torch.randn(2, 7, 9), torch.randn(9)],
         lambda x, b: ext.softmax(x, 1, scale=0.5, bias=b[None], subtract="row", clamp_min=-2.0),
     ),
+    "layer norm along": (
+        lambda: [torch.randn(2, 7, 9), torch.randn(9)],
+        lambda x, w: ext.layer_norm_along(x, -1, w, w, 1e-6),
+    ),
     "weighted sum": (
         lambda: [torch.randn(2, 7, 9), torch.randn(2, 7, 9), torch.randn(2, 7, 9)],
         lambda x, y, z: ext.weighted_sum([x, y, z], [0.5, -2, 1.5], divisor=3),

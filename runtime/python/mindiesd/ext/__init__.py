@@ -5,6 +5,7 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 """
 
 from .activation import GELU, SiLU, gated, gelu, glu, silu
+from .along import layer_norm_along
 from .attention import attention_forward, attention_forward_varlen
 from .blocks import norm_scale_shift, residual, residual_norm
 from .grid import rotary_grid
@@ -55,6 +56,7 @@ __all__ = [
     "int8_linear",
     "joint_heads",
     "layer_norm",
+    "layer_norm_along",
     "layernorm_scale_shift",
     "linear_activation",
     "multi_head_attention_forward",

@@ -1,0 +1,107 @@
+"""LayerNorm along any one dimension, as models write it out. Entry point: ``layer_norm_along``."""
+
+import torch
+
+from .. import _math, _ops, _strides, _written
+from .._checks import expect_choice, expect_same_device, promoted
+from .._forms import wants_derivative
+from .._refusals import refusing
+from .._served import FLOATING
+from ..utils import ParametersInvalid
+from .norm import modulated_norm
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_RESULTS = ("promoted", "rounded", "input")
+_BY_TORCH = ("cpu",)
+"""The types of device on which the mean and the variance over planes of channels, which no kernel computes, were
+measured to take less time by ``_math.layer_norm_along`` than as they are written."""
+
+
+def _is_plain(x):
+    return type(x) in _PLAIN and x.dtype in FLOATING and x.layout is torch.strided and not x.is_nested
+
+
+def _vector(operand, x, dim):
+    """weight or bias as [x.shape[dim]] where it has one value for each place along dim; else None."""
+    if not _is_plain(operand) or operand.device != x.device:
+        return None
+    missing = x.dim() - operand.dim()
+    if operand.dim() == 0 or missing < 0 or dim < missing:
+        return None
+    if any(size != (x.shape[d + missing] if d + missing == dim else 1) for d, size in enumerate(operand.shape)):
+        return None
+    return operand.reshape(x.shape[dim])
+
+
+def _takes(x, dim, eps):
+    """Whether these are what kernels are for; of anything else the expression is computed as it is written."""
+    if type(dim) is not int or type(eps) not in (int, float) or not _is_plain(x):
+        return False
+    return x.dim() > 0 and x.numel() > 0 and -x.dim() <= dim < x.dim()
+
+
+def _lies(result, x, dim):
+    """The result, or a copy, with the strides that ``x - x.mean(dim, keepdim=True)`` has."""
+    if x.is_contiguous() and result.is_contiguous():
+        return result
+    means = _strides.dense([1 if d == dim else size for d, size in enumerate(x.shape)])
+    if x.shape[dim] != 1:
+        means[dim] = 0
+    return _strides.moved(result, _strides.elementwise(x.shape, x, means))
+
+
+@refusing
+def layer_norm_along(x, dim, weight=None, bias=None, eps=1e-5, *, result_type="promoted"):
+    """``(x - mean) / sqrt(variance + eps) * weight + bias``, mean and biased variance along ``dim``.
+
+    Args:
+        x: a tensor. Of float32, float16 and bfloat16 each row is one pass in float32, rounded once, where ``dim`` is the
+            last dimension or the innermost one (channels last); along another dimension torch's operators compute, as
+            they do of other types.
+        dim: a whole number, a list of one, or what ``torch.mean`` takes.
+        weight, bias: None, or tensors that broadcast against x. Those with one value for each place along ``dim`` go
+            with the one pass; with others the expression is computed as it is written.
+        eps: added to the variance. With what is no number of Python's the expression is computed as it is written.
+        result_type: where the expression casts. ``"promoted"``: nowhere, so that x, weight and bias decide the type;
+            ``"rounded"``: x to float32, and back before weight and bias; ``"input"``: x to float32, and the result to x's
+            type. The one pass rounds once all the same.
+
+    Returns:
+        What the expression gives, of its shape, type and strides.
+
+    Raises:
+        ParametersInvalid: x holds complex numbers, or what torch refuses.
+    """
+    expect_choice("result_type", result_type, _RESULTS)
+    if isinstance(x, torch.Tensor) and x.is_complex():
+        raise ParametersInvalid(f"x must hold real numbers, but is {x.dtype}.")
+    for name, operand in (("weight", weight), ("bias", bias), ("eps", eps)):
+        if isinstance(x, torch.Tensor) and isinstance(operand, torch.Tensor) and operand.dim() > 0:
+            expect_same_device(name, operand, "x", x)
+    if type(dim) in (list, tuple) and len(dim) == 1:
+        (dim,) = dim
+    given = [operand for operand in (weight, bias) if operand is not None]
+    if _takes(x, dim, eps):
+        dim = dim % x.dim()
+        vectors = [_vector(operand, x, dim) for operand in given]
+        if all(vector is not None for vector in vectors):
+            gain = None if weight is None else vectors[0]
+            offset = None if bias is None else vectors[-1]
+            dtype = x.dtype if result_type == "input" else promoted(x.dtype, gain, offset)
+            result = _along(x, dim, gain, offset, float(eps), dtype)
+            if result is not None:
+                return _lies(result, x, dim)
+    return _written.layer_norm_along(x, dim, weight, bias, eps, result_type)
+
+
+def _along(x, dim, weight, bias, eps, dtype):
+    """None where nothing here takes less time than the expression."""
+    rows = x if dim == x.dim() - 1 else x.movedim(dim, -1)
+    if rows is x or rows.is_contiguous():
+        result = modulated_norm(
+            rows, weight, bias, None, None, eps, _ops.LAYER_NORM, normed=dtype, strides=_ops.DENSE
+        )
+        return result if rows is x else result.movedim(-1, dim)
+    if x.device.type not in _BY_TORCH or wants_derivative(x, weight, bias):
+        return None
+    return _math.layer_norm_along(x, dim, weight, bias, eps).to(dtype)
