@@ -29,6 +29,20 @@ def image_cases(launchers):
             lines,
         )  # fmt: skip
 
+    def upsample(shape, last=False, dtype=torch.bfloat16):
+        layout = LAST if last else torch.contiguous_format
+
+        def make():
+            x = rand(*shape, dtype=dtype).contiguous(memory_format=layout)
+            out = x.new_empty(*shape[:2], 2 * shape[2], 2 * shape[3]).contiguous(memory_format=layout)
+            return {"x": x, "out": out}
+
+        return Case(
+            f"upsample{', channels last' * last}", f"{list(shape)}", make,
+            lambda t: launchers.upsample(t["x"], t["out"]),
+            lambda t: F.interpolate(t["x"], scale_factor=2.0, mode="nearest"),
+        )  # fmt: skip
+
     def linear(rows, inputs, outputs, beside=0):
         """``beside``: columns of the wider tensor that the result is a part of."""
 
@@ -55,6 +69,10 @@ def image_cases(launchers):
     yield group_norm((2, 320, 128, 128), silu=False)
     yield group_norm((1, 128, 1024, 1024), dtype=torch.float32)
     yield group_norm((1, 512, 16384), silu=False)
+    for shape in ((2, 1280, 32, 32), (2, 640, 64, 64), (1, 512, 256, 256), (1, 512, 512, 512)):
+        for last in (False, True):
+            yield upsample(shape, last=last)
+    yield upsample((1, 512, 256, 256), dtype=torch.float32)
     yield linear(4608, 3072, 12288)  # Flux
     yield linear(4608, 3072, 12288, beside=3072)
     yield linear(512, 3072, 12288)

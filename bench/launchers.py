@@ -96,6 +96,10 @@ _WeightedSum = _struct(
     "WeightedSum", ("count", _i64), ("term_count", _i32), ("type", _i32), ("terms", _pointer * MAX_TERMS),
     ("weights", _f32 * MAX_TERMS), ("scale", _f32), ("output", _pointer),
 )  # fmt: skip
+_Upsample = _struct(
+    "Upsample", ("count", _i64), ("height", _i64), ("width", _i64), ("bytes", _i64), ("input", _pointer),
+    ("output", _pointer),
+)  # fmt: skip
 _LinearActivation = _struct(
     "LinearActivation", ("rows", _i64), ("depth", _i64), ("width", _i64), ("type", _i32),
     ("input", _pointer), ("weight", _pointer), ("bias", _pointer), ("output", _pointer),
@@ -111,7 +115,7 @@ _Int8Linear = _struct(
 
 _PROBLEMS = (
     _FusedNorm, _RmsNorm, _RotaryQk, _Softmax, _Activate, _Attention, _VarlenAttention, _JointHeads,
-    _GroupNorm, _WeightedSum, _LinearActivation, _Int8Linear,
+    _GroupNorm, _WeightedSum, _Upsample, _LinearActivation, _Int8Linear,
 )  # fmt: skip
 
 
@@ -321,6 +325,18 @@ def group_norm(x, output, groups, weight=None, bias=None, eps=1e-5, *, silu=Fals
             raise Unsupported("group_norm computes positions with one stride")
         getattr(problem, f"{name}_strides")[:] = strides
     _call("group_norm", problem)
+    return output
+
+
+def upsample(x, output):
+    """Of [N, C, H, W], both dense or both channels last."""
+    samples, channels, height, width = x.shape
+    planes = x.is_contiguous()
+    problem = _Upsample(
+        count=samples * (channels if planes else 1), height=height, width=width,
+        bytes=x.element_size() * (1 if planes else channels), input=x.data_ptr(), output=output.data_ptr(),
+    )  # fmt: skip
+    _call("upsample", problem)
     return output
 
 

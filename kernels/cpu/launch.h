@@ -9,6 +9,7 @@
 #include "kernels/grid.h"
 #include "kernels/int8_linear.h"
 #include "kernels/problem.h"
+#include "kernels/upsample.h"
 #include "kernels/weighted_sum.h"
 
 namespace mindiesd::kernels::cpu {
@@ -26,6 +27,7 @@ struct Launchers {
   LaunchStatus (*softmax)(const Softmax&);
   LaunchStatus (*activation)(const Activate&);
   LaunchStatus (*weighted_sum)(const WeightedSum&);
+  LaunchStatus (*upsample)(const Upsample&);
   LaunchStatus (*int8_linear)(const Int8Linear&);
 };
 

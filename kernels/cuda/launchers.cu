@@ -7,6 +7,7 @@
 #include "kernels/cuda/host.h"
 #include "kernels/cuda/int8_linear.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/upsample.h"
 #include "kernels/cuda/weighted_sum.h"
 
 namespace {
@@ -51,6 +52,9 @@ MINDIESD_EXPORTED int launch_activation(const Activate* problem, void* stream) {
 MINDIESD_EXPORTED int launch_weighted_sum(const WeightedSum* problem, void* stream) {
   return static_cast<int>(cuda::weighted_sum(*problem, stream));
 }
+MINDIESD_EXPORTED int launch_upsample(const Upsample* problem, void* stream) {
+  return static_cast<int>(cuda::upsample(*problem, stream));
+}
 MINDIESD_EXPORTED int launch_int8_linear(const Int8Linear* problem, void* stream) {
   return static_cast<int>(cuda::int8_linear(*problem, stream));
 }
@@ -92,6 +96,7 @@ MINDIESD_EXPORTED long long sizeof_problem(int which) {
   constexpr long long kSizes[] = {
       sizeof(FusedNorm), sizeof(RmsNorm),     sizeof(RotaryQk),        sizeof(Softmax),
       sizeof(Activate),  sizeof(Attention),   sizeof(VarlenAttention), sizeof(JointHeads),
-      sizeof(GroupNorm), sizeof(WeightedSum), sizeof(LinearActivation), sizeof(Int8Linear)};
+      sizeof(GroupNorm), sizeof(WeightedSum), sizeof(Upsample),        sizeof(LinearActivation),
+      sizeof(Int8Linear)};
   return kSizes[which];
 }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/grid_rotary.h"
 #include "kernels/cuda/int8_linear.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/upsample.h"
 #include "kernels/cuda/weighted_sum.h"
 #endif
 
@@ -15,11 +16,11 @@ namespace mindiesd::runtime {
 namespace {
 
 constexpr DeviceKernels kCudaKernels = {
-    kernels::cuda::attention_varlen, kernels::cuda::rotary,      kernels::cuda::joint_heads,
-    kernels::cuda::grid_rotary,      kernels::cuda::rms_norm,    kernels::cuda::fused_norm,
-    kernels::cuda::group_norm,       kernels::cuda::softmax,     kernels::cuda::activation,
-    kernels::cuda::weighted_sum,     kernels::cuda::int8_linear, kernels::cuda::linear_activation,
-    kernels::cuda::activate,         kernels::cuda::last_error,
+    kernels::cuda::attention_varlen,  kernels::cuda::rotary,   kernels::cuda::joint_heads,
+    kernels::cuda::grid_rotary,       kernels::cuda::rms_norm, kernels::cuda::fused_norm,
+    kernels::cuda::group_norm,        kernels::cuda::softmax,  kernels::cuda::activation,
+    kernels::cuda::weighted_sum,      kernels::cuda::upsample, kernels::cuda::int8_linear,
+    kernels::cuda::linear_activation, kernels::cuda::activate, kernels::cuda::last_error,
 };
 
 constexpr AttentionBackend kCudaAttention[] = {

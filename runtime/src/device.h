@@ -9,6 +9,7 @@
 #include "kernels/grid.h"
 #include "kernels/int8_linear.h"
 #include "kernels/problem.h"
+#include "kernels/upsample.h"
 #include "kernels/weighted_sum.h"
 #include "view.h"
 
@@ -25,6 +26,7 @@ struct DeviceKernels {
   kernels::LaunchStatus (*softmax)(const kernels::Softmax&, void* stream);
   kernels::LaunchStatus (*activation)(const kernels::Activate&, void* stream);
   kernels::LaunchStatus (*weighted_sum)(const kernels::WeightedSum&, void* stream);
+  kernels::LaunchStatus (*upsample)(const kernels::Upsample&, void* stream);
   kernels::LaunchStatus (*int8_linear)(const kernels::Int8Linear&, void* stream);
   kernels::LaunchStatus (*linear_activation)(const kernels::LinearActivation&, void* stream);
   // Makes a device current for the calling thread and gives the one that was; null: no such notion.

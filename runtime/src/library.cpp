@@ -29,6 +29,7 @@ constexpr DeviceKernels kCpuKernels = {
     [](const kernels::WeightedSum& problem, void*) {
       return cpu::launchers().weighted_sum(problem);
     },
+    [](const kernels::Upsample& problem, void*) { return cpu::launchers().upsample(problem); },
     [](const kernels::Int8Linear& problem, void*) { return cpu::launchers().int8_linear(problem); },
     // Matrix products are left to a library that is made for them.
     [](const kernels::LinearActivation&, void*) { return kernels::LaunchStatus::kUnsupported; },

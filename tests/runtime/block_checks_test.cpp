@@ -50,6 +50,31 @@ TEST_F(BlockChecks, RotaryGrid) {
   expect_refused(rotary_grid(view({1, 6, 2, 7}), table, grids, y, 2, 1), "even last dimension");
 }
 
+TEST_F(BlockChecks, UpsampleNearest2x) {
+  const TensorView x = view({1, 2, 2, 3}), out = view({1, 2, 4, 6}, 1);
+  for (int i = 0; i < 12; ++i) memory_[i] = static_cast<float>(i);
+  ASSERT_TRUE(upsample_nearest2x(x, out).ok());
+  EXPECT_EQ(memory_[1024 + 24 + 17], 11.0F);
+  EXPECT_EQ(memory_[1024 + 6 + 4], 2.0F);
+  ASSERT_TRUE(upsample_nearest2x(view({0, 2, 2, 3}), view({0, 2, 4, 6}, 1)).ok());
+  expect_refused(upsample_nearest2x(view({2, 2, 3}), out), "input must have 4 dim");
+  expect_refused(upsample_nearest2x(x, view({2, 4, 6}, 1)), "output must have 4 dim");
+  expect_refused(upsample_nearest2x(x, view({1, 2, 4, 5}, 1)),
+                 "twice input's size 6 in dimension 3");
+  expect_refused(upsample_nearest2x(x, view({2, 2, 4, 6}, 1)), "input's size 1 in dimension 0");
+  expect_refused(upsample_nearest2x(x, view({1, 2, 4, 6}, 1, DataType::kFloat16)), "float16");
+  expect_refused(upsample_nearest2x(view({1, 2, 2, 3}, 0, DataType::kInt32), out), "input must be");
+  expect_refused(upsample_nearest2x(x, view({1, 2, 4, 6})), "must not share memory with input");
+  const float* data = memory_.data();
+  const TensorView last =
+      TensorView::strided(data, DataType::kFloat32, {1, 2, 2, 3}, {12, 1, 6, 2});
+  EXPECT_EQ(upsample_nearest2x(last, out).code(), StatusCode::kUnsupported);
+  const TensorView wide =
+      TensorView::strided(data + 1024, DataType::kFloat32, {1, 2, 4, 6}, {48, 1, 12, 2});
+  ASSERT_TRUE(upsample_nearest2x(last, wide).ok());
+  EXPECT_EQ(memory_[1024 + 3 * 12 + 5 * 2 + 1], 11.0F);
+}
+
 TEST_F(BlockChecks, WeightedSum) {
   const TensorView x = view({4, 6}), y = view({4, 6}, 1), out = view({4, 6}, 2);
   const double weights[MINDIESD_MAX_TERMS + 1] = {0.5, -2.0, 1.5};

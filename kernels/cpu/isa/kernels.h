@@ -5,6 +5,7 @@
 #include "kernels/grid.h"
 #include "kernels/int8_linear.h"
 #include "kernels/problem.h"
+#include "kernels/upsample.h"
 #include "kernels/weighted_sum.h"
 
 namespace mindiesd::kernels::cpu::MINDIESD_ISA {
@@ -20,6 +21,7 @@ LaunchStatus group_norm(const GroupNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
 LaunchStatus activation(const Activate& problem);
 LaunchStatus weighted_sum(const WeightedSum& problem);
+LaunchStatus upsample(const Upsample& problem);
 LaunchStatus int8_linear(const Int8Linear& problem);
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -21,6 +21,7 @@ const Launchers kLaunchers = {MINDIESD_TEXT(MINDIESD_ISA),
                               softmax,
                               activation,
                               weighted_sum,
+                              upsample,
                               int8_linear};
 
 }  // namespace mindiesd::kernels::cpu::MINDIESD_ISA

@@ -508,6 +508,18 @@ inline Status weighted_sum(const TensorView* terms, const double* weights, std::
   return internal::status_of(mindiesd_weighted_sum(&args));
 }
 
+// See mindiesd_upsample_nearest2x.
+inline Status upsample_nearest2x(const TensorView& input, const TensorView& output,
+                                 void* stream = nullptr) {
+  const mindiesd_tensor in = input.c_view(), out = output.c_view();
+  mindiesd_upsample_nearest2x_args args = {};
+  args.struct_size = sizeof(args);
+  args.input = &in;
+  args.output = &out;
+  args.stream = stream;
+  return internal::status_of(mindiesd_upsample_nearest2x(&args));
+}
+
 // See mindiesd_rotary_grid.
 inline Status rotary_grid(const TensorView& input, const TensorView& table,
                           const TensorView& grid_sizes, const TensorView& output,

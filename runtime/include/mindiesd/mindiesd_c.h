@@ -378,6 +378,19 @@ typedef struct mindiesd_weighted_sum_args {
 
 MINDIESD_EXPORT mindiesd_status mindiesd_weighted_sum(const mindiesd_weighted_sum_args* args);
 
+/* output[n, c, h, w] = input[n, c, h / 2, w / 2]: images [N, C, H, W] of twice the height and
+ * width, by the nearest place. Both of one floating type. MINDIESD_UNSUPPORTED where they are not
+ * both dense, or both channels last. */
+typedef struct mindiesd_upsample_nearest2x_args {
+  size_t struct_size;
+  const mindiesd_tensor* input;
+  const mindiesd_tensor* output;
+  void* stream;
+} mindiesd_upsample_nearest2x_args;
+
+MINDIESD_EXPORT mindiesd_status
+mindiesd_upsample_nearest2x(const mindiesd_upsample_nearest2x_args* args);
+
 /* output = activation(input weight^T + bias): a linear layer and the activation behind it. input
  * [..., K], weight [N, K], output [..., N], of one floating type; bias NULL or floating [N]. Sums
  * are float32 and only the result is rounded. output may be a slice of a wider tensor; it shares no

@@ -213,6 +213,20 @@ def _weighted_sum(*arguments):
     return output.copy_(_math.weighted_sum(terms, weights, scale))
 
 
+def _upsampled(x):
+    """As torch's result lies, of planes of channels or channels last."""
+    shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
+    layout = torch.contiguous_format if x.is_contiguous() else torch.channels_last
+    return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=layout)
+
+
+def _upsample_nearest2x(x):
+    output = _upsampled(x)
+    if backend(x, output) == "kernels" and _library.upsample_nearest2x(dict(input=x, output=output)):
+        return output
+    return output.copy_(_math.upsample_nearest2x(x))
+
+
 def _into(*arguments):
     """The shape function of an operator that writes into an argument."""
 
@@ -235,6 +249,7 @@ OPERATORS = (
         _group_output,
     ),
     (f"weighted_sum({_TERMS}, {_WEIGHTS}, float scale) -> Tensor", _weighted_sum, _sum_output),
+    ("upsample_nearest2x(Tensor x) -> Tensor", _upsample_nearest2x, _upsampled),
     ("int8_linear(Tensor x, Tensor weight, Tensor scales, Tensor? bias) -> Tensor", _int8_linear, _int8_output),
     (f"linear_activation({_LINEAR}) -> Tensor", _linear_activation, _linear_output),
     (f"linear_activation.out({_LINEAR}, Tensor(a!) out) -> ()", _linear_activation_into, _into),

@@ -20,6 +20,7 @@ operator               alone         between       decision
 SiLU                   0.77 to 0.99  2.6 to 3.5    plain: it stands behind norms and sums
 residual sums          -             -             plain, as SiLU: element-wise code between norms
 weighted sums          -             -             plain, as residual sums
+images of twice size   -             -             plain, which inductor reads within what follows
 other activations      0.67 to 0.90  2.1 to 2.9    operator from 2^25 elements on, behind matrix products
 RMSNorm and its kin    0.75 to 1.94  1.8 to 3.9    operator from 2^23 elements on
 LayerNorm and its kin  0.39 to 1.03  1.2 to 3.0    operator from 2^23 elements on
@@ -205,6 +206,13 @@ def weighted_sum(*arguments):
         return _math.weighted_sum(terms, weights, scale)
     missing = _block_ops.MAX_TERMS - count
     return _ops.weighted_sum(*terms, *(None,) * missing, *weights, *(0.0,) * missing, scale)
+
+
+def upsample_nearest2x(x):
+    """``_ops.upsample_nearest2x``."""
+    if _as_torch_code("activation", x) or _chosen_in_graphs(x):
+        return _math.upsample_nearest2x(x)
+    return _ops.upsample_nearest2x(x)
 
 
 def _plain_linear(x, weight, bias, *out):

@@ -268,6 +268,7 @@ weighted_sum = Operation(
     "term0:t term1:t term2:t term3:t term4:t term5:t term6:t term7:t output:t weight0:f weight1:f weight2:f weight3:f "
     "weight4:f weight5:f weight6:f weight7:f scale:f stream:s",
 )  # fmt: skip
+upsample_nearest2x = Operation("mindiesd_upsample_nearest2x", "output", "input:t output:t stream:s")
 linear_activation = Operation(
     "mindiesd_linear_activation", "output",
     "input:t weight:t bias:t output:t activation:i reserved:i stream:s",

@@ -315,6 +315,10 @@ def weighted_sum(terms, weights, scale):
     return (total if scale == 1.0 else total * scale).to(terms[0].dtype)
 
 
+def upsample_nearest2x(x):
+    return torch.nn.functional.interpolate(x, scale_factor=2.0, mode="nearest")
+
+
 def linear_activation(x, weight, bias, kind):
     return activation(torch.nn.functional.linear(x, weight, bias), None, kind).to(x.dtype)
 

@@ -422,4 +422,5 @@ rotary_grid = torch.ops.mindiesd.rotary_grid.default
 group_norm = torch.ops.mindiesd.group_norm.default
 int8_linear = torch.ops.mindiesd.int8_linear.default
 weighted_sum = torch.ops.mindiesd.weighted_sum.default
+upsample_nearest2x = torch.ops.mindiesd.upsample_nearest2x.default
 joint_heads = torch.ops.mindiesd.joint_heads.default

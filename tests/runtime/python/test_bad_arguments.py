@@ -80,6 +80,7 @@ CALLS = {
     "ext.silu": (ext.silu, [X]),
     "ext.softmax": (ext.softmax, [X]),
     "ext.layer_norm_along": (ext.layer_norm_along, [X, -1]),
+    "ext.upsample_nearest2x": (ext.upsample_nearest2x, [X]),
     "ext.weighted_sum": (ext.weighted_sum, [[X, X, X], [0.5, -2, 1.5]]),
 }  # fmt: skip
 # torch's own constructors, with torch's errors.

@@ -82,6 +82,7 @@ CALLS = {
     "add_rms_norm": (ext.add_rms_norm, (X, X.flip(0), TABLE[0, 0]), {}),
     "layer_norm_along": (ext.layer_norm_along, (X, -1, TABLE[0, 0], TABLE[1, 0]), {}),
     "layer_norm_along channels": (ext.layer_norm_along, (X.permute(0, 3, 1, 2), 1), {}),
+    "upsample": (ext.upsample_nearest2x, (X,), {}),
     "weighted sum": (weighted_sum, (X, X.flip(0), X.flip(1), X.flip(2)), {}),
     "gelu": (ext.gelu, (X.transpose(1, 2),), {}),
     "gated": (ext.gated, (X, X.flip(0), "gelu-tanh"), {}),

@@ -113,6 +113,7 @@ CALLS = {
         lambda: [torch.randn(2, 7, 9), torch.randn(9)],
         lambda x, w: ext.layer_norm_along(x, -1, w, w, 1e-6),
     ),
+    "upsample": (lambda: [torch.randn(2, 3, 7, 9)], ext.upsample_nearest2x),
     "weighted sum": (
         lambda: [torch.randn(2, 7, 9), torch.randn(2, 7, 9), torch.randn(2, 7, 9)],
         lambda x, y, z: ext.weighted_sum([x, y, z], [0.5, -2, 1.5], divisor=3),

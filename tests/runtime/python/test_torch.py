@@ -152,6 +152,7 @@ CALLS = {
     "rms_norm input": lambda x: ext.rms_norm(x.transpose(0, 2), result_type="input"),
     "softmax": lambda x: ext.softmax(x.transpose(0, 2), 1),
     "layer_norm_along": lambda x: ext.layer_norm_along(x.transpose(0, 2), -1, x[0, 0, 0]),
+    "upsample": lambda x: ext.upsample_nearest2x(x),
     "weighted_sum": lambda x: ext.weighted_sum([x, x.flip(0), x.flip(1)], [0.5, -2, 1.5], divisor=3),
     "rotary qk": lambda x: ext.rotary_qk(x.transpose(1, 2), x[:, :4], x[0, 0, :1], x[0, 0, :1]),
     "qk norm": lambda x: ext.qk_norm_rotary(

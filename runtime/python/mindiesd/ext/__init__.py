@@ -11,6 +11,7 @@ from .blocks import norm_scale_shift, residual, residual_norm
 from .grid import rotary_grid
 from .group import group_norm
 from .heads import norm_rotary
+from .images import upsample_nearest2x
 from .int8 import Int8Linear, int8_linear, quantize_int8
 from .joint import joint_heads
 from .linear import linear_activation
@@ -76,5 +77,6 @@ __all__ = [
     "rotary_qk",
     "silu",
     "softmax",
+    "upsample_nearest2x",
     "weighted_sum",
 ]
