@@ -1,5 +1,7 @@
 """LayerNorm along any one dimension, as models write it out. Entry point: ``layer_norm_along``."""
 
+import math
+
 import torch
 
 from .. import _math, _ops, _strides, _written
@@ -56,8 +58,8 @@ def layer_norm_along(x, dim, weight=None, bias=None, eps=1e-5, *, result_type="p
 
     Args:
         x: a tensor. Of float32, float16 and bfloat16 each row is one pass in float32, rounded once, where ``dim`` is the
-            last dimension or the innermost one (channels last); along another dimension torch's operators compute, as
-            they do of other types.
+            last dimension or the innermost one (channels last), and on CUDA along 128 channels or more of dense planes,
+            with a copy into these planes behind it. Else torch's operators compute, as they do of other types.
         dim: a whole number, a list of one, or what ``torch.mean`` takes.
         weight, bias: None, or tensors that broadcast against x. Those with one value for each place along ``dim`` go
             with the one pass; with others the expression is computed as it is written.
@@ -94,14 +96,21 @@ def layer_norm_along(x, dim, weight=None, bias=None, eps=1e-5, *, result_type="p
     return _written.layer_norm_along(x, dim, weight, bias, eps, result_type)
 
 
+def _side_by_side(x, dim):
+    """Whether neighbours in memory belong to different rows, so many and so long that CUDA's kernel for such rows takes
+    them (``lies_in_columns`` in kernels/cuda/norm_columns.cu)."""
+    return x.is_contiguous() and x.shape[dim] >= 128 and math.prod(x.shape[dim + 1 :]) >= 32
+
+
 def _along(x, dim, weight, bias, eps, dtype):
     """None where nothing here takes less time than the expression."""
-    rows = x if dim == x.dim() - 1 else x.movedim(dim, -1)
-    if rows is x or rows.is_contiguous():
+    last = dim == x.dim() - 1
+    rows = x if last else x.movedim(dim, -1)
+    if last or rows.is_contiguous() or x.is_cuda and dtype == x.dtype and _side_by_side(x, dim):
         result = modulated_norm(
             rows, weight, bias, None, None, eps, _ops.LAYER_NORM, normed=dtype, strides=_ops.DENSE
         )
-        return result if rows is x else result.movedim(-1, dim)
+        return result if last else result.movedim(-1, dim)
     if x.device.type not in _BY_TORCH or wants_derivative(x, weight, bias):
         return None
     return _math.layer_norm_along(x, dim, weight, bias, eps).to(dtype)
