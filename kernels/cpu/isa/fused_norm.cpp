@@ -182,6 +182,7 @@ constexpr int64_t kMostRows = 8;
 }  // namespace
 
 LaunchStatus fused_norm(const FusedNorm& p) {
+  if (lies_in_planes(p)) return planes_norm(p);
   const int64_t width = p.width;
   const int64_t padded = round_up(width, 16);
   const Width divided(width);

@@ -17,6 +17,9 @@ LaunchStatus joint_heads(const JointHeads& problem);
 LaunchStatus grid_rotary(const GridRotary& problem);
 LaunchStatus rms_norm(const RmsNorm& problem);
 LaunchStatus fused_norm(const FusedNorm& problem);
+// A LayerNorm alone of rows that lie side by side: a part of fused_norm.
+bool lies_in_planes(const FusedNorm& problem);
+LaunchStatus planes_norm(const FusedNorm& problem);
 LaunchStatus group_norm(const GroupNorm& problem);
 LaunchStatus softmax(const Softmax& problem);
 LaunchStatus activation(const Activate& problem);

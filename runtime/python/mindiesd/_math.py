@@ -268,20 +268,6 @@ def fused_norm(total, weight, bias, scale, shift, eps, kind):
     return y if shift is None else y + shift
 
 
-def layer_norm_along(x, dim, weight, bias, eps):
-    """The LayerNorm along ``dim`` in the computing type, of vectors of that dimension's size, with as few passes over x
-    as torch's operators need; not for gradients."""
-    computing = computing_type(x, weight, bias)
-    wide = x.to(computing)
-    centred = wide - wide.mean(dim, keepdim=True)
-    centred *= (centred * centred).mean(dim, keepdim=True).add_(eps).rsqrt_()
-    shape = [x.shape[dim] if d == dim else 1 for d in range(x.dim())]
-    weight, bias = (None if t is None else t.to(computing).view(shape) for t in (weight, bias))
-    if weight is None:
-        return centred if bias is None else centred.add_(bias)
-    return centred.mul_(weight) if bias is None else torch.addcmul(bias, centred, weight)
-
-
 _ACTIVATIONS = (
     torch.nn.functional.gelu,
     lambda x: torch.nn.functional.gelu(x, approximate="tanh"),

@@ -181,7 +181,9 @@ def _fused_norm(tensors, **options):
 
 def modulated_strides(x, scale, shift, strides):
     """Those of a modulated norm's result that is not dense, of which scale or shift, or each in its operation,
-    stands first."""
+    stands first; or x of a norm alone."""
+    if strides == BY_OPERAND:
+        return root_strides(x, strides)
     found = _strides.dense(x.shape)
     if strides != BY_SHIFT:
         found = _strides.elementwise(x.shape, scale, found)

@@ -4,19 +4,18 @@ import math
 
 import torch
 
-from .. import _math, _ops, _strides, _written
+from .. import _ops, _strides, _written
 from .._checks import expect_choice, expect_same_device, promoted
-from .._forms import wants_derivative
-from .._refusals import refusing
+from .._eager import overridable
 from .._served import FLOATING
 from ..utils import ParametersInvalid
 from .norm import modulated_norm
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _RESULTS = ("promoted", "rounded", "input")
-_BY_TORCH = ("cpu",)
-"""The types of device on which the mean and the variance over planes of channels, which no kernel computes, were
-measured to take less time by ``_math.layer_norm_along`` than as they are written."""
+_FEWEST = {"cpu": (1, 16), "cuda": (128, 32)}
+"""How long rows that lie side by side must be, and how many, that the device's kernel for such rows takes them
+(``lies_in_planes`` in kernels/cpu/isa/planes_norm.cpp, ``lies_in_columns`` in kernels/cuda/norm_columns.cu)."""
 
 
 def _is_plain(x):
@@ -52,14 +51,14 @@ def _lies(result, x, dim):
     return _strides.moved(result, _strides.elementwise(x.shape, x, means))
 
 
-@refusing
+@overridable
 def layer_norm_along(x, dim, weight=None, bias=None, eps=1e-5, *, result_type="promoted"):
     """``(x - mean) / sqrt(variance + eps) * weight + bias``, mean and biased variance along ``dim``.
 
     Args:
         x: a tensor. Of float32, float16 and bfloat16 each row is one pass in float32, rounded once, where ``dim`` is the
-            last dimension or the innermost one (channels last), and on CUDA along 128 channels or more of dense planes,
-            with a copy into these planes behind it. Else torch's operators compute, as they do of other types.
+            last dimension or the innermost one (channels last), or that of channels of dense planes. Else torch's
+            operators compute, as they do of other types.
         dim: a whole number, a list of one, or what ``torch.mean`` takes.
         weight, bias: None, or tensors that broadcast against x. Those with one value for each place along ``dim`` go
             with the one pass; with others the expression is computed as it is written.
@@ -97,20 +96,20 @@ def layer_norm_along(x, dim, weight=None, bias=None, eps=1e-5, *, result_type="p
 
 
 def _side_by_side(x, dim):
-    """Whether neighbours in memory belong to different rows, so many and so long that CUDA's kernel for such rows takes
-    them (``lies_in_columns`` in kernels/cuda/norm_columns.cu)."""
-    return x.is_contiguous() and x.shape[dim] >= 128 and math.prod(x.shape[dim + 1 :]) >= 32
+    """Whether neighbours in memory belong to different rows, and there is a kernel for these."""
+    length, count = _FEWEST.get(x.device.type, (0, 0))
+    return count > 0 and x.is_contiguous() and x.shape[dim] >= length and math.prod(x.shape[dim + 1 :]) >= count
 
 
 def _along(x, dim, weight, bias, eps, dtype):
     """None where nothing here takes less time than the expression."""
     last = dim == x.dim() - 1
     rows = x if last else x.movedim(dim, -1)
-    if last or rows.is_contiguous() or x.is_cuda and dtype == x.dtype and _side_by_side(x, dim):
-        result = modulated_norm(
-            rows, weight, bias, None, None, eps, _ops.LAYER_NORM, normed=dtype, strides=_ops.DENSE
-        )
-        return result if last else result.movedim(-1, dim)
-    if x.device.type not in _BY_TORCH or wants_derivative(x, weight, bias):
+    if last or rows.is_contiguous():
+        strides = _ops.DENSE
+    elif _side_by_side(x, dim) and (x.device.type == "cpu" or dtype == x.dtype):
+        strides = _ops.BY_OPERAND
+    else:
         return None
-    return _math.layer_norm_along(x, dim, weight, bias, eps).to(dtype)
+    result = modulated_norm(rows, weight, bias, None, None, eps, _ops.LAYER_NORM, normed=dtype, strides=strides)
+    return result if last else result.movedim(-1, dim)
