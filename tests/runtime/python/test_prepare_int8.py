@@ -137,3 +137,12 @@ def test_torch_compile_sees_the_layer_itself():
     x = torch.randn(2, 512)
     expected = nn.functional.linear(x, model.up.weight, model.up.bias)
     torch.testing.assert_close(torch.compile(model.up, backend="eager")(x), expected)
+
+
+def test_values_written_through_data_count_after_eval():
+    model, _ = prepared()
+    x = torch.randn(1, 2, 512)
+    model.up.weight.data.zero_()
+    model.up.bias.data.zero_()
+    model.eval()
+    assert torch.equal(model.up(x), torch.zeros(1, 2, 640))

@@ -71,6 +71,10 @@ class FewRowsLinear(nn.Linear):
             return False
         return not (torch.is_grad_enabled() and any(t.requires_grad for t in operands))
 
+    def train(self, mode=True):
+        self._mindiesd_int8.kept = None  # values written through .data count up no version
+        return super().train(mode)
+
     def _apply(self, fn, recurse=True):
         self._mindiesd_int8.kept = None
         return super()._apply(fn, recurse)
