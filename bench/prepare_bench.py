@@ -6,8 +6,8 @@ usage: python bench/prepare_bench.py [--device cpu|cuda] [--dtype NAME …] [--o
 Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, and, with
 --compiled, under torch.compile as it is and prepared. With --graphs, on CUDA, each is replayed as a graph, which leaves
 out what Python and launches take. The variants take turns in every round, so that what else the machine does falls on
-all of them; a ratio is the median time of the original over that of the variant, round by round. TF32 is a setting of
-the process and no variant has it.
+all of them; a ratio is the median time of the original over that of the variant, round by round. TF32 and cuDNN's
+search are settings of the process, and no variant has them.
 """
 
 import argparse
@@ -29,13 +29,17 @@ import mindiesd  # noqa: E402
 from mindiesd.prepare import STEPS  # noqa: E402
 
 
+# Steps that set something for the process, and would fall on all variants.
+PROCESS = ("tf32", "cudnn-search")
+
+
 def variants(model, x, speed, compiled):
     """{name: (callable, error or None)}; a step that changes nothing is left out."""
     made = {"original": (model, None)}
     for name in STEPS:
         other = copy.deepcopy(model)
         report = mindiesd.prepare(other, x, steps=[name], speed=speed)
-        if name == "tf32":
+        if name in PROCESS:
             report.restore()
         elif report.changes:
             made[name] = other, report.errors[name]

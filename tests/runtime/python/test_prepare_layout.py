@@ -1,4 +1,4 @@
-"""Convolutions with the channels innermost, and TF32."""
+"""Convolutions with the channels innermost, and settings of the process: TF32 and cuDNN's search."""
 
 import copy
 import io
@@ -145,10 +145,10 @@ def test_weights_loaded_and_moved_keep_their_layout():
     assert all(innermost(weight) for weight in weights(model))
 
 
-def test_tf32_needs_a_cuda_device():
-    report = mindiesd.prepare(nn.Linear(3, 3).eval(), speed="fast")
-    assert "no parameter is of float32 on a CUDA device" in report.why("")[-1]
-    assert torch.get_float32_matmul_precision() == "highest"
+def test_settings_of_the_process_need_a_cuda_device():
+    report = mindiesd.prepare(Encoder().eval(), steps=["tf32", "cudnn-search"])
+    assert report.why("") == ["no parameter is of float32 on a CUDA device", "no convolution is on a CUDA device"]
+    assert torch.get_float32_matmul_precision() == "highest" and not torch.backends.cudnn.benchmark
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="TF32 is CUDA's")
@@ -164,3 +164,21 @@ def test_tf32():
     assert torch.get_float32_matmul_precision() == before and torch.equal(model(x), expected)
     report = mindiesd.prepare(model, x, steps=["tf32"], tolerance=0.0)
     assert report.why("")[0].startswith("taken back") and torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="cuDNN is CUDA's")
+def test_cudnn_search(monkeypatch):
+    model, x = Encoder().eval().cuda(), X.cuda()
+    report = mindiesd.prepare(model, x, steps=["cudnn-search"])
+    try:
+        assert report.count("cudnn-search") == 1 and torch.backends.cudnn.benchmark
+        assert "setting of the process" in report.notes[0]
+        assert mindiesd.prepare(Encoder().eval().cuda(), x, steps=["cudnn-search"]).why("") == [
+            "the process has cuDNN search already"
+        ]
+    finally:
+        report.restore()
+    assert not torch.backends.cudnn.benchmark
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
+    report = mindiesd.prepare(model, x, steps=["cudnn-search"])
+    assert report.why("") == ["the process wants the same algorithms each time"]

@@ -13,6 +13,7 @@ from .batch_norm import FoldBatchNorm
 from .change import restore
 from .channels_last import ChannelsLast
 from .compare import Examples, difference, narrowest
+from .cudnn_search import CudnnSearch
 from .dropout import RemoveDropout
 from .int8_rows import Int8Rows
 from .linear_pairs import LinearPairs
@@ -27,6 +28,7 @@ STEPS = {
     step.name: step
     for step in (
         RemoveDropout(), FoldBatchNorm(), LinearPairs(), Int8Rows(), MergeLinears(), ChannelsLast(), Tf32(),
+        CudnnSearch(),
     )  # fmt: skip
 }
 """The steps by name, in the order in which they run."""
