@@ -15,6 +15,11 @@ KINDS = {
     "Conv1d": (lambda **k: nn.Conv1d(4, 6, 3, **k), nn.BatchNorm1d, (2, 4, 9)),
     "Conv2d": (lambda **k: nn.Conv2d(4, 6, 3, padding=1, groups=2, **k), nn.BatchNorm2d, (2, 4, 7, 5)),
     "Conv3d": (lambda **k: nn.Conv3d(4, 6, 2, stride=2, **k), nn.BatchNorm3d, (2, 4, 6, 4, 4)),
+    "ConvTranspose1d": (
+        lambda **k: nn.ConvTranspose1d(4, 6, 3, stride=2, output_padding=1, **k), nn.BatchNorm1d, (2, 4, 5),
+    ),
+    "ConvTranspose2d": (lambda **k: nn.ConvTranspose2d(4, 6, 2, stride=2, groups=2, **k), nn.BatchNorm2d, (2, 4, 5, 3)),
+    "ConvTranspose3d": (lambda **k: nn.ConvTranspose3d(4, 6, 2, dilation=2, **k), nn.BatchNorm3d, (2, 4, 3, 3, 4)),
     "Linear": (lambda **k: nn.Linear(4, 6, **k), nn.BatchNorm1d, (5, 4)),
 }
 
@@ -113,6 +118,27 @@ def test_a_block_of_a_resnet():
     assert torch.equal(model(x), expected)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_transposed_convolution_that_a_trace_finds(groups):
+    class Up(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, groups=groups)
+            self.norm = nn.BatchNorm2d(6)
+
+        def forward(self, x, size=None):
+            return self.norm(self.up(x) if size is None else self.up(x, size))
+
+    model, x = measured(Up()), torch.randn(2, 4, 5, 4)
+    reference = copy.deepcopy(model)
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert [entry.where for entry in report.changes] == ["up"]
+    assert not torch.equal(model(x), reference(x))
+    close(model(x), reference(x))
+    assert torch.equal(model(x, (10, 8)), reference(x, (10, 8))), "another caller asks for another size"
+    close(copy.deepcopy(model).double()(x.double()), reference.double()(x.double()))
+
+
 def test_without_examples_what_is_no_sequence_stays():
     model = measured(Block())
     report = mindiesd.prepare(model, steps=["fold-batch-norm"])
@@ -198,7 +224,7 @@ def test_a_convolution_that_two_norms_take_turns_on_stays():
         ([nn.Conv2d(4, 6, 1), nn.BatchNorm2d(5)], "normalises 5 channels, but what is before it has 6"),
         ([nn.Conv2d(4, 6, 1), nn.SyncBatchNorm(6)], "SyncBatchNorm is a subclass"),
         ([nn.Conv2d(4, 6, 1), nn.LazyBatchNorm2d()], "LazyBatchNorm2d is a subclass"),
-        ([nn.ConvTranspose2d(4, 6, 1), nn.BatchNorm2d(6)], "only example_inputs would show"),
+        ([nn.Embedding(4, 6), nn.BatchNorm1d(6)], "only example_inputs would show"),
     ],
 )
 def test_pairs_that_are_none(layers, text):

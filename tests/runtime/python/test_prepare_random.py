@@ -20,6 +20,7 @@ class Random(nn.Module):
         makers = [
             lambda: nn.Conv2d(CHANNELS, CHANNELS, 1, bias=chance.random() < 0.5),
             lambda: nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1),
+            lambda: nn.ConvTranspose2d(CHANNELS, CHANNELS, 3, padding=1, groups=2),
             lambda: nn.BatchNorm2d(CHANNELS),
             lambda: nn.BatchNorm2d(CHANNELS, affine=False),
             lambda: nn.Linear(6, 6),
@@ -34,11 +35,11 @@ class Random(nn.Module):
             last, kind = len(self.program), chance.random()
             near = last if chance.random() < 0.8 else chance.randrange(last + 1)
             if kind < 0.3:  # a convolution and its norm
-                self.add("layer", self.new(makers[chance.randrange(2)]), near)
-                self.add("layer", self.new(makers[chance.randrange(2, 4)]), last + (chance.random() < 0.9))
+                self.add("layer", self.new(makers[chance.randrange(3)]), near)
+                self.add("layer", self.new(makers[chance.randrange(3, 5)]), last + (chance.random() < 0.9))
             elif kind < 0.5:  # two linears of one value
-                self.add("layer", self.new(makers[4]), near)
-                self.add("layer", self.new(makers[4]), near + (chance.random() < 0.1))
+                self.add("layer", self.new(makers[5]), near)
+                self.add("layer", self.new(makers[5]), near + (chance.random() < 0.1))
                 self.add("add", last + 1, last + 2)
             elif kind < 0.8:
                 self.add("layer", chance.randrange(len(self.layers)), near)

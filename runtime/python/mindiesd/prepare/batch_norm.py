@@ -15,7 +15,16 @@ from .step import Step
 from .trace import Trace
 
 _MARK = "_mindiesd_normalised"
-_CONVOLUTIONS = {nn.Conv1d: 3, nn.Conv2d: 4, nn.Conv3d: 5, nn.Linear: 2}
+_TRANSPOSED = {
+    nn.ConvTranspose1d: nn.functional.conv_transpose1d,
+    nn.ConvTranspose2d: nn.functional.conv_transpose2d,
+    nn.ConvTranspose3d: nn.functional.conv_transpose3d,
+}
+# Each with the dimensions of its input.
+_CONVOLUTIONS = {
+    nn.Conv1d: 3, nn.Conv2d: 4, nn.Conv3d: 5, nn.Linear: 2,
+    nn.ConvTranspose1d: 3, nn.ConvTranspose2d: 4, nn.ConvTranspose3d: 5,
+}  # fmt: skip
 _NORMS = {nn.BatchNorm1d: (2, 3), nn.BatchNorm2d: (4,), nn.BatchNorm3d: (5,)}
 
 
@@ -26,6 +35,7 @@ class NormPair(Folding):
     def __init__(self, conv, norm, holder=None, key="", sites=None):
         self.holder, self.key, self.sites = holder, key, sites
         self.dimensions = _CONVOLUTIONS[type(conv)]
+        self.transposed = _TRANSPOSED.get(type(conv))
         super().__init__(conv, norm)
 
     def tensors(self):
@@ -48,14 +58,24 @@ class NormPair(Folding):
             factor = factor if scale is None else factor * scale
             bias = (bias - mean) * factor
             bias = bias if shift is None else bias + shift
-            weight = weight * factor.reshape(-1, *[1] * (weight.dim() - 1))
+            if self.transposed is None:
+                weight = weight * factor.reshape(-1, *[1] * (weight.dim() - 1))
+            else:  # inputs by outputs of a group
+                groups = weight.unflatten(0, (self.first.groups, -1))
+                weight = groups * factor.reshape(self.first.groups, 1, -1, *[1] * (weight.dim() - 2))
+                weight = weight.flatten(0, 1)
             weight, bias = weight.to(tensors[0].dtype), bias.to(tensors[0].dtype)
             return (weight, bias) if finite(weight, bias) else None
 
     def run(self, x, weights):
         if self.dimensions == 2:
             return nn.functional.linear(x, *weights)
-        return self.first._conv_forward(x, *weights)
+        conv = self.first
+        if self.transposed is None:
+            return conv._conv_forward(x, *weights)
+        return self.transposed(
+            x, *weights, conv.stride, conv.padding, conv.output_padding, conv.groups, conv.dilation
+        )
 
     def compute(self, x):
         if self.holder is not None and (self.holder.training or self.holder._modules.get(self.key) is not self.second):
@@ -123,6 +143,25 @@ class FoldedLinear(_Folded, nn.Linear):
     pass
 
 
+class _FoldedTransposed(_Folded):
+    def forward(self, input, output_size=None):  # noqa: A002
+        if output_size is not None:
+            return super(_Folded, self).forward(input, output_size)
+        return super().forward(input)
+
+
+class FoldedConvTranspose1d(_FoldedTransposed, nn.ConvTranspose1d):
+    pass
+
+
+class FoldedConvTranspose2d(_FoldedTransposed, nn.ConvTranspose2d):
+    pass
+
+
+class FoldedConvTranspose3d(_FoldedTransposed, nn.ConvTranspose3d):
+    pass
+
+
 class PassedBatchNorm1d(_Passed, nn.BatchNorm1d):
     pass
 
@@ -140,6 +179,9 @@ _PREPARED = {
     nn.Conv2d: FoldedConv2d,
     nn.Conv3d: FoldedConv3d,
     nn.Linear: FoldedLinear,
+    nn.ConvTranspose1d: FoldedConvTranspose1d,
+    nn.ConvTranspose2d: FoldedConvTranspose2d,
+    nn.ConvTranspose3d: FoldedConvTranspose3d,
     nn.BatchNorm1d: PassedBatchNorm1d,
     nn.BatchNorm2d: PassedBatchNorm2d,
     nn.BatchNorm3d: PassedBatchNorm3d,
@@ -211,6 +253,8 @@ class FoldBatchNorm(Step):
     def _pair(work, conv, norm, *place):
         """The two as one, or None, which is said."""
         rows, why = conv.weight.shape[0], None
+        if type(conv) in _TRANSPOSED:
+            rows = conv.weight.shape[1] * conv.groups
         if norm.running_mean is None or norm.running_var is None:
             why = "it has no running statistics, so that it normalises by each batch"
         elif norm.num_features != rows:

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from .batch_norm import FoldedConv2d
+from .batch_norm import FoldedConv2d, FoldedConvTranspose2d
 from .step import Step
 
-_KINDS = {nn.Conv2d, nn.ConvTranspose2d, FoldedConv2d}
+_FOLDED = (FoldedConv2d, FoldedConvTranspose2d)
 
 
 class Strides:
@@ -81,9 +81,9 @@ class ChannelsLast(Step):
                 raise ValueError("the results of the model would have other strides than they had")
 
     def _fits(self, work, module):
-        if type(module) is FoldedConv2d:
+        if type(module) in _FOLDED:
             return True  # was found usable by the step that changed it
-        return work.usable(module, _KINDS)
+        return work.usable(module, {nn.Conv2d, nn.ConvTranspose2d})
 
     @staticmethod
     def _strides(work):
