@@ -31,19 +31,24 @@ class Int8Weight:
         self.kept = None
         self.of(weight)
 
+    def forget(self):
+        """Has the int8 weight made anew."""
+        self.kept = None
+
     def __getstate__(self):
         return {"kept": None}
 
     def of(self, weight):
         """(int8 weight, scales), or None where the weight is not finite."""
-        kept, now = self.kept, (weight.data_ptr(), weight._version, weight.dtype, weight.device)
+        kept, now = self.kept, (weight.data_ptr(), weight._version, weight.stride())
         if kept is None or kept[0] is not weight or kept[1] != now:
             with torch.inference_mode(mode=False):
                 try:
                     made = quantize_int8(weight)
                 except ParametersInvalid:
                     made = None
-            self.kept = kept = (weight, now, made)
+            # With its memory, so that nothing else gets that at the same address.
+            self.kept = kept = (weight, now, made, weight.untyped_storage())
         return kept[2]
 
 
@@ -59,7 +64,9 @@ class FewRowsLinear(nn.Linear):
         return int8_linear(input, *quantised, self.bias)
 
     def _few(self, x):
-        if not ordinary(x) or not 0 < x.numel() <= MOST_INT8_ROWS * self.in_features or x.shape[-1] != self.in_features:
+        if self.training or not ordinary(x) or x.dim() == 0 or x.shape[-1] != self.in_features:
+            return False
+        if not 0 < x.numel() <= MOST_INT8_ROWS * self.in_features:
             return False
         weight, bias = self._parameters.get("weight"), self._parameters.get("bias")
         if type(weight) is not nn.Parameter or weight.is_inference():
@@ -72,11 +79,11 @@ class FewRowsLinear(nn.Linear):
         return not (torch.is_grad_enabled() and any(t.requires_grad for t in operands))
 
     def train(self, mode=True):
-        self._mindiesd_int8.kept = None  # values written through .data count up no version
+        self._mindiesd_int8.forget()
         return super().train(mode)
 
     def _apply(self, fn, recurse=True):
-        self._mindiesd_int8.kept = None
+        self._mindiesd_int8.forget()
         return super()._apply(fn, recurse)
 
 
