@@ -482,3 +482,52 @@ def test_values_written_through_data_count_after_a_change_of_mode_or_type(how):
             p.data.mul_(1.5)
         one.eval() if how == "eval" else one.to(torch.float32)
     close(model(x), reference(x))
+
+
+def test_a_slice_of_a_sequence_is_a_sequence():
+    model = measured(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.ReLU()))
+    x = torch.randn(2, 4, 7, 7)
+    first, rest = model[:1](x), model[1:](x[:, [0, 1, 2, 3, 0, 1]])
+    mindiesd.prepare(model, steps=["fold-batch-norm"])
+    assert torch.equal(model[:1](x), first) and torch.equal(model[1:](x[:, [0, 1, 2, 3, 0, 1]]), rest)
+    assert not model[:2].train().eval().training
+
+
+def test_another_eps_counts():
+    model, plain = Two(), None
+    measured(model)
+    plain = copy.deepcopy(model)
+    x = torch.randn(2, 4, 7, 7)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert torch.allclose(model(x), plain(x), atol=1e-4)
+    model.norm.eps = plain.norm.eps = 0.5
+    assert torch.allclose(model(x), plain(x), atol=1e-4)
+
+
+def test_a_norm_that_loses_its_statistics_normalises_by_each_batch():
+    model = measured(Two())
+    plain, x = copy.deepcopy(model), torch.randn(2, 4, 7, 7)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    for one in (model, plain):
+        one.norm.running_mean = one.norm.running_var = None
+    assert torch.equal(model(x), plain(x))
+
+
+def test_memory_that_is_used_again_is_seen():
+    model = measured(nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6)))
+    x = torch.randn(2, 4, 7, 7)
+    mindiesd.prepare(model, steps=["fold-batch-norm"])
+    for _ in range(20):
+        model(x)
+        for _ in range(2):  # the second gets the memory that the first left, unless somebody keeps it
+            model[0].weight.data = model[0].weight.data * -1.1
+        assert torch.allclose(model(x), model[1](model[0](x)), atol=1e-3, rtol=1e-3)
+
+
+def test_a_weight_that_is_turned_where_it_lies_is_seen():
+    model = measured(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))
+    x = torch.randn(3, 4)
+    mindiesd.prepare(model, steps=["fold-batch-norm"])
+    model(x)
+    model[0].weight.data = model[0].weight.data.t()
+    assert torch.allclose(model(x), model[1](model[0](x)), atol=1e-4)

@@ -46,10 +46,13 @@ class NormPair(Folding):
             statistics.get("running_mean"), statistics.get("running_var"), statistics.get("num_batches_tracked"),
         )  # fmt: skip
 
+    def state(self, tensors):
+        return [self.second.eps, *super().state(tensors)]
+
     def fold(self, tensors):
         """weight * s and (bias - mean) * s + shift with s = scale / sqrt(variance + eps), in float32 at least and
         rounded once."""
-        if not alike(tensors[:6]):
+        if tensors[4] is None or tensors[5] is None or not alike(tensors[:6]):
             return None
         with torch.inference_mode(mode=False), torch.no_grad():
             weight, bias, scale, shift, mean, variance = wide(tensors[:6])

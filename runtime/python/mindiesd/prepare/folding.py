@@ -5,6 +5,8 @@ Whenever anything is not as it was, both modules compute as before: training, gr
 forward, autocast, tracing, and torch.compile, which fuses by itself.
 """
 
+import types
+
 import torch
 from torch import nn
 
@@ -23,7 +25,7 @@ class Folding:
         self.first, self.second = first, second
         self.types = type(first), type(second)
         tensors = self.tensors()
-        self.folded = (tensors, _key(tensors), self.fold(tensors))
+        self.folded = (tensors, self.state(tensors), self.fold(tensors), _storages(tensors))
 
     def __getstate__(self):
         return {**self.__dict__, "folded": None}
@@ -36,6 +38,10 @@ class Folding:
     def fold(self, tensors):
         """The folded weights, or None where they cannot be had."""
         raise NotImplementedError
+
+    def state(self, tensors):
+        """What is another where the folded weights have to be computed anew, besides the tensors themselves."""
+        return [None if t is None else (t.data_ptr(), t._version, t.stride()) for t in tensors]
 
     def run(self, x, weights):
         raise NotImplementedError
@@ -69,9 +75,9 @@ class Folding:
         same = folded is not None and _same(tensors, folded[0])
         if not same and not all(t is None or _owned(t) for t in tensors):
             return None
-        key = _key(tensors)
+        key = self.state(tensors)
         if not same or folded[1] != key:
-            self.folded = folded = (tensors, key, self.fold(tensors))
+            self.folded = folded = (tensors, key, self.fold(tensors), _storages(tensors))
         return folded[2]
 
 
@@ -82,8 +88,9 @@ def _same(now, then):
     return True
 
 
-def _key(tensors):
-    return [None if t is None else (t.data_ptr(), t._version) for t in tensors]
+def _storages(tensors):
+    """The memory of tensors, which nothing else gets at the same address while this is kept."""
+    return [None if t is None else t.untyped_storage() for t in tensors]
 
 
 def _owned(tensor):
@@ -109,6 +116,8 @@ def finite(*tensors):
 class PairedSequential(nn.Sequential):
     """Computes pairs of neighbours as one; ``_mindiesd_pairs`` has them by the index of the first. Each module that is
     called by itself computes what it did."""
+
+    _mindiesd_pairs = types.MappingProxyType({})  # those of a slice, which torch makes of the same class
 
     def forward(self, input):  # noqa: A002 - the name that torch's has
         modules = list(self._modules.values())
