@@ -531,3 +531,62 @@ def test_a_weight_that_is_turned_where_it_lies_is_seen():
     model(x)
     model[0].weight.data = model[0].weight.data.t()
     assert torch.allclose(model(x), model[1](model[0](x)), atol=1e-4)
+
+
+def test_a_convolution_that_a_module_of_its_own_calls_stays():
+    model = Two()
+    model.conv = nn.Sequential(model.conv)
+    x = torch.randn(2, 4, 7, 7)
+    expected = measured(model).conv(x)
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert report.why("norm") == ["no function calls conv.0 and then it"]
+    assert torch.equal(model.conv(x), expected)
+
+
+def test_a_convolution_of_another_module_stays():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.head = nn.Conv2d(4, 6, 3), nn.ModuleList([nn.BatchNorm2d(6)])
+
+        def forward(self, x):
+            y = self.conv(x)
+            return self.head[0](y)
+
+    model = measured(Outer())
+    report = mindiesd.prepare(model, torch.randn(2, 4, 7, 7), steps=["fold-batch-norm"])
+    assert report.why("head.0") == ["conv, which is before it, lies in another module"]
+
+
+def test_functions_that_call_any_module_are_no_place():
+    def run(module, x):
+        return module(x)
+
+    class Indirect(Two):
+        def forward(self, x):
+            return run(self.norm, run(self.conv, x))
+
+    model = measured(Indirect())
+    x = torch.randn(2, 4, 7, 7)
+    expected = run(model.conv, x)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert torch.equal(run(model.conv, x), expected)
+
+
+@pytest.mark.parametrize("name", ["conv", "norm"])
+def test_a_copy_of_one_of_the_two_computes_as_it_is(name):
+    model = measured(Two())
+    plain, x = copy.deepcopy(model), torch.randn(2, 4, 7, 7)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    setattr(model, name, copy.deepcopy(copy.deepcopy(getattr(model, name))))
+    assert torch.equal(model(x), plain(x))
+    mindiesd.restore(model)
+    assert torch.equal(model(x), plain(x))
+
+
+def test_torch_fuses_the_two():
+    model = measured(Two())
+    plain, x = copy.deepcopy(model), torch.randn(2, 4, 7, 7)
+    mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    model.conv, model.norm = torch.nn.utils.fuse_conv_bn_eval(model.conv, model.norm), nn.Identity()
+    torch.testing.assert_close(model(x), plain(x), atol=1e-4, rtol=1e-4)

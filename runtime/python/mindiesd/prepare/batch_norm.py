@@ -5,6 +5,8 @@ all calls the norm's input was the convolution's result, and nobody else read it
 normalised already, and its norm lets what is marked pass.
 """
 
+import copy
+
 import torch
 from torch import nn
 
@@ -37,6 +39,14 @@ class NormPair(Folding):
         self.dimensions = _CONVOLUTIONS[type(conv)]
         self.transposed = _TRANSPOSED.get(type(conv))
         super().__init__(conv, norm)
+
+    def __deepcopy__(self, memo):
+        """Where either module is copied without what holds both, the copies compute as they are."""
+        other = memo[id(self)] = copy.copy(self)
+        if self.holder is not None and id(self.holder) not in memo:
+            other.first = other.second = other.holder = None
+        other.__dict__.update(copy.deepcopy(other.__dict__, memo))
+        return other
 
     def tensors(self):
         """The count of batches tells that running statistics were updated."""
@@ -242,6 +252,15 @@ class FoldBatchNorm(Step):
         if not work.usable(conv, _CONVOLUTIONS):
             work.leave(norm, f"{name}, which is before it, must stay")
             return
+        holder, _ = work.names.parent(norm)
+        if holder is None or work.names.name[id(holder)] not in work.names.ancestors(conv):
+            work.leave(norm, f"{name}, which is before it, lies in another module")
+            return
+        # A function that calls the convolution alone may be called by somebody who reads its result.
+        for source, call in zip(sources, trace.of(norm), strict=True):
+            if source.site[:2] != call.site[:2] or source.site == call.site:
+                work.leave(norm, f"no function calls {name} and then it")
+                return
         alone = len({id(source) for source in sources}) == len(sources) == len(trace.of(conv))
         if not alone or any(source.kept or set(source.readers) != {norm} for source in sources):
             work.leave(norm, f"the result of {name} is read elsewhere as well")
