@@ -400,3 +400,17 @@ def test_a_replaced_linear_leaves_the_others_right():
         one.layers[0].attention.k_proj = nn.Linear(32, 16)
     close(model(IDS), reference(IDS))
     assert calls_of_linear(model, IDS) == 2 * 4 + 1 + 1
+
+
+@pytest.mark.parametrize("turn", [torch.t, lambda w: w[:4]])
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_weight_that_becomes_a_view_of_itself_is_seen(name, turn):
+    model = Branches(lambda m, x: torch.cat([m.a(x), m.b(x)], -1)).eval()
+    model.a.bias = model.b.bias = None
+    x = torch.randn(3, 8)
+    report = mindiesd.prepare(model, x, steps=["merge-linears"])
+    assert report.count("merge-linears") == 1
+    weight = getattr(model, name).weight
+    weight.data = turn(weight.data)
+    expected = torch.cat([x @ model.a.weight.t(), x @ model.b.weight.t()], -1)
+    torch.testing.assert_close(model(x), expected)

@@ -83,9 +83,11 @@ class Group:
         differentiating = torch.is_grad_enabled()
         if not self.places or (differentiating and x.requires_grad):
             return False
-        for module, weight, bias, at, bias_at in self.places:
+        for width, (module, weight, bias, at, bias_at) in zip(self.widths, self.places, strict=True):
             own = module._parameters
             if own.get("weight") is not weight or weight.data_ptr() != at or own.get("bias") is not bias:
+                return False
+            if len(weight) != width or not weight.is_contiguous():  # a view of what it was
                 return False
             if bias is not None and (bias.data_ptr() != bias_at or (differentiating and bias.requires_grad)):
                 return False
@@ -115,7 +117,7 @@ class Group:
         _, moment, versions, parts = kept
         part = parts.pop(index, None)
         if not parts:
-            delattr(x, _PARTS)
+            x.__dict__.pop(_PARTS, None)  # another thread may have been first
         if not self.places or moment != _moment(x) or not ordinary(x):
             return None
         module, weight, bias, at, bias_at = self.places[index]
