@@ -285,3 +285,21 @@ def test_the_inputs_and_the_random_state_stay_as_they_were():
     report = mindiesd.prepare(Writes().eval(), x)
     assert report.count("remove-dropout") == 1 and report.errors["remove-dropout"] == 0
     assert torch.equal(x, torch.zeros(2)) and torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_model_that_replaces_its_buffers_keeps_them_and_is_not_compared():
+    class Stream(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+            self.register_buffer("last", torch.zeros(1, 4))
+
+        def forward(self, x):
+            self.last = self.last + x
+            return self.linear(self.last)
+
+    model = Stream().eval()
+    buffer = model.last
+    report = mindiesd.prepare(model, torch.ones(1, 4), speed="close")
+    assert "writes to its buffers" in report.notes[0]
+    assert model.last is buffer and torch.equal(buffer, torch.zeros(1, 4))

@@ -97,10 +97,14 @@ def _chosen(model, steps, speed, tolerance):
 def _baseline(model, examples):
     """The model's results, by how much they differ from run to run, and why they cannot be used, or None."""
     buffers = [(buffer, buffer._version, buffer.clone()) for buffer in model.buffers() if _versioned(buffer)]
+    holders = [(module._buffers, dict(module._buffers)) for module in model.modules()]
     try:
         before = examples.run(model)
-        written = any(buffer._version != version for buffer, version, _ in buffers)
+        written = any(buffer._version != version for buffer, version, _ in buffers) or _replaced(holders)
     finally:
+        for now, then in holders:
+            now.clear()
+            now.update(then)
         for buffer, version, value in buffers:
             if buffer._version != version:
                 buffer.data.copy_(value)
@@ -112,6 +116,11 @@ def _baseline(model, examples):
     if any(tensor.is_meta for tensor in tensors):
         return None, 0.0, "the model's results have no values, as some of its parameters have none"
     return before, difference(before, examples.run(model)), None
+
+
+def _replaced(holders):
+    """Whether a module has another buffer than it had."""
+    return any(now.keys() != then.keys() or any(now[k] is not then[k] for k in then) for now, then in holders)
 
 
 def _versioned(buffer):
