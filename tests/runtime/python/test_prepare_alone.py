@@ -231,3 +231,11 @@ def test_a_sharded_model(tmp_path):
         assert not report.changes and "is a DTensor, which may be sharded" in report.why("0")[0]
     finally:
         torch.distributed.destroy_process_group()
+
+
+def test_weights_in_shared_memory_stay_there():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)).eval()
+    model.share_memory()
+    report = mindiesd.prepare(model, torch.randn(1, 3, 8, 8), speed="close")
+    assert not report.changes and all(p.is_shared() for p in model.parameters())
+    assert "in shared memory" in " ".join(report.why("0") + report.why("1"))

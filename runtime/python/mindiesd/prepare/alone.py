@@ -119,6 +119,8 @@ def _tensor_reason(key, tensor):
         return f"its {key} is sparse"
     if tensor.is_inference():
         return f"its {key} was made under inference_mode, so that changes of it would pass unseen"
+    if tensor.device.type == "cpu" and tensor.is_shared():
+        return f"its {key} is in shared memory, which other processes may write"
     return None
 
 
