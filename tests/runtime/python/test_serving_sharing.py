@@ -23,6 +23,32 @@ class TestStorage:
             assert {"linear.weight", "linear.bias"} <= set(made.sharing.shared)
             assert made.sharing.shared_bytes == 4 * (16 + 4)
 
+    def test_prepared_models_share_the_weights_that_they_merge(self):
+        class Pair(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)
+
+            def forward(self, x):
+                return torch.cat([self.one(x), self.two(x)], -1)
+
+        def make():
+            model = Pair().eval()
+            assert mindiesd.prepare(model, torch.randn(3, 8), steps=["merge-linears"]).changes
+            return model
+
+        with instances(make) as made:
+            one, two = made.models
+            for name, parameter in one.named_parameters():
+                assert two.get_parameter(name).data_ptr() == parameter.data_ptr()
+            assert all(len(model.one._mindiesd_group.places) == 2 for model in made.models)
+            x = torch.randn(3, 8)
+            one.load_state_dict(Pair().state_dict())
+            plain = Pair().eval()
+            plain.load_state_dict(one.state_dict())
+            for result in made.map([x] * 4):
+                torch.testing.assert_close(result, plain(x))
+
     def test_buffers_are_own_where_no_example_says_more(self):
         with instances(Small) as made:
             one, two = made.models

@@ -154,10 +154,23 @@ def _within(longer, seen):
 
 
 def _joined(parameters):
+    """The rows of parameters in one tensor, of which they become views; as they lie where they are neighbours already,
+    as instances of a model are given those of the first."""
+    if _neighbours(parameters):
+        first = parameters[0].data
+        return first.as_strided((sum(map(len, parameters)), *first.shape[1:]), first.stride())
     joined = torch.cat([parameter.data for parameter in parameters])
     for parameter, part in zip(parameters, joined.split([len(p) for p in parameters]), strict=True):
         parameter.data = part
     return joined
+
+
+def _neighbours(parameters):
+    """Whether the parameters follow each other in one storage."""
+    if len({p.untyped_storage().data_ptr() for p in parameters}) > 1 or not all(p.is_contiguous() for p in parameters):
+        return False
+    pairs = zip(parameters, parameters[1:], strict=False)
+    return all(one.data_ptr() + one.nbytes == other.data_ptr() for one, other in pairs)
 
 
 class MergedLinear(nn.Linear):
