@@ -107,7 +107,8 @@ LaunchStatus upsample(const Upsample& p, void* stream) {
   }
   const std::int64_t few = std::min(ceil_div(2 * all, std::int64_t{kThreads}),
                                     std::int64_t{device->multiprocessors} * 64);
-  const auto kernel = p.bytes % 4 == 0 ? widen_plain<std::uint32_t> : widen_plain<std::uint16_t>;
+  const bool words = p.bytes % 4 == 0 && on_vectors(p.input, 4) && on_vectors(p.output, 4);
+  const auto kernel = words ? widen_plain<std::uint32_t> : widen_plain<std::uint16_t>;
   return launch(kernel, static_cast<unsigned>(few), kThreads, 0, *device, stream, p);
 }
 

@@ -147,7 +147,7 @@ def _compared(form, checks):
 
     @functools.wraps(form)
     def call(*arguments):
-        if torch.compiler.is_compiling() or _forms.wants_derivative(*_tensors(arguments)):
+        if torch.compiler.is_compiling() or _forms._wants_derivative(*_tensors(arguments)):
             return form(*arguments)
         with checks.lock:
             if checks.inside:

@@ -81,7 +81,7 @@ _choice, _disabled = _read_environment()
 _said = False
 
 
-def wants_derivative(*tensors):
+def _wants_derivative(*tensors):
     """Whether torch would record a gradient for one of these, or carries a tangent on, which it does
     whether gradients are recorded or not."""
     if forward_ad._current_level >= 0:
@@ -107,7 +107,7 @@ def _as_torch_code(family, *tensors):
     """Whether torch code computes in every mode."""
     if family in _disabled:
         return True
-    if not wants_derivative(*tensors):
+    if not _wants_derivative(*tensors):
         return False
     _say_why_torch_computes()
     return True
@@ -147,7 +147,7 @@ def attention(
     finite = -_LARGEST <= scale <= _LARGEST
     if not finite or _as_torch_code("attention", *operands, slopes):
         # torch's function has no tangent, and a gradient of NaN where a mask leaves a query no key.
-        fused = attn_mask is None or not wants_derivative(*operands, slopes)
+        fused = attn_mask is None or not _wants_derivative(*operands, slopes)
         fused = fused and forward_ad._current_level < 0
         # Its own result for such a scale, NaN or zeros, where the call is not shown to be of a formula.
         fused = fused and (finite or head_first and not by_heads)

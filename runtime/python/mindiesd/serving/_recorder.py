@@ -53,6 +53,7 @@ class CudaRecorder:
         graph, stream, current = torch.cuda.CUDAGraph(), torch.cuda.Stream(), torch.cuda.current_stream()
         pool = others[0].graph.pool() if others else None
         cause = None
+        torch.cuda.current_blas_handle()  # a thread's own, which cannot be made in a capture
         with _CAPTURES, _own_workspaces():
             try:
                 with torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
