@@ -230,3 +230,24 @@ class TestReasons:
         for _ in range(5):
             with pytest.raises(KeyError, match="own"):
                 fast(torch.ones(1))
+
+
+@pytest.mark.parametrize("step", ["fold-batch-norm", "int8-linear", "merge-linears"])
+def test_weights_loaded_into_a_prepared_model_count(step):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = torch.nn.Linear(512, 512), torch.nn.Linear(512, 512)
+            self.three = torch.nn.Sequential(torch.nn.Linear(512, 4), torch.nn.BatchNorm1d(4))
+
+        def forward(self, x):
+            return self.three(self.one(x) + self.two(x))
+
+    model, x = Model().eval().requires_grad_(False), torch.randn(2, 512)
+    assert mindiesd.prepare(model, x, steps=[step]).changes
+    fast = graphed(model)
+    for _ in range(2):
+        for _ in range(6):
+            same(fast(x), model(x))
+        assert fast.graphs == 1
+        model.load_state_dict({k: v * 3 if v.is_floating_point() else v for k, v in model.state_dict().items()})

@@ -57,6 +57,13 @@ class Folding:
         """Has the folded weights computed anew."""
         self.folded = None
 
+    def stale(self):
+        """Whether the folded weights would be computed anew; who repeats kernels without this code has to ask."""
+        if (folded := self.folded) is None:
+            return False
+        tensors = self.tensors()
+        return not _same(tensors, folded[0]) or folded[1] != self.state(tensors)
+
     def _untouched(self):
         for module, kind in zip((self.first, self.second), self.types, strict=True):
             if type(module) is not kind or module.training or "forward" in module.__dict__:

@@ -38,9 +38,18 @@ class Int8Weight:
     def __getstate__(self):
         return {"kept": None}
 
+    def stale(self):
+        """Whether the weight has changed since; who repeats kernels without this code has to ask."""
+        kept = self.kept
+        return kept is not None and kept[1] != self._state(kept[0])
+
+    @staticmethod
+    def _state(weight):
+        return weight.data_ptr(), weight._version, weight.stride()
+
     def of(self, weight):
         """(int8 weight, scales), or None where the weight is not finite."""
-        kept, now = self.kept, (weight.data_ptr(), weight._version, weight.stride())
+        kept, now = self.kept, self._state(weight)
         if kept is None or kept[0] is not weight or kept[1] != now:
             with torch.inference_mode(mode=False):
                 try:

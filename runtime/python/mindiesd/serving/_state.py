@@ -135,6 +135,9 @@ class Weights:
         self._places = [*self._weights, *_places(function)]
         self._addresses = [(t, _address(t)) for *_, t in self._places if isinstance(t, torch.Tensor)]
         self._addresses = [(t, address) for t, address in self._addresses if address is not None]
+        # What modules compute from their weights and keep, as prepared ones do, says when that is out of date.
+        derived = {id(value): value for *_, value in self._places if hasattr(type(value), "stale")}
+        self._derived = list(derived.values())
         self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
         self._flags = [(m.__dict__, m.training, hooks, len(hooks)) for m in modules for hooks in _hooks(m)]
 
@@ -149,6 +152,8 @@ class Weights:
         for tensor, address in self._addresses:
             if tensor.data_ptr() != address:
                 return True
+        if any(one.stale() for one in self._derived):
+            return True
         for held, training, hooks, count in self._flags:
             if len(hooks) != count or held.get("training", training) is not training:
                 return True
