@@ -182,3 +182,10 @@ def test_cudnn_search(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
     report = mindiesd.prepare(model, x, steps=["cudnn-search"])
     assert report.why("") == ["the process wants the same algorithms each time"]
+
+
+def test_a_result_that_is_there_twice_stays_one():
+    model = Encoder(lambda y: {"one": y, "other": [y]}).eval()
+    assert mindiesd.prepare(model, X, steps=["channels-last"]).changes
+    result = model(X)
+    assert result["one"] is result["other"][0] and result["one"].is_contiguous()

@@ -34,7 +34,8 @@ class PlainResults:
         leaves, form = tree_flatten(result)
         if not any(_innermost(leaf) for leaf in leaves):
             return None
-        return tree_unflatten([leaf.contiguous() if _innermost(leaf) else leaf for leaf in leaves], form)
+        plain = {id(leaf): leaf.contiguous() for leaf in leaves if _innermost(leaf)}  # by id: one that is there twice
+        return tree_unflatten([plain.get(id(leaf), leaf) for leaf in leaves], form)
 
 
 def _innermost(value):
