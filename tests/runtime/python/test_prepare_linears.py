@@ -414,3 +414,14 @@ def test_a_weight_that_becomes_a_view_of_itself_is_seen(name, turn):
     weight.data = turn(weight.data)
     expected = torch.cat([x @ model.a.weight.t(), x @ model.b.weight.t()], -1)
     torch.testing.assert_close(model(x), expected)
+
+
+def test_tensors_that_outlive_the_watching_keep_nothing_of_it():
+    class Queries(Branches):
+        def __init__(self):
+            super().__init__(lambda m, x: m.a(m.queries) + m.b(m.queries) + x)
+            self.register_buffer("queries", torch.randn(3, 8))
+
+    model = Queries().eval()
+    report = mindiesd.prepare(model, torch.randn(3, 8), steps=["merge-linears"])
+    assert report.count("merge-linears") == 1 and not model.queries.__dict__

@@ -1,8 +1,8 @@
 """Watches a model compute its example inputs: which module's result is which module's input, and who else reads it.
 Entry point: ``Trace``.
 
-Tensors get a number as an attribute, so that the trace keeps none of them alive. A tensor that Python forgets and C++
-hands out anew has no number, and counts as another.
+Tensors get a number as an attribute, so that the trace keeps none of them alive; those that outlive it lose it. One
+that Python forgets and C++ hands out anew has no number, and counts as another.
 """
 
 import itertools
@@ -78,7 +78,7 @@ class Trace:
     def __init__(self, model, examples, watched, *, values=False):
         self.values = values
         self.calls, self._by_output, self._inside = [], {}, []
-        self._results = []
+        self._results, self._numbered = [], []
         self._numbers = itertools.count()
         self._watched = set(watched)
         handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._other)]
@@ -91,6 +91,10 @@ class Trace:
         finally:
             for handle in handles:
                 handle.remove()
+            for tensor in (reference() for reference in self._numbered):
+                if tensor is not None:
+                    tensor.__dict__.pop(_NUMBER, None)
+                    tensor.__dict__.pop(_VALUES, None)
         for call, result in self._results:
             call.kept = result() is not None
 
@@ -102,6 +106,7 @@ class Trace:
         if found is None:
             found = next(self._numbers)
             setattr(tensor, _NUMBER, found)
+            self._numbered.append(weakref.ref(tensor))
         return found
 
     def read(self, values):
