@@ -251,3 +251,43 @@ def test_weights_loaded_into_a_prepared_model_count(step):
             same(fast(x), model(x))
         assert fast.graphs == 1
         model.load_state_dict({k: v * 3 if v.is_floating_point() else v for k, v in model.state_dict().items()})
+
+
+def test_another_hook_in_the_place_of_one_counts():
+    model, x = torch.nn.Linear(3, 3).requires_grad_(False), torch.randn(2, 3)
+    hook = model.register_forward_hook(lambda module, args, result: result * 2)
+    fast = graphed(model)
+    for _ in range(4):
+        same(fast(x), model(x))
+    hook.remove()
+    model.register_forward_hook(lambda module, args, result: result * 3)
+    same(fast(x), model(x))
+
+
+def test_a_forward_that_is_replaced_counts():
+    model, x = torch.nn.Linear(3, 3).requires_grad_(False), torch.randn(2, 3)
+    fast = graphed(model)
+    for _ in range(4):
+        same(fast(x), model(x))
+    model.forward = lambda x: x * 7
+    same(fast(x), x * 7)
+
+
+def test_a_result_in_a_tensor_that_a_module_holds_is_that_tensor():
+    class Table(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.zeros(3)
+
+        def forward(self, x):
+            self.table.copy_(x)
+            return self.table
+
+    model = Table()
+    fast = graphed(model)
+    for _ in range(5):
+        x = torch.randn(3)
+        result = fast(x)
+        assert result is model.table
+        same(result, x)
+    assert fast.graphs == 1

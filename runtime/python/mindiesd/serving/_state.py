@@ -131,15 +131,18 @@ class Weights:
         self._weights = [(tensors, key, tensors[key]) for tensors, key in named]
         tensors = [tensor for *_, tensor in self._weights if tensor is not None]
         self._devices = {t.device for t in tensors}
-        self.storages = {address for address in map(_storage, tensors) if address}
         self._places = [*self._weights, *_places(function)]
+        held = [t for *_, t in self._places if isinstance(t, torch.Tensor)]
+        self.storages = {address for address in map(_storage, held) if address}
         self._addresses = [(t, _address(t)) for *_, t in self._places if isinstance(t, torch.Tensor)]
         self._addresses = [(t, address) for t, address in self._addresses if address is not None]
         # What modules compute from their weights and keep, as prepared ones do, says when that is out of date.
         derived = {id(value): value for *_, value in self._places if hasattr(type(value), "stale")}
         self._derived = list(derived.values())
         self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
-        self._flags = [(m.__dict__, m.training, hooks, len(hooks)) for m in modules for hooks in _hooks(m)]
+        self._flags = [(m.__dict__, m.training, m.__dict__.get("forward")) for m in modules]
+        # Hooks have numbers that are not used again.
+        self._hooks = [(hooks, list(hooks)) for m in modules for hooks in _hooks(m)]
 
     def moved(self):
         """Whether any of that has changed."""
@@ -154,8 +157,11 @@ class Weights:
                 return True
         if any(one.stale() for one in self._derived):
             return True
-        for held, training, hooks, count in self._flags:
-            if len(hooks) != count or held.get("training", training) is not training:
+        for held, training, forward in self._flags:
+            if held.get("training", training) is not training or held.get("forward") is not forward:
+                return True
+        for hooks, numbers in self._hooks:
+            if list(hooks) != numbers:
                 return True
         for children, before in self._children:
             if tuple(children.values()) != before:
