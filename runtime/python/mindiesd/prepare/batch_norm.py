@@ -126,8 +126,14 @@ class _Passed:
 
     def forward(self, input):  # noqa: A002
         mark = getattr(input, _MARK, None)
-        if mark is None or mark[0] is not self._mindiesd_pair:
+        if mark is None:
             return super().forward(input)
+        if mark[0] is not self._mindiesd_pair:
+            raise ModelExecError(
+                "prepare folded a batch norm into what is before it, as the example inputs allowed, but here the "
+                "normalised result comes to another batch norm; call mindiesd.restore(model), or give an example of "
+                "such a call."
+            )
         if torch.compiler.is_compiling():  # the convolution was not compiled, but this is
             return input.view_as(input)
         if mark[1] != version(input):
