@@ -291,3 +291,26 @@ def test_a_result_in_a_tensor_that_a_module_holds_is_that_tensor():
         assert result is model.table
         same(result, x)
     assert fast.graphs == 1
+
+
+def test_objects_of_the_user_are_not_asked_whether_they_are_stale():
+    class Cache:
+        def __init__(self):
+            self.table = torch.ones(3)
+
+        def stale(self, age):
+            return age > 3
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cache = Cache()
+
+        def forward(self, x):
+            return x * self.cache.table
+
+    model, x = Model(), torch.randn(3)
+    fast = graphed(model)
+    for _ in range(5):
+        same(fast(x), model(x))
+    assert fast.graphs == 1

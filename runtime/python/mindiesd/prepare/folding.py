@@ -57,7 +57,7 @@ class Folding:
         """Has the folded weights computed anew."""
         self.folded = None
 
-    def stale(self):
+    def _mindiesd_stale(self):
         """Whether the folded weights would be computed anew; who repeats kernels without this code has to ask."""
         if (folded := self.folded) is None:
             return False

@@ -38,7 +38,7 @@ class Int8Weight:
     def __getstate__(self):
         return {"kept": None}
 
-    def stale(self):
+    def _mindiesd_stale(self):
         """Whether the weight has changed since; who repeats kernels without this code has to ask."""
         kept = self.kept
         return kept is not None and kept[1] != self._state(kept[0])

@@ -137,7 +137,7 @@ class Weights:
         self._addresses = [(t, _address(t)) for *_, t in self._places if isinstance(t, torch.Tensor)]
         self._addresses = [(t, address) for t, address in self._addresses if address is not None]
         # What modules compute from their weights and keep, as prepared ones do, says when that is out of date.
-        derived = {id(value): value for *_, value in self._places if hasattr(type(value), "stale")}
+        derived = {id(value): value for *_, value in self._places if hasattr(type(value), "_mindiesd_stale")}
         self._derived = list(derived.values())
         self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
         self._flags = [(m.__dict__, m.training, m.__dict__.get("forward")) for m in modules]
@@ -155,7 +155,7 @@ class Weights:
         for tensor, address in self._addresses:
             if tensor.data_ptr() != address:
                 return True
-        if any(one.stale() for one in self._derived):
+        if any(one._mindiesd_stale() for one in self._derived):
             return True
         for held, training, forward in self._flags:
             if held.get("training", training) is not training or held.get("forward") is not forward:
