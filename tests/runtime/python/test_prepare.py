@@ -303,3 +303,16 @@ def test_a_model_that_replaces_its_buffers_keeps_them_and_is_not_compared():
     report = mindiesd.prepare(model, torch.ones(1, 4), speed="close")
     assert "writes to its buffers" in report.notes[0]
     assert model.last is buffer and torch.equal(buffer, torch.zeros(1, 4))
+
+
+def test_sparse_results_are_compared():
+    class Sparse(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.linear(x).to_sparse()
+
+    report = mindiesd.prepare(Sparse().eval(), torch.ones(2, 4), steps=["linear-pairs", "remove-dropout"])
+    assert not report.changes and not report.notes

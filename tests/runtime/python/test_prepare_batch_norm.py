@@ -64,6 +64,11 @@ class Two(nn.Module):
         return self.after(y, self.norm(self.between(y)))
 
 
+class Straight(Two):
+    def forward(self, x):
+        return self.norm(self.conv(x))
+
+
 def close(result, expected):
     torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
 
@@ -124,7 +129,9 @@ def test_a_transposed_convolution_that_a_trace_finds(groups):
             self.norm = nn.BatchNorm2d(6)
 
         def forward(self, x, size=None):
-            return self.norm(self.up(x) if size is None else self.up(x, size))
+            if size is None:
+                return self.norm(self.up(x))
+            return self.norm(self.up(x, size))
 
     model, x = measured(Up()), torch.randn(2, 4, 5, 4)
     reference = copy.deepcopy(model)
@@ -160,6 +167,78 @@ def test_a_result_that_is_read_elsewhere_stays(name):
     report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
     assert not report.changes
     assert report.why("norm") == ["the result of conv is read elsewhere as well"]
+
+
+def _later(self, x, feature=False):
+    y = self.conv(x)
+    return y if feature else self.norm(y)
+
+
+def _behind(self, x, feature=False):
+    y = self.conv(x)
+    z = self.norm(y)
+    return y if feature else z
+
+
+def _closed_over(self, x, feature=False):
+    y = self.conv(x)
+    read = lambda: y  # noqa: E731
+    y = self.norm(y)
+    return read() if feature else y
+
+
+def _caught(self, x, feature=False):
+    y = self.conv(x)
+    if feature:
+        y = y + 1
+    y = self.norm(y)
+    return y
+
+
+@pytest.mark.parametrize("forward", [_later, _behind, _closed_over, _caught], ids=lambda f: f.__name__)
+def test_a_result_that_another_way_may_read_stays(forward):
+    model, x = measured(type("Model", (Two,), {"forward": forward})()), torch.randn(2, 4, 6, 6)
+    expected = [model(x, feature) for feature in (False, True)]
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert report.why("norm") == ["the code may read the result of conv elsewhere, where no example goes"]
+    assert all(torch.equal(model(x, feature), expected[feature]) for feature in (False, True))
+
+
+def _nested(self, x):
+    return torch.relu(self.norm(self.conv(x)))
+
+
+def _renamed(self, x):
+    x = self.conv(x)
+    x = torch.relu(self.norm(x))
+    return x
+
+
+def _returned(self, x):
+    y = self.conv(x)
+    return self.norm(y)
+
+
+def _if_there(self, x):
+    x = self.conv(x)
+    if self.norm is not None:
+        x = self.norm(x)
+    return x
+
+
+@pytest.mark.parametrize("forward", [_nested, _renamed, _returned, _if_there], ids=lambda f: f.__name__)
+def test_what_code_hands_on_is_folded(forward):
+    model, x = measured(type("Model", (Two,), {"forward": forward})()), torch.randn(2, 4, 6, 6)
+    expected = model(x)
+    report = mindiesd.prepare(model, x, steps=["fold-batch-norm"])
+    assert [entry.where for entry in report.changes] == ["conv"]
+    assert not torch.equal(model(x), expected)
+    close(model(x), expected)
+    plain = model.conv
+    model.norm = None if forward is _if_there else nn.Identity()
+    model(x)
+    mindiesd.restore(model)
+    assert model.conv is plain
 
 
 class DropPath(nn.Module):

@@ -14,6 +14,7 @@ from ..utils import ModelExecError
 from .folding import Folding, alike, finite, pair_neighbours, sequences, wide
 from .guard import site, version
 from .step import Step
+from .straight import hands_on
 from .trace import Trace
 
 _MARK = "_mindiesd_normalised"
@@ -270,6 +271,10 @@ class FoldBatchNorm(Step):
         alone = len({id(source) for source in sources}) == len(sources) == len(trace.of(conv))
         if not alone or any(source.kept or set(source.readers) != {norm} for source in sources):
             work.leave(norm, f"the result of {name} is read elsewhere as well")
+            return
+        _, key = work.names.parent(norm)
+        if not all(hands_on(s.place, c.place, key) for s, c in zip(sources, trace.of(norm), strict=True)):
+            work.leave(norm, f"the code may read the result of {name} elsewhere, where no example goes")
             return
         pair = self._pair(work, conv, norm, *work.names.parent(norm), frozenset(source.site for source in sources))
         if pair is not None:

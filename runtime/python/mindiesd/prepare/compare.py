@@ -78,8 +78,14 @@ def _one(before, after):
     if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
         same = type(before) is type(after) and (before == after or before != before)
         return 0.0 if same else math.inf
+    if before.is_nested or after.is_nested:
+        return math.inf
     if before.dtype != after.dtype or before.shape != after.shape or before.device != after.device:
         return math.inf
+    if before.layout != after.layout:
+        return math.inf
+    if before.layout != torch.strided:
+        before, after = before.to_dense(), after.to_dense()
     if before.numel() == 0:
         return 0.0
     if before.is_complex():

@@ -1,5 +1,5 @@
-"""Whether a call is one that a prepared module may compute its own way. Entry points: ``ordinary``, ``version`` and
-``site``."""
+"""Whether a call is one that a prepared module may compute its own way. Entry points: ``ordinary``, ``version``,
+``place`` and ``site``."""
 
 import sys
 from pathlib import Path
@@ -29,12 +29,18 @@ def version(tensor):
     return None if tensor.is_inference() else tensor._version
 
 
-def site():
-    """Where the module that computes is called: a file, the first line of a function, and the place in its bytecode."""
+def place():
+    """The code that calls the module that computes, and the place in its bytecode; None where there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_filename != _CALLS and not code.co_filename.startswith(_OWN):
-            return code.co_filename, code.co_firstlineno, frame.f_lasti
+            return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+def site():
+    """Where the module that computes is called: a file, the first line of a function, and the place in its bytecode."""
+    found = place()
+    return None if found is None else (found[0].co_filename, found[0].co_firstlineno, found[1])

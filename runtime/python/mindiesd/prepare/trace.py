@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .guard import site
+from .guard import place
 
 _NUMBER = "_mindiesd_number"
 _VALUES = "_mindiesd_values"
@@ -31,7 +31,7 @@ class Call:
 
     order: the count of calls before it. input: the number of its argument, edition: how often that argument had got
     other values, shape: its sizes. output: the number of its result. readers: what read the result: watched modules, or
-    None for anything else. kept: whether the result was still there when the model had returned. site: where it is.
+    None for anything else. kept: whether the result was still there when the model had returned. place, site: where it is.
     """
 
     module: torch.nn.Module
@@ -43,7 +43,12 @@ class Call:
     output: int = -1
     readers: list = field(default_factory=list)
     kept: bool = True
-    site: tuple | None = None
+    place: tuple | None = None
+
+    @property
+    def site(self):
+        """As ``guard.site`` gives it."""
+        return None if self.place is None else (self.place[0].co_filename, self.place[0].co_firstlineno, self.place[1])
 
 
 class _Reads(TorchFunctionMode):
@@ -129,7 +134,7 @@ class Trace:
             self.read(args)
 
     def _before(self, module, args, kwargs):
-        call = Call(module, len(self.calls), site=site())
+        call = Call(module, len(self.calls), place=place())
         if len(args) == 1 and not kwargs and type(args[0]) is torch.Tensor:
             call.plain, call.input, call.shape = True, self.number(args[0]), tuple(args[0].shape)
             if self.values:
