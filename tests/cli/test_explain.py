@@ -66,7 +66,7 @@ def test_an_anchor_names_the_part_of_the_nearest_pattern(refit, model):
 
 
 def test_a_line_without_a_site_names_the_nearest_miss(refit, model):
-    text = refit("explain", f"{model}:25").out.decode()
+    text = refit("explain", f"{model}:25", "--select", "rms-norm").out.decode()
     assert text.startswith("model.py:25: no rule has a site here\n")
     nearest = text.splitlines()[1]
     assert nearest.startswith("  nearest [rms-norm] ")
