@@ -189,8 +189,9 @@ def test_nothing_is_copied(name, first):
         wide[..., : value.shape[-1]] = value
         return wide[..., : value.shape[-1]]
 
-    # Rows of matrices and of a grid's table are dense, and so are the planes of a GroupNorm and the terms of a sum.
-    dense = name in ("group_norm", "weighted sum"), name in ("matrix", "grid", "group_norm", "weighted sum")
+    # Rows of matrices and of a grid's table are dense, and so are planes of channels and the terms of a sum.
+    planes = name in ("group_norm", "layer_norm_along channels", "upsample", "weighted sum")
+    dense = planes, planes or name in ("matrix", "grid")
     args = [a if dense[i > 0] else spread(a) for i, a in enumerate(args)]
     if not first:  # the call is repeated without its checks
         function(*args, **kwargs)

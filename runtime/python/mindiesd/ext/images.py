@@ -9,9 +9,8 @@ from .._refusals import refusing
 from .._served import FLOATING
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-_BY_KERNELS = ("cpu",)
-"""The types of device whose kernel is the faster one. That for CUDA (kernels/cuda/upsample.cu) is not among them before
-its tests (tests/kernels/gpu/test_upsample.py) have run on a device."""
+_BY_KERNELS = ("cpu", "cuda")
+"""The types of device whose kernel is the faster one."""
 
 
 def _layout(x):
@@ -45,8 +44,8 @@ def upsample_nearest2x(x):
     """``torch.nn.functional.interpolate(x, scale_factor=2, mode="nearest")``, bit for bit (but for those of NaN) and with its strides.
 
     Args:
-        x: [N, C, H, W]; of float32, float16 and bfloat16, dense planes of channels on the CPU, a kernel computes. Other
-            operands, and any under autocast, are torch's, among them [N, C, W] and [N, C, D, H, W].
+        x: [N, C, H, W]; of float32, float16 and bfloat16, dense planes of channels, and on CUDA channels last too, a
+            kernel computes. Other operands, and any under autocast, are torch's, among them [N, C, W] and [N, C, D, H, W].
 
     Returns:
         [N, C, 2 H, 2 W] of x's type.
