@@ -24,9 +24,11 @@ _SUM_STRIDES = ("x", "branch", "gate")
 
 
 def _expect_options(gate_function, rms_types, dtypes):
-    expect_choice("gate_function", gate_function, _GATE_FUNCTIONS)
+    if gate_function is not None:
+        expect_choice("gate_function", gate_function, _GATE_FUNCTIONS)
     for name, value in rms_types.items():
-        expect_choice(name, value, _RMS_TYPES)
+        if value is not None:
+            expect_choice(name, value, _RMS_TYPES)
     for name, value in dtypes.items():
         if value is not None and not (isinstance(value, torch.dtype) and value.is_floating_point):
             raise ParametersInvalid(f"{name} must be None or a floating torch.dtype, but is {value!r}.")
@@ -35,14 +37,14 @@ def _expect_options(gate_function, rms_types, dtypes):
 def _norm_parts(norm, dtype, rms_type, x):
     """(weight, bias, eps, kind, type of the norm's result for an operand of ``dtype``) where calling the
     module is nothing but the norm over the last dimension; None where it is something else."""
-    from ..layers import RMSNorm as PublishedRMSNorm
-    from .modules import TypedRMSNorm
-
     if isinstance(norm, (LayerNorm, TorchRMSNorm)):
         if parts := module_norm(norm):
             return *parts, _torch_norm_type(x, parts[0], dtype, parts[3])
         parts = casting_norm(norm, x) if isinstance(norm, LayerNorm) else None
         return (*parts, dtype) if parts else None
+    from ..layers import RMSNorm as PublishedRMSNorm
+    from .modules import TypedRMSNorm
+
     if isinstance(norm, PublishedRMSNorm):
         if type(norm).forward is not PublishedRMSNorm.forward:
             return None
@@ -83,9 +85,14 @@ def _repeats_over(value, x):
         return True
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return False
-    sizes = zip(reversed(value.shape), reversed(x.shape), strict=False)
-    fits = 0 < value.dim() <= x.dim() and all(is_either(own, 1, other) for own, other in sizes)
-    return fits and value.device == x.device
+    own, other = value.shape, x.shape
+    before = len(other) - len(own)
+    if not own or before < 0:
+        return False
+    for d, size in enumerate(own):
+        if not is_either(size, 1, other[before + d]):
+            return False
+    return value.device == x.device
 
 
 def _lies_by_columns(x):
@@ -327,7 +334,7 @@ def residual_norm(
     if gate_function is None and branch_norm is None:
         branch, gate, _ = _in_order(branch, gate, x)
     rows = _is_row(x) and _same_rows(branch, x)
-    if rows and all(_repeats_over(t, x) for t in (gate, scale, shift)):
+    if rows and _repeats_over(gate, x) and _repeats_over(scale, x) and _repeats_over(shift, x):
         added = _branch_parts(branch_norm, branch_rms_type, branch)
         if added:
             own = _branch_type(branch, branch_norm, branch_rms_type)
