@@ -252,6 +252,12 @@ Expected<CompiledRules> compile(const RuleSet& rules, RuleLanguage& language) {
                             "parameter of the callee",
                             place(rewrite.at), hole, rewrite.with));
           }
+          if (compiled.choices.contains(hole) && rule.match.bypass.empty()) {
+            mistakes.push_back(fmt::format(
+                "{}: `${}` in `{}` has `choices`, of which one is taken in its place, so that the "
+                "argument would be missing; have each of them `set` a name, and write that",
+                place(rewrite.at), hole, rewrite.with));
+          }
         }
       }
       compiled.rewrites.push_back({&rewrite, std::move(*t)});

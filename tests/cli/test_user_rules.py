@@ -84,6 +84,18 @@ def test_a_hole_that_the_rewrite_leaves_out(load):
     assert load(product.replace("rewrites:", "drops: [y]\nrewrites:")).code < 2
 
 
+def test_a_hole_with_choices_in_the_call(load):
+    """One of the choices is taken in its place; written itself, the argument would be missing without a word."""
+    gated = rule(target="mindiesd.ext.gated($x, $gate, 'silu')").replace("$x * torch.sigmoid($x)", "$x * $activated")
+    chosen = "  choices:\n    activated: ['return torch.nn.functional.silu($gate)']\n"
+    made = gated.replace("rewrites:", f"{chosen}rewrites:")
+    assert load(made).code < 2
+    done = load(made.replace("$gate, 'silu'", "$activated, 'silu'"))
+    assert done.code == 5
+    assert "`$activated` in `mindiesd.ext.gated($x, $activated, 'silu')` has `choices`" in done.err
+    assert "have each of them `set` a name" in done.err
+
+
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
