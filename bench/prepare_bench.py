@@ -44,9 +44,7 @@ def variants(model, x, speed, compiled):
         elif report.changes:
             made[name] = other, report.errors[name]
     prepared = copy.deepcopy(model)
-    report = mindiesd.prepare(prepared, x, speed="close")
-    if names := [name for name in made if name in STEPS and STEPS[name].speed == "fast"]:
-        report.errors |= mindiesd.prepare(prepared, x, steps=names, speed=speed).errors
+    report = mindiesd.prepare(prepared, x, steps=[name for name in STEPS if name in made], speed=speed)
     made["prepared"] = prepared, max(report.errors.values(), default=None)
     if compiled:
         made["compiled"] = torch.compile(copy.deepcopy(model)), None
