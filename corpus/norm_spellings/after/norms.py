@@ -24,10 +24,8 @@ def plain(x):
 
 
 def centred(x, eps: float = 1e-6):
-    """A layer norm by hand: an RMS norm once the mean is off."""
-    h = x.float() - x.float().mean(-1, keepdim=True)
-    h = mindiesd.ext.rms_norm(h, eps=eps, result_type="input")
-    return h.to(x.dtype)
+    """A layer norm by hand."""
+    return mindiesd.ext.layer_norm_along(x, -1, eps=eps, result_type="input")
 
 
 def offset(x, weight, eps=1e-6):

@@ -31,7 +31,7 @@ def plain(x):
 
 
 def centred(x, eps: float = 1e-6):
-    """A layer norm by hand: an RMS norm once the mean is off."""
+    """A layer norm by hand."""
     h = x.float() - x.float().mean(-1, keepdim=True)
     h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
     return h.to(x.dtype)

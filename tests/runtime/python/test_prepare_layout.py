@@ -151,7 +151,7 @@ def test_settings_of_the_process_need_a_cuda_device():
     assert torch.get_float32_matmul_precision() == "highest" and not torch.backends.cudnn.benchmark
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="TF32 is CUDA's")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device, whose TF32 is")
 def test_tf32():
     model, x = nn.Linear(512, 512).eval().cuda(), torch.randn(64, 512, device="cuda")
     expected, before = model(x), torch.get_float32_matmul_precision()
@@ -166,7 +166,7 @@ def test_tf32():
     assert report.why("")[0].startswith("taken back") and torch.get_float32_matmul_precision() == before
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="cuDNN is CUDA's")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device, whose cuDNN is")
 def test_cudnn_search(monkeypatch):
     model, x = Encoder().eval().cuda(), X.cuda()
     report = mindiesd.prepare(model, x, steps=["cudnn-search"])
