@@ -146,11 +146,11 @@ CHOICES = """rules:
       patterns:
         - code: return torch.softmax($a, -1)
       choices:
-        a: [return $b, return $b * 2]
-        b: [return $a, return $a + 1]
+        a: [return $b, return $c * 2]
+        b: [return $a, return $c + 1]
     rewrites:
       - target: cuda
-        with: mindiesd.ext.softmax($a, -1)
+        with: mindiesd.ext.softmax($c, -1)
 """
 
 
