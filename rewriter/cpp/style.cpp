@@ -2,6 +2,9 @@
 #include <clang/Format/Format.h>
 #include <clang/Tooling/Core/Replacement.h>
 
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/SourceMgr.h>
+
 #include "rewriter/cpp/frontend.hpp"
 
 namespace refit::cpp {
@@ -17,8 +20,10 @@ using clang::tooling::Replacements;
 // that switches formatting off. Only blanks and line breaks change: nothing is sorted, added or
 // taken away, and comments stay as they are.
 std::optional<FormatStyle> style_of(const std::string& path, llvm::StringRef text) {
+  // What it finds wrong, with the file's own text in it, is nobody's to read here.
+  const auto silent = [](const llvm::SMDiagnostic&, void*) {};
   auto found = clang::format::getStyle("file", path, "none", text, /*FS=*/nullptr,
-                                       /*AllowUnknownOptions=*/true);
+                                       /*AllowUnknownOptions=*/true, silent);
   if (!found) {
     llvm::consumeError(found.takeError());
     return std::nullopt;
@@ -46,20 +51,30 @@ bool add(Replacements& all, unsigned offset, unsigned length, llvm::StringRef te
   return true;
 }
 
+// What the style changes in a text whose `written` ranges are new; none where there is no style.
+Replacements blanks_of(llvm::StringRef before, const std::string& after,
+                       const std::vector<Range>& written, const std::string& path) {
+  const auto style = style_of(path, before);
+  if (!style) return {};
+  clang::format::FormattingAttemptStatus status;
+  Replacements blanks = clang::format::reformat(*style, after, written, path, &status);
+  return status.FormatComplete ? blanks : Replacements();
+}
+
 }  // namespace
 
 EditSet styled(std::string_view text, const std::string& path, const EditSet& edits) {
   if (edits.empty()) return edits;
-  const auto style = style_of(path, llvm::StringRef(text.data(), text.size()));
-  if (!style) return edits;
   const std::string after = edits.apply(text);
   std::vector<Range> written;
   for (const ByteRange& range : edits.results()) {
     if (range.size() != 0) written.emplace_back(range.begin, range.size());
   }
-  clang::format::FormattingAttemptStatus status;
-  const Replacements blanks = clang::format::reformat(*style, after, written, path, &status);
-  if (!status.FormatComplete || blanks.empty()) return edits;
+  Replacements blanks;
+  llvm::CrashRecoveryContext context;  // a crash is not the tool's end
+  const bool ran = context.RunSafely(
+      [&] { blanks = blanks_of(llvm::StringRef(text.data(), text.size()), after, written, path); });
+  if (!ran || blanks.empty()) return edits;
   Replacements all;
   for (const Edit& edit : edits.edits()) {
     if (!add(all, edit.range.begin, edit.range.size(), edit.replacement)) return edits;

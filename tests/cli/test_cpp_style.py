@@ -45,11 +45,17 @@ def migrated(refit, tree, text=BEFORE, name="model.cpp"):
     (tree / "src" / name).write_bytes(text.encode())
     done = refit("migrate", "--write", tree)
     assert done.code == 0, done.err
+    assert "clang-format" not in done.err and "\x1b" not in done.err, done.err
     return (tree / "src" / name).read_bytes().decode()
 
 
 def test_what_is_written_is_in_the_style_and_nothing_else(refit, tree):
     (tree / ".clang-format").write_text(STYLE)
+    assert migrated(refit, tree) == STYLED
+
+
+def test_an_option_that_is_not_known_is_passed_over(refit, tree):
+    (tree / ".clang-format").write_text(STYLE + "OfANewerVersion: true\n")
     assert migrated(refit, tree) == STYLED
 
 
@@ -65,7 +71,10 @@ def test_line_endings_stay(refit, tree):
     assert migrated(refit, tree, BEFORE.replace("\n", "\r\n")) == STYLED.replace("\n", "\r\n")
 
 
-@pytest.mark.parametrize("style", ["DisableFormat: true\n", "BasedOnStyle: [\n", "ColumnLimit: many\n", ""])
+@pytest.mark.parametrize(
+    "style",
+    ["DisableFormat: true\n", "BasedOnStyle: [\x1b[31m\n", "ColumnLimit: many\n", "StatementMacros: " + "{a: " * 9999, ""],
+)
 def test_a_style_that_says_nothing_or_cannot_be_read_changes_nothing(refit, tree, style):
     plain = migrated(refit, tree, name="plain.cpp")
     if style:
