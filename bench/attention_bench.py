@@ -5,8 +5,9 @@
 Prints TFLOP/s (4 * batch * heads * queries * keys * head_dim operations, half of it where causal), the
 median of launches replayed from a graph, on random normal values in B S N D storage; "-": not computed.
 Rows of torch: each back end of scaled_dot_product_attention alone, and "torch", which of them it takes
-by itself. "default" is ``mindiesd.ext.attention_forward`` in its default mode. The run names versions and
-device.
+by itself. "default" is ``mindiesd.ext.attention_forward`` in its default mode. Where --columns names them:
+"with_lse" is ``mindiesd.ext.attention_with_lse``, "cuDNN_with_lse" torch's call of cuDNN that gives the same (those of
+"flash" always do). The run names versions and device.
 """
 
 import argparse
@@ -85,6 +86,7 @@ TORCH = {
 }
 OURS = {"hopper": "hopper", "tensor_core": "mma", "cudnn": "cudnn", "multiply_add": "plain"}
 COLUMNS = ("hopper", "tensor_core", "cudnn", "default", *TORCH, "torch")
+WITH_LSE = ("with_lse", "cuDNN_with_lse")
 
 
 WINDOW = 4096  # keys before a query's own that it sees, in "window"
@@ -167,10 +169,23 @@ def measure(case, columns, dtype):
             q, k, v, mask, head_first=True, is_causal=causal, window_size=(WINDOW, -1) if window else (-1, -1)
         )
 
+    def with_lse():
+        if kind == "causal" and queries != keys:
+            raise RuntimeError("the last query sees the last key here")
+        ext.attention_with_lse(
+            q, k, v, attn_mask=mask, head_first=True, causal=causal, window_size=(WINDOW, -1) if window else (-1, -1)
+        )
+
+    def cudnn_with_lse():
+        if key_heads != heads or torchs_mask is not None:
+            raise RuntimeError("not by this call")
+        torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)
+
+    calls = {"default": default, "with_lse": with_lse, "cuDNN_with_lse": cudnn_with_lse}
     found = {}
     for name in columns:
         chosen = sdpa_kernel(TORCH[name]) if name in TORCH else contextlib.nullcontext()
-        launch = default if name == "default" else torchs
+        launch = calls.get(name, torchs)
         if name in OURS:
             launch = functools.partial(ours, OURS[name])
         with chosen, contextlib.suppress(RuntimeError):  # it does not compute this problem
@@ -190,9 +205,9 @@ def main():
         f"cuDNN {torch.backends.cudnn.version()}, {arguments.type}, TFLOP/s"
     )
     rows, columns = {}, arguments.columns.split(",")
-    unknown = set(columns) - {*COLUMNS, *OURS}
-    if unknown:
-        parser.error(f"no column {', '.join(sorted(unknown))}; there are {', '.join(COLUMNS)}, multiply_add")
+    known = dict.fromkeys((*COLUMNS, *OURS, *WITH_LSE))
+    if unknown := set(columns) - set(known):
+        parser.error(f"no column {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     print("| case | " + " | ".join(columns) + " |")
     print("|---|" + "---|" * len(columns))
     for name, case in CASES.items():

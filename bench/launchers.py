@@ -73,7 +73,8 @@ _Attention = _struct(
     ("query_length", _i64), ("key_length", _i64), ("head_dim", _i64), ("value_dim", _i64),
     ("type", _i32), ("query", _pointer), ("key", _pointer), ("value", _pointer),
     ("output", _pointer), ("query_strides", _i64 * 3), ("key_strides", _i64 * 3),
-    ("value_strides", _i64 * 3), ("output_strides", _i64 * 3), ("mask", _pointer),
+    ("value_strides", _i64 * 3), ("output_strides", _i64 * 3), ("lse", _pointer),
+    ("lse_strides", _i64 * 3), ("mask", _pointer),
     ("mask_type", _i32), ("mask_strides", _i64 * 4), ("alibi_slopes", _pointer),
     ("alibi_strides", _i64 * 2), ("scale", _f32), ("softcap", _f32), ("causal", _i32),
     ("window_left", _i64), ("window_right", _i64),
@@ -374,8 +375,8 @@ def int8_linear(x, weight, scales, output, bias=None):
     return output
 
 
-def _attention_problem(query, key, value, output, mask, slopes, options):
-    """Operands are [batch, heads, length, width], mask broadcasts to the scores."""
+def _attention_problem(query, key, value, output, mask, slopes, options, lse=None):
+    """Operands are [batch, heads, length, width], lse [batch, heads, length], mask broadcasts to the scores."""
     batch, heads, length, width = query.shape
     problem = _Attention(
         batch=batch, query_heads=heads, key_heads=key.shape[1], query_length=length,
@@ -393,26 +394,29 @@ def _attention_problem(query, key, value, output, mask, slopes, options):
         slopes = slopes.expand(-1 if slopes.dim() == 2 else batch, heads)
         problem.alibi_slopes = slopes.data_ptr()
         problem.alibi_strides[:] = slopes.stride()
+    if lse is not None:
+        problem.lse, problem.lse_strides[:] = lse.data_ptr(), lse.stride()
     for name, option in options.items():
         setattr(problem, name, option)
     return problem
 
 
-def attention(backend, query, key, value, output, *, mask=None, slopes=None, **options):
-    """backend: "mma" or "plain". options: scale, softcap, causal (0 no, 1 top-left, 2 bottom-right),
+def attention(backend, query, key, value, output, *, mask=None, slopes=None, lse=None, **options):
+    """backend: "mma", "plain", "hopper" or "cudnn". options: scale, softcap, causal (0 no, 1 top-left, 2 bottom-right),
     window_left and window_right (negative: none)."""
     _call(
         f"attention_{backend}",
-        _attention_problem(query, key, value, output, mask, slopes, options),
+        _attention_problem(query, key, value, output, mask, slopes, options, lse),
     )
     return output
 
 
-def attention_varlen(query, key, value, output, cu_query, cu_key, *, slopes=None, **options):
-    """Operands are [tokens, heads, width], cu_query and cu_key of one integer type."""
+def attention_varlen(query, key, value, output, cu_query, cu_key, *, slopes=None, lse=None, **options):
+    """Operands are [tokens, heads, width], lse [heads, tokens], cu_query and cu_key of one integer type."""
     packed = [t.transpose(0, 1)[None] for t in (query, key, value, output)]
     problem = _VarlenAttention(
-        problem=_attention_problem(*packed, None, slopes, options), sequences=len(cu_query) - 1,
+        problem=_attention_problem(*packed, None, slopes, options, None if lse is None else lse[None]),
+        sequences=len(cu_query) - 1,
         cu_seqlens_query=cu_query.data_ptr(), cu_seqlens_key=cu_key.data_ptr(),
         cu_seqlens_type={torch.int32: 4, torch.int64: 5}[cu_query.dtype],
     )  # fmt: skip

@@ -75,6 +75,11 @@ struct Attention {
   std::int64_t query_strides[3] = {}, key_strides[3] = {}, value_strides[3] = {},
                output_strides[3] = {};
 
+  // The natural logarithm of the sum of each query's exponentials, -infinity where it sees no key;
+  // null: not wanted. Strides as above.
+  float* lse = nullptr;
+  std::int64_t lse_strides[3] = {};
+
   const void* mask = nullptr;  // [batch, head, query, key], any strides
   DataType mask_type = DataType::kBool;
   std::int64_t mask_strides[4] = {};

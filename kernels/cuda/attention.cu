@@ -160,6 +160,7 @@ AttentionParameters attention_parameters(const Attention& problem) {
   p.key = problem.key;
   p.value = problem.value;
   p.output = problem.output;
+  p.lse = problem.lse;
   p.mask = problem.mask;
   p.slopes = problem.alibi_slopes;
   for (int d = 0; d < 3; ++d) {
@@ -167,6 +168,7 @@ AttentionParameters attention_parameters(const Attention& problem) {
     p.key_strides[d] = problem.key_strides[d];
     p.value_strides[d] = problem.value_strides[d];
     p.output_strides[d] = problem.output_strides[d];
+    p.lse_strides[d] = problem.lse_strides[d];
   }
   for (int d = 0; d < 4; ++d) p.mask_strides[d] = problem.mask_strides[d];
   for (int d = 0; d < 2; ++d) p.slope_strides[d] = problem.alibi_strides[d];

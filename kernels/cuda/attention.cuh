@@ -11,6 +11,7 @@
 namespace mindiesd::kernels::cuda {
 
 inline constexpr float kLog2e = 1.4426950408889634F;
+inline constexpr float kLn2 = 0.6931471805599453F;
 inline constexpr float kMinusInfinity = -__builtin_huge_valf();
 // Beyond every length (host: kLongest), and sums of three do not overflow.
 inline constexpr int kUnbounded = 1 << 29;
@@ -22,12 +23,13 @@ struct AttentionParameters {
   const void* key;
   const void* value;
   void* output;
+  float* lse;  // null: not wanted
   const void* mask;
   const float* slopes;
   const void* cu_query;  // null: a dense batch
   const void* cu_key;
   std::int64_t query_strides[3], key_strides[3], value_strides[3], output_strides[3];
-  std::int64_t mask_strides[4], slope_strides[2];
+  std::int64_t lse_strides[3], mask_strides[4], slope_strides[2];
   int heads, heads_per_key, query_length, key_length, head_dim, value_dim;
   int sequences;  // packed
   int tiles;      // blocks of rows in a sequence, or in all packed ones together
@@ -44,7 +46,7 @@ struct AttentionParameters {
 struct AttentionTile {
   int batch, head, row, slice;
   int query_length, key_length;
-  std::int64_t query, key, value, output;  // where the sequence and head begin, in elements
+  std::int64_t query, key, value, output, lse;  // where the sequence and head begin, in elements
 };
 
 __device__ __forceinline__ int boundary(const void* cu, bool wide, int at, int tokens) {
@@ -125,6 +127,7 @@ __device__ __forceinline__ bool find_tile(const AttentionParameters& p, int rows
       batch * p.value_strides[0] + key_head * p.value_strides[1] + key_begin * p.value_strides[2];
   t->output =
       batch * p.output_strides[0] + t->head * p.output_strides[1] + begin * p.output_strides[2];
+  t->lse = batch * p.lse_strides[0] + t->head * p.lse_strides[1] + begin * p.lse_strides[2];
   return true;
 }
 
@@ -152,6 +155,12 @@ __device__ __forceinline__ float mask_in_log2(float value) {
   constexpr float kLargest = 3.402823466e38F;
   const float scaled = min_nan(max_nan(value * kLog2e, -kLargest), kLargest);
   return isinf(value) ? value : scaled;
+}
+
+// The logarithm of a row's sum of exponentials, of its weights' total and the score that they are
+// relative to, `unit` being what that is counted in. A total of 0: no key.
+__device__ __forceinline__ float log_of_sum(float base, float unit, float total) {
+  return total == 0.0F ? kMinusInfinity : fmaf(base, unit, logf(total));
 }
 
 // What softcap and slopes make of a score; in units of log2.

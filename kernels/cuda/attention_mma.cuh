@@ -409,6 +409,10 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
       const bool nothing = sum == 0.0F;  // no key
       const float inverse = nothing ? 0.0F : 1.0F / sum;
       const int row = own_row + t * 16 + half * 8;
+      if (p.lse != nullptr && part == 0 && lane % 4 == 0 && row < rows) {
+        p.lse[tile.lse + (tile.row + row) * p.lse_strides[2]] =
+            log_of_sum(largest[t][half], kLn2, sum);
+      }
 #pragma unroll
       for (int n = 0; n < kValueTiles; ++n) {
         const float a = nothing ? 0.0F : output[t][n][2 * half] * inverse;

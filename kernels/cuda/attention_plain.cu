@@ -207,6 +207,10 @@ __global__ void __launch_bounds__(kPlainThreads, 2)
     const std::int64_t at =
         tile.output + (tile.row + own_row + r) * p.output_strides[2] + first_column;
     const float inverse = 1.0F / sum;
+    if (p.lse != nullptr && tile.slice == 0 && own_column == 0) {
+      p.lse[tile.lse + (tile.row + own_row + r) * p.lse_strides[2]] =
+          log_of_sum(largest[r], kLn2, sum);
+    }
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
       const int column = own_column + c % 4 + c / 4 * 64;

@@ -201,7 +201,7 @@ bool takes(const Attention& p, const Band& band) {
 
 bool attention_cudnn_supports(const Attention& p, std::int32_t device_id) {
   if (p.type == DataType::kFloat32 || p.alibi_slopes != nullptr) return false;
-  if (p.softcap > 0.0F) return false;
+  if (p.softcap > 0.0F || p.lse != nullptr) return false;
   if (p.mask != nullptr) {
     // A narrower type than the operands' would be another rounding.
     if (p.mask_type != DataType::kBool && p.mask_type != p.type &&

@@ -288,7 +288,7 @@ Attention with_heads_as_queries(Attention p) {
   p.query_heads = p.key_heads;
   p.query_length = group;
   p.causal = CausalAlignment::kNone;  // the one query saw every key
-  for (std::int64_t* const strides : {p.query_strides, p.output_strides}) {
+  for (std::int64_t* const strides : {p.query_strides, p.output_strides, p.lse_strides}) {
     strides[2] = strides[1];
     strides[1] *= group;
   }

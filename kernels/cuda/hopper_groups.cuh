@@ -123,6 +123,7 @@ struct Group {
     take_results();
     finished_tile = tile;
     by[0] = softmax.total[0], by[1] = softmax.total[1];
+    store_logarithms();
     store();
     give_queries_back(finished_tile);
   }
@@ -190,6 +191,7 @@ struct Group {
     if (first) {
       by[0] = softmax.total[0], by[1] = softmax.total[1];
       finished_tile = tile - 1;
+      if (tile > 0) store_logarithms();
       softmax.restart();
     }
     finished = first;
@@ -255,6 +257,16 @@ struct Group {
     }
     __syncwarp();
     release<Shape>(memory, kTile, buffer_of<kTiles>(finished_tile));
+  }
+  // Of the tile that is finished, whose softmax is still there.
+  __device__ __forceinline__ void store_logarithms() const {
+    if (p.problem.lse == nullptr) return;
+    const HopperTile& at = *tile_at<Shape>(shared, finished_tile);
+    const std::int64_t* const strides = p.problem.lse_strides;
+    softmax.store_logarithms(p.factor, at.rows - own_row(),
+                             p.problem.lse + at.batch * strides[0] + at.head * strides[1] +
+                                 (at.query + own_row()) * strides[2],
+                             strides[2]);
   }
   // When a tile's results have left the place of its queries.
   __device__ __forceinline__ void give_queries_back(int of_tile) {

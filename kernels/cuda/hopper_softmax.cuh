@@ -27,6 +27,12 @@ __device__ __forceinline__ void hide(float (&scores)[kScores], const KeyBounds& 
   }
 }
 
+// The sum of what the four threads of a row hold.
+__device__ __forceinline__ float sum_of_row(float part) {
+  part += __shfl_xor_sync(0xffffffffU, part, 1);
+  return part + __shfl_xor_sync(0xffffffffU, part, 2);
+}
+
 // The running softmax of a thread's two rows. Their maxima only keep the weights in range, so
 // further scores are weighed by the maxima that are known, without a look at their own; the sum of
 // what comes out tells when one of them was too large. Then, and for the first scores of a row,
@@ -67,6 +73,18 @@ struct Softmax {
     total[0] += part[0];
     total[1] += part[1];
     return grew;
+  }
+
+  // Stores the logarithms of a finished tile's sums. `rows`: from the thread's first one on, whose
+  // logarithm goes to `place`.
+  __device__ __forceinline__ void store_logarithms(float factor, int rows, float* place,
+                                                   std::int64_t stride) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float sum = sum_of_row(total[half]);
+      if (threadIdx.x % 4 != 0 || 8 * half >= rows) continue;
+      place[8 * half * stride] = log_of_sum(largest[half], kPlain ? kLn2 : factor * kLn2, sum);
+    }
   }
 
   // Takes in the maxima of scores.
@@ -125,8 +143,7 @@ struct Softmax {
 
 // What a row's sums are multiplied by in the end; 0: it saw no key.
 __device__ __forceinline__ float inverse_of(float total) {
-  total += __shfl_xor_sync(0xffffffffU, total, 1);
-  total += __shfl_xor_sync(0xffffffffU, total, 2);
+  total = sum_of_row(total);
   return total == 0.0F ? 0.0F : reciprocal_fast(total);
 }
 template <typename T>

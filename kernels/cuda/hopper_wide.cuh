@@ -383,6 +383,11 @@ __device__ __forceinline__ void combine_parts(const HopperParameters& p, const H
         sums[4 * half + 3] += by * four.w;
       }
     }
+    if (p.problem.lse != nullptr && column == 0) {
+      const std::int64_t* const to = p.problem.lse_strides;
+      p.problem.lse[tile.batch * to[0] + tile.head * to[1] + (tile.row + row) * to[2]] =
+          log_of_sum(base, Shape::kPlain ? kLn2 : p.factor * kLn2, total);
+    }
     const float inverse = total == 0.0F ? 0.0F : reciprocal_fast(total);
     *reinterpret_cast<uint4*>(output + row * strides[2] + column) =
         make_uint4(result_word<T>(sums, inverse), result_word<T>(sums + 2, inverse),

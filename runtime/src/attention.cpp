@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 
 #include "backends.h"
 #include "device.h"
@@ -93,6 +94,34 @@ Check read_slopes(const mindiesd_tensor* tensor, const View& query, const View& 
   return {};
 }
 
+// lse: float32 [batch, heads, query], or [heads, query] of packed sequences.
+Check read_lse(const mindiesd_tensor* tensor, std::initializer_list<const View*> operands,
+               bool packed, Attention* problem) {
+  if (tensor == nullptr) return {};
+  View lse;
+  MINDIESD_RETURN_IF(read_view(tensor, "lse", &lse));
+  MINDIESD_RETURN_IF(expect_same_device(lse, **operands.begin()));
+  if (lse.type != DataType::kFloat32) {
+    return invalid("lse must be float32, but is " + name_of(lse.type));
+  }
+  const int before = packed ? 0 : 1;
+  MINDIESD_RETURN_IF(
+      expect_rank(lse, before + 2, packed ? "[heads, query]" : "[batch, heads, query]"));
+  if (!packed) MINDIESD_RETURN_IF(expect_size(lse, 0, problem->batch, "batch"));
+  MINDIESD_RETURN_IF(expect_size(lse, before, problem->query_heads, "the heads of query,"));
+  MINDIESD_RETURN_IF(expect_size(lse, before + 1, problem->query_length, "query's length,"));
+  MINDIESD_RETURN_IF(expect_no_overlap(lse));
+  for (const View* operand : operands) {
+    MINDIESD_RETURN_IF(expect_no_overlap(lse, *operand, false));
+  }
+  if (problem->value_dim == 0 && !lse.empty()) {
+    return invalid("value's head_dim must not be 0 where lse is wanted");
+  }
+  problem->lse = static_cast<float*>(lse.data);
+  for (int d = 0; d < lse.rank; ++d) problem->lse_strides[d + 1 - before] = lse.stride(d);
+  return {};
+}
+
 // The whole description, checked; `output` comes back for its device and whether it is empty.
 Check read_attention(const mindiesd_attention_args& args, Attention* described, View* result) {
   if (args.layout != MINDIESD_BSND && args.layout != MINDIESD_BNSD) {
@@ -148,7 +177,7 @@ Check read_attention(const mindiesd_attention_args& args, Attention* described, 
     for (int d = 0; d < 4; ++d) problem.mask_strides[d] = mask.stride(d);
   }
   MINDIESD_RETURN_IF(read_slopes(args.alibi_slopes, query, output, problem.batch, &problem));
-  return {};
+  return read_lse(args.lse, {&query, &key, &value, &output}, false, &problem);
 }
 
 Check read_attention_args(const void* raw, mindiesd_attention_args* args) {
@@ -242,7 +271,8 @@ Check read_cu_seqlens(const mindiesd_tensor* tensor, const char* name, const Vie
 
 Check attention_varlen(const void* raw) {
   mindiesd_attention_varlen_args args;
-  MINDIESD_RETURN_IF(read_args(raw, sizeof(args), sizeof(args), &args));
+  MINDIESD_RETURN_IF(
+      read_args(raw, offsetof(mindiesd_attention_varlen_args, lse), sizeof(args), &args));
   View query, key, value, output;
   MINDIESD_RETURN_IF(read_view(args.query, "query", &query));
   MINDIESD_RETURN_IF(read_view(args.key, "key", &key));
@@ -278,6 +308,7 @@ Check attention_varlen(const void* raw) {
   varlen.cu_seqlens_key = cu_key.data;
   varlen.cu_seqlens_type = cu_query.type;
   MINDIESD_RETURN_IF(read_slopes(args.alibi_slopes, query, output, varlen.sequences, &problem));
+  MINDIESD_RETURN_IF(read_lse(args.lse, {&query, &key, &value, &output}, true, &problem));
 
   return launch(output, &DeviceKernels::attention_varlen, varlen, args.stream);
 }

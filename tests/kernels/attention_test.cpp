@@ -43,6 +43,7 @@ struct Tensor4 {
 struct Row {
   std::vector<double> values;
   std::vector<double> magnitudes;  // sum of |weight * value|
+  double lse = -INFINITY;          // log(sum of exp(score))
 };
 
 // Row i of the result, straight from the comment of kernels::Attention.
@@ -85,10 +86,11 @@ Row reference_row(const Attention& p, std::int64_t b, std::int64_t h, std::int64
     largest = std::max(largest, score);
   }
   Row row{std::vector<double>(static_cast<std::size_t>(p.value_dim), 0.0),
-          std::vector<double>(static_cast<std::size_t>(p.value_dim), 0.0)};
+          std::vector<double>(static_cast<std::size_t>(p.value_dim), 0.0), -INFINITY};
   if (largest == -INFINITY) return row;
   double total = 0.0;
   for (double& score : scores) total += score = std::exp(score - largest);
+  row.lse = largest + std::log(total);
   for (std::int64_t j = 0; j < p.key_length; ++j) {
     const double weight = scores[static_cast<std::size_t>(j)] / total;
     for (std::int64_t d = 0; d < p.value_dim; ++d) {
@@ -109,12 +111,28 @@ void expect_close(double found, double wanted, double magnitude, DataType type) 
   ASSERT_NEAR(found, wanted, bound);
 }
 
-void expect_attention(const cpu::Launchers& launchers, const Attention& p) {
+void expect_lse(float found, double wanted) {
+  if (wanted == -INFINITY) {
+    ASSERT_EQ(found, -INFINITY);
+  } else {
+    ASSERT_NEAR(found, wanted, 4e-6 + 1e-6 * std::abs(wanted));
+  }
+}
+
+void expect_attention(const cpu::Launchers& launchers, Attention p) {
+  // Every other element, the heads of a query side by side.
+  std::vector<float> lse(static_cast<std::size_t>(2 * p.batch * p.query_heads * p.query_length));
+  p.lse = lse.data();
+  p.lse_strides[0] = 2 * p.query_heads * p.query_length;
+  p.lse_strides[1] = 2;
+  p.lse_strides[2] = 2 * p.query_heads;
   ASSERT_EQ(launchers.attention(p), LaunchStatus::kOk);
   for (std::int64_t b = 0; b < p.batch; ++b) {
     for (std::int64_t h = 0; h < p.query_heads; ++h) {
       for (std::int64_t i = 0; i < p.query_length; ++i) {
         const Row row = reference_row(p, b, h, i);
+        ASSERT_NO_FATAL_FAILURE(expect_lse(
+            p.lse[b * p.lse_strides[0] + h * p.lse_strides[1] + i * p.lse_strides[2]], row.lse));
         for (std::int64_t d = 0; d < p.value_dim; ++d) {
           const double found =
               load(p.output,
@@ -322,6 +340,13 @@ TEST(VarlenAttention, EqualsDenseAttentionOfEverySequence) {
       varlen.cu_seqlens_query = starts;
       varlen.cu_seqlens_key = key_starts;
       varlen.cu_seqlens_type = DataType::kInt64;
+      std::vector<float> lse(static_cast<std::size_t>(heads * tokens), 123.0F);
+      varlen.problem.lse = lse.data();
+      varlen.problem.lse_strides[1] = tokens;
+      varlen.problem.lse_strides[2] = 1;
+      const auto lse_at = [&](std::int64_t h, std::int64_t t) {
+        return lse[static_cast<std::size_t>(h * tokens + t)];
+      };
       ASSERT_EQ(launchers.attention_varlen(varlen), LaunchStatus::kOk);
 
       std::vector<bool> owned(static_cast<std::size_t>(tokens), false);
@@ -339,6 +364,7 @@ TEST(VarlenAttention, EqualsDenseAttentionOfEverySequence) {
           owned[static_cast<std::size_t>(starts[s] + i)] = true;
           for (std::int64_t h = 0; h < heads; ++h) {
             const Row row = reference_row(p, 0, h, i);
+            ASSERT_NO_FATAL_FAILURE(expect_lse(lse_at(h, starts[s] + i), row.lse));
             for (std::int64_t d = 0; d < width; ++d) {
               const auto k = static_cast<std::size_t>(d);
               ASSERT_NO_FATAL_FAILURE(expect_close(operands.output.get(0, h, starts[s] + i, d),
@@ -352,6 +378,7 @@ TEST(VarlenAttention, EqualsDenseAttentionOfEverySequence) {
         if (owned[static_cast<std::size_t>(t)]) continue;
         for (std::int64_t h = 0; h < heads; ++h) {
           EXPECT_EQ(operands.output.get(0, h, t, 0), 0.0) << "token " << t;
+          EXPECT_EQ(lse_at(h, t), -INFINITY) << "token " << t;
         }
       }
     }

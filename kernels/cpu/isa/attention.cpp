@@ -97,6 +97,7 @@ class Block {
       accumulate(start, keys);
     }
     store(total);
+    if (p_.lse != nullptr) store_lse(largest, total);
   }
 
  private:
@@ -284,6 +285,15 @@ class Block {
     }
   }
 
+  void store_lse(const float* largest, const double* total) {
+    float* const lse = p_.lse + batch_ * p_.lse_strides[0] + head_ * p_.lse_strides[1];
+    for (int64_t r = 0; r < queries_; ++r) {
+      // Without a key both are -infinity.
+      const double sum = static_cast<double>(largest[r]) + __builtin_log(total[r]);
+      lse[(first_ + r) * p_.lse_strides[2]] = static_cast<float>(sum);
+    }
+  }
+
   const Attention& p_;
   int64_t batch_, head_, first_;
   int64_t queries_, padded_queries_, padded_values_;
@@ -308,6 +318,7 @@ void clear_rows(const Attention& p, int64_t begin, int64_t end) {
       const int64_t offset = h * p.output_strides[1] + t * p.output_strides[2];
       std::memset(at(p.output, p.type, offset), 0,
                   static_cast<size_t>(p.value_dim) * size_of(p.type));
+      if (p.lse != nullptr) p.lse[h * p.lse_strides[1] + t * p.lse_strides[2]] = -kInfinity;
     }
   }
 }
@@ -361,6 +372,8 @@ LaunchStatus attention_varlen(const VarlenAttention& varlen) {
       part.key = at(whole.key, whole.type, key_start(s) * whole.key_strides[2]);
       part.value = at(whole.value, whole.type, key_start(s) * whole.value_strides[2]);
       part.output = at(whole.output, whole.type, query_start(s) * whole.output_strides[2]);
+      if (whole.lse != nullptr) part.lse = whole.lse + query_start(s) * whole.lse_strides[2];
+      part.lse_strides[0] = 0;
       part.query_strides[0] = part.key_strides[0] = part.value_strides[0] = part.output_strides[0] =
           0;
       const int64_t blocks = blocks_of(part.query_length);

@@ -163,6 +163,8 @@ struct AttentionOptions {
   Layout layout = Layout::kBSND;  // dense attention only
   Causal causal = Causal::kNone;
   std::int32_t backend = 0;  // dense attention only; 0: the library chooses (see backend_named)
+  // Receives the logarithms of the sums: float32 [B, N, Sq], or [N, Tq] of packed sequences.
+  const TensorView* lse = nullptr;
 };
 
 // The number of a device's back end of attention, for AttentionOptions; 0: it has none of the name.
@@ -180,7 +182,7 @@ inline Status attention_forward(const TensorView& query, const TensorView& key,
                                 const AttentionOptions& options = {}, void* stream = nullptr) {
   const mindiesd_tensor q = query.c_view(), k = key.c_view(), v = value.c_view();
   const mindiesd_tensor out = output.c_view();
-  const internal::OptionalView mask(options.mask), slopes(options.alibi_slopes);
+  const internal::OptionalView mask(options.mask), slopes(options.alibi_slopes), lse(options.lse);
   mindiesd_attention_args args = {};
   args.struct_size = sizeof(args);
   args.query = &q;
@@ -197,6 +199,7 @@ inline Status attention_forward(const TensorView& query, const TensorView& key,
   args.causal = static_cast<std::int32_t>(options.causal);
   args.stream = stream;
   args.backend = options.backend;
+  args.lse = lse.get();
   return internal::status_of(mindiesd_attention(&args));
 }
 
@@ -212,7 +215,7 @@ inline Status attention_forward_varlen(const TensorView& query, const TensorView
   const mindiesd_tensor q = query.c_view(), k = key.c_view(), v = value.c_view();
   const mindiesd_tensor cu_q = cu_seqlens_query.c_view(), cu_k = cu_seqlens_key.c_view();
   const mindiesd_tensor out = output.c_view();
-  const internal::OptionalView slopes(options.alibi_slopes);
+  const internal::OptionalView slopes(options.alibi_slopes), lse(options.lse);
   mindiesd_attention_varlen_args args = {};
   args.struct_size = sizeof(args);
   args.query = &q;
@@ -228,6 +231,7 @@ inline Status attention_forward_varlen(const TensorView& query, const TensorView
   args.window_right = options.window_right;
   args.causal = static_cast<std::int32_t>(options.causal);
   args.stream = stream;
+  args.lse = lse.get();
   return internal::status_of(mindiesd_attention_varlen(&args));
 }
 

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It grows when functions, fields or enumerators are added. */
-#define MINDIESD_ABI_VERSION 4
+#define MINDIESD_ABI_VERSION 5
 
 typedef enum mindiesd_status {
   MINDIESD_OK = 0,
@@ -87,7 +87,9 @@ typedef enum mindiesd_causal {
  * softcap > 0: scores become softcap * tanh(score / softcap), before slopes and mask.
  * window_left, window_right: query i sees keys i + Sk - Sq - left to i + Sk - Sq + right; negative:
  * unbounded. Slopes, softcap and window follow flash_attn_func of flash-attn.
- * A query that sees no key gives zeros. */
+ * A query that sees no key gives zeros.
+ * lse: NULL or float32 [B, Hq, Sq], any strides: receives log(sum(exp(scores))) of each query over
+ * the keys that it sees, -infinity where there is none. Dv may not be 0 then. */
 typedef struct mindiesd_attention_args {
   size_t struct_size;
   const mindiesd_tensor* query;
@@ -105,6 +107,7 @@ typedef struct mindiesd_attention_args {
   void* stream;
   int32_t backend;  /* 0: the library chooses; k > 0: back end number k, below */
   int32_t reserved; /* zero */
+  const mindiesd_tensor* lse;
 } mindiesd_attention_args;
 
 MINDIESD_EXPORT mindiesd_status mindiesd_attention(const mindiesd_attention_args* args);
@@ -138,6 +141,7 @@ typedef struct mindiesd_attention_varlen_args {
   int32_t causal;   /* mindiesd_causal */
   int32_t reserved; /* zero */
   void* stream;
+  const mindiesd_tensor* lse;
 } mindiesd_attention_varlen_args;
 
 MINDIESD_EXPORT mindiesd_status

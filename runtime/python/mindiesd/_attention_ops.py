@@ -1,5 +1,5 @@
 """The torch operators of attention, which ``_ops`` registers: schemas, implementations and shape functions. Entry
-points: ``OPERATORS``, ``attention_of_torch``."""
+points: ``OPERATORS``, ``attention_of_torch``, ``with_lse_of_torch``."""
 
 import torch
 
@@ -150,6 +150,80 @@ def _attention_varlen_fake(
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
+def lse_type(query):
+    return torch.float64 if query.dtype == torch.float64 else torch.float32
+
+
+def _lse_outputs(query, value, head_first):
+    sizes = query.shape[:-1] if head_first else query.transpose(1, 2).shape[:-1]
+    output = query.new_empty((*query.shape[:-1], value.shape[-1]))
+    return output, query.new_empty(sizes, dtype=lse_type(query))
+
+
+def _attention_with_lse(
+    query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes
+):
+    if backend(query, key, value, attn_mask) == "kernels" and value.shape[-1] > 0:
+        query, key, value = dense_last(query), dense_last(key), dense_last(value)
+        output, lse = _lse_outputs(query, value, head_first)
+        tensors = dict(
+            query=query, key=key, value=value, output=output, mask=attn_mask, alibi_slopes=slopes, lse=lse
+        )
+        if _library.attention(
+            tensors, scale=scale, softcap=softcap, window_left=left, window_right=right,
+            layout=int(head_first), causal=causal,
+        ):  # fmt: skip
+            return output, lse
+    return with_lse_of_torch(
+        query, key, value, attn_mask, scale, head_first, causal, left, right, softcap, slopes
+    )
+
+
+def with_lse_of_torch(query, key, value, attn_mask, scale, head_first, *rest):
+    """The operator's results by torch's functions."""
+    if not head_first:
+        query, key, value = (t.transpose(1, 2) for t in (query, key, value))
+    operands = (query, key, value, attn_mask, scale, *rest)
+    result, lse = _math.attention(*operands), _math.attention_lse(*operands)
+    if not head_first:
+        result = result.transpose(1, 2)
+    return result.contiguous(), lse.to(lse_type(query))
+
+
+def _attention_with_lse_fake(query, key, value, attn_mask, scale, head_first, *rest):
+    return _lse_outputs(query, value, head_first)
+
+
+def varlen_with_lse_outputs(query, value):
+    tokens, heads, _ = query.shape
+    output = query.new_empty((tokens, heads, value.shape[-1]))
+    return output, query.new_empty((heads, tokens), dtype=lse_type(query))
+
+
+def _attention_varlen_with_lse(
+    query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes
+):
+    output, lse = varlen_with_lse_outputs(query, value)
+    if backend(query, key, value) == "kernels" and value.shape[-1] > 0:
+        query, key, value = dense_last(query), dense_last(key), dense_last(value)
+        tensors = dict(
+            query=query, key=key, value=value, output=output, cu_seqlens_query=cu_query,
+            cu_seqlens_key=cu_key, alibi_slopes=slopes, lse=lse,
+        )  # fmt: skip
+        if _library.attention_varlen(
+            tensors, scale=scale, softcap=softcap, window_left=left, window_right=right, causal=causal
+        ):
+            return output, lse
+    _math.attention_varlen(
+        query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output, lse
+    )
+    return output, lse
+
+
+def _attention_varlen_with_lse_fake(query, key, value, *rest):
+    return varlen_with_lse_outputs(query, value)
+
+
 def _attention_into_fake(*arguments):
     """The operator only writes."""
 
@@ -172,5 +246,19 @@ OPERATORS = (
         "float softcap, Tensor? alibi_slopes) -> Tensor",
         _attention_varlen,
         _attention_varlen_fake,
+    ),
+    (
+        "attention_with_lse(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, "
+        "bool head_first, int causal, int window_left, int window_right, float softcap, "
+        "Tensor? alibi_slopes) -> (Tensor, Tensor)",
+        _attention_with_lse,
+        _attention_with_lse_fake,
+    ),
+    (
+        "attention_varlen_with_lse(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, "
+        "Tensor cu_seqlens_k, float scale, int causal, int window_left, int window_right, "
+        "float softcap, Tensor? alibi_slopes) -> (Tensor, Tensor)",
+        _attention_varlen_with_lse,
+        _attention_varlen_with_lse_fake,
     ),
 )

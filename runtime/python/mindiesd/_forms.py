@@ -177,6 +177,26 @@ def attention_varlen(
     return _ops.attention_forward_varlen(*arguments)
 
 
+def attention_with_lse(query, key, value, attn_mask, scale, head_first, *rest):
+    """``_ops.attention_with_lse``."""
+    arguments = (query, key, value, attn_mask, scale, head_first, *rest)
+    finite = -_LARGEST <= scale <= _LARGEST
+    if not finite or _as_torch_code("attention", query, key, value, attn_mask, rest[-1]):
+        return _attention_ops.with_lse_of_torch(*arguments)
+    return _ops.attention_with_lse(*arguments)
+
+
+def attention_varlen_with_lse(query, key, value, cu_query, cu_key, scale, *rest):
+    """``_ops.attention_varlen_with_lse``."""
+    arguments = (query, key, value, cu_query, cu_key, scale, *rest)
+    finite = -_LARGEST <= scale <= _LARGEST
+    if not finite or _as_torch_code("attention", query, key, value, rest[-1]):
+        outputs = _attention_ops.varlen_with_lse_outputs(query, value)
+        _math.attention_varlen(*arguments, *outputs)
+        return outputs
+    return _ops.attention_varlen_with_lse(*arguments)
+
+
 def activation(x, gate, kind, dtype):
     """``_ops.activation``."""
     plain = _as_torch_code("activation", x, gate) or (

@@ -15,7 +15,7 @@ import torch
 
 from .utils import ModelExecError, ParametersInvalid
 
-_ABI_VERSION = 4
+_ABI_VERSION = 5
 _OK, _INVALID_ARGUMENT, _UNSUPPORTED, _OUT_OF_MEMORY = 0, 1, 2, 3
 _NAME = "libmindiesd.so"
 
@@ -210,14 +210,14 @@ class Operation:
 
 
 attention = Operation(
-    "mindiesd_attention", "output",
+    "mindiesd_attention", "output lse",
     "query:t key:t value:t output:t mask:t alibi_slopes:t scale:f softcap:f window_left:q "
-    "window_right:q layout:i causal:i stream:s backend:i reserved:i",
+    "window_right:q layout:i causal:i stream:s backend:i reserved:i lse:t",
 )  # fmt: skip
 attention_varlen = Operation(
-    "mindiesd_attention_varlen", "output",
+    "mindiesd_attention_varlen", "output lse",
     "query:t key:t value:t output:t cu_seqlens_query:t cu_seqlens_key:t alibi_slopes:t scale:f "
-    "softcap:f window_left:q window_right:q causal:i reserved:i stream:s",
+    "softcap:f window_left:q window_right:q causal:i reserved:i stream:s lse:t",
 )  # fmt: skip
 rotary = Operation(
     "mindiesd_rotary", "output",

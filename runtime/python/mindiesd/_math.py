@@ -15,14 +15,12 @@ def computing_type(*tensors):
     return torch.float64 if wide else torch.float32
 
 
-def attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
-    """Operands are [B, N, S, D]; the order of steps is that of ``kernels/problem.h``."""
-    dtype = computing_type(query, key, value, mask)
+def _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype):
+    """(scores [B, N, Sq, Sk] of ``dtype``, whether some may be hidden), in the order of steps of
+    ``kernels/problem.h``; operands are [B, N, S, D]."""
     heads = query.shape[1]
     if key.shape[1] != heads:
-        group = heads // key.shape[1]
-        key = key.repeat_interleave(group, dim=1)
-        value = value.repeat_interleave(group, dim=1)
+        key = key.repeat_interleave(heads // key.shape[1], dim=1)
     scores = torch.matmul(query.to(dtype), key.to(dtype).transpose(-1, -2)) * scale
     if softcap > 0.0:
         scores = softcap * torch.tanh(scores / softcap)
@@ -49,14 +47,32 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
             scores = scores + mask.to(dtype)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, float("-inf"))
-    if mask is None and allowed is None:
-        weights = torch.softmax(scores, dim=-1)
-    else:
+    return scores, not (mask is None and allowed is None)
+
+
+def attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """Operands are [B, N, S, D]."""
+    dtype = computing_type(query, key, value, mask)
+    scores, hides = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
+    if value.shape[1] != query.shape[1]:
+        value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
+    if hides:
         # A query that sees no key gives zeros; one with a NaN among its scores keeps it. Its scores go
         # before the softmax, whose gradient there would be NaN.
         empty = (scores == float("-inf")).all(dim=-1, keepdim=True)
         weights = torch.softmax(scores.masked_fill(empty, 0.0), dim=-1).masked_fill(empty, 0.0)
+    else:
+        weights = torch.softmax(scores, dim=-1)
     return torch.matmul(weights, value.to(dtype)).to(query.dtype)
+
+
+def attention_lse(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """The logarithm of the sum of each query's exponentials, [B, N, Sq], -infinity where it sees no key."""
+    dtype = computing_type(query, key, value, mask)
+    scores, _ = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
+    empty = (scores == float("-inf")).all(dim=-1)
+    sums = torch.logsumexp(scores.masked_fill(empty[..., None], 0.0), dim=-1)
+    return sums.masked_fill(empty, float("-inf"))
 
 
 def fused_computes(query, key, mask, causal, left, right, softcap, slopes):
@@ -105,17 +121,21 @@ def fused_attention(query, key, value, mask, scale, causal):
 
 
 def attention_varlen(
-    query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output
+    query, key, value, cu_query, cu_key, scale, causal, left, right, softcap, slopes, output, lse=None
 ):
-    """Operands are [T, N, D]; writes into ``output``, sequence by sequence."""
+    """Operands are [T, N, D]; writes into ``output``, and into ``lse`` [N, T], sequence by sequence."""
     output.zero_()
+    if lse is not None:
+        lse.fill_(float("-inf"))
     starts, key_starts = cu_query.tolist(), cu_key.tolist()
     for s in range(len(starts) - 1):
         rows, columns = slice(starts[s], starts[s + 1]), slice(key_starts[s], key_starts[s + 1])
         q, k, v = (t.transpose(0, 1)[None] for t in (query[rows], key[columns], value[columns]))
         own = slopes[s] if slopes is not None and slopes.dim() == 2 else slopes
-        result = attention(q, k, v, None, scale, causal, left, right, softcap, own)
-        output[rows] = result[0].transpose(0, 1)
+        rest = (None, scale, causal, left, right, softcap, own)
+        output[rows] = attention(q, k, v, *rest)[0].transpose(0, 1)
+        if lse is not None:
+            lse[:, rows] = attention_lse(q, k, v, *rest)[0]
     return output
 
 

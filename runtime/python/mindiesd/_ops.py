@@ -406,6 +406,8 @@ else:
 attention_forward = torch.ops.mindiesd.attention_forward.default
 attention_into = torch.ops.mindiesd.attention_forward.out
 attention_forward_varlen = torch.ops.mindiesd.attention_forward_varlen.default
+attention_with_lse = torch.ops.mindiesd.attention_with_lse.default
+attention_varlen_with_lse = torch.ops.mindiesd.attention_varlen_with_lse.default
 rotary_position_embedding = torch.ops.mindiesd.rotary_position_embedding.default
 rotary_position_embedding_ = torch.ops.mindiesd.rotary_position_embedding_.default
 rotary_qk = torch.ops.mindiesd.rotary_qk.default

@@ -15,7 +15,7 @@
 namespace mindiesd::python {
 namespace {
 
-constexpr std::size_t kMaxOperators = 24;
+constexpr std::size_t kMaxOperators = 32;
 constexpr std::size_t kMaxStack = 32;
 
 struct Operator {

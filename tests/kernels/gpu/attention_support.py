@@ -6,6 +6,7 @@ are rounded to the type before they meet the values), float32 to what a float32 
 a weight.
 """
 
+import itertools
 import math
 
 import pytest
@@ -19,14 +20,13 @@ ON_HOPPER = torch.cuda.is_available() and torch.cuda.get_device_capability() == 
 _on_hopper = pytest.mark.skipif(not ON_HOPPER, reason="no CUDA device of compute capability 9.0")
 HOPPER = [pytest.param("hopper", t, marks=_on_hopper) for t in HALVES]
 KERNELS = [*EVERY_OPTION, *HOPPER]
+_by_turns = itertools.cycle((True, False, True))  # whether a problem is one with logarithms
 
 
-def reference(q, k, v, mask=None, slopes=None, scale=None, softcap=0.0, causal=0, left=-1, right=-1):
-    """(result, sum of magnitudes, largest score of each row) in float64, straight from
-    kernels/problem.h."""
-    q, k, v = (t.double() for t in (q, k, v))
-    group = q.shape[1] // max(k.shape[1], 1)
-    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+def scores_of(q, k, mask=None, slopes=None, scale=None, softcap=0.0, causal=0, left=-1, right=-1):
+    """In float64, straight from kernels/problem.h."""
+    q, k = q.double(), k.double()
+    k = k.repeat_interleave(q.shape[1] // max(k.shape[1], 1), 1)
     scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
@@ -46,7 +46,13 @@ def reference(q, k, v, mask=None, slopes=None, scale=None, softcap=0.0, causal=0
         keep = keep & mask
     elif mask is not None:
         scores = scores + mask.double()
-    scores = scores.masked_fill(~keep, -math.inf)
+    return scores.masked_fill(~keep, -math.inf)
+
+
+def reference(q, k, v, **options):
+    """(result, sum of magnitudes, largest score of each row) in float64."""
+    scores, v = scores_of(q, k, **options), v.double()
+    v = v.repeat_interleave(q.shape[1] // max(v.shape[1], 1), 1)
     empty = (scores == -math.inf).all(-1, keepdim=True)
     weights = torch.softmax(scores, -1).masked_fill(empty, 0.0)
     sizes = scores.abs().masked_fill(~scores.isfinite(), 0.0)
@@ -67,6 +73,28 @@ def verify(result, expected, magnitude, largest):
         bound = 0.51 * unit + (4e-6 + 1e-6 * largest) * magnitude.clamp(min=1e-3)
     excess = ((result.double() - expected).abs() / bound).amax().item()
     assert excess <= 1.0, f"error is {excess:.3g} times the bound"  # a NaN fails too
+
+
+def verify_lse(lse, scores):
+    """The logarithms of the sums of scores' exponentials; a score has about the error of its largest terms."""
+    if lse.numel() == 0:
+        return
+    empty = (scores == -math.inf).all(-1)
+    expected = torch.logsumexp(scores.masked_fill(empty[..., None], 0.0), -1).masked_fill(empty, -math.inf)
+    assert torch.equal(lse == -math.inf, expected == -math.inf)
+    seen = expected != -math.inf
+    sizes = scores.abs().masked_fill(~scores.isfinite(), 0.0)
+    largest = sizes.amax(-1) if sizes.shape[-1] else sizes.sum(-1)
+    excess = ((lse.double() - expected).abs() / (1e-5 + 2e-6 * largest))[seen]
+    # A NaN among the scores is one of the sum.
+    assert torch.equal(lse[seen].isnan(), expected[seen].isnan())
+    excess = excess[~expected[seen].isnan()].amax().item() if (~expected[seen].isnan()).any() else 0.0
+    assert excess <= 1.0, f"error of a logarithm is {excess:.3g} times the bound"
+
+
+def poison(*shape):
+    """Room for logarithms with gaps."""
+    return torch.full((*shape, 2), 123.0, device="cuda")[..., 0]
 
 
 def run(kernel, q, k, v, **options):
@@ -101,5 +129,8 @@ def compare(kernel, q, k, v, **options):
         with pytest.raises(launchers.Unsupported):
             run(kernel, q, k, v, **options)
         return False
-    verify(run(kernel, q, k, v, **options), *reference(q, k, v, **options))
+    lse = poison(*q.shape[:3]) if next(_by_turns) else None
+    verify(run(kernel, q, k, v, lse=lse, **options), *reference(q, k, v, **options))
+    if lse is not None:
+        verify_lse(lse, scores_of(q, k, **options))
     return True

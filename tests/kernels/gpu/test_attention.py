@@ -17,9 +17,12 @@ from attention_support import (
     compare,
     computes,
     launchers,
+    poison,
     reference,
     run,
+    scores_of,
     verify,
+    verify_lse,
 )
 from gpu_support import HALVES, normal
 
@@ -48,7 +51,7 @@ def test_every_kernel_once(kernel, dtype):
     wide = normal(1, 40, 2, 72, dtype=dtype).transpose(1, 2)[..., 1:66]
     compare(kernel, wide, wide, wide, causal=1, softcap=3.0, slopes=torch.rand(2, device="cuda"))
     q, cu = normal(90, 2, 64, dtype=dtype), torch.tensor([3, 20, 20, 85], device="cuda")
-    launchers.attention_varlen(q, q, q, torch.empty_like(q), cu, cu)
+    launchers.attention_varlen(q, q, q, torch.empty_like(q), cu, cu, lse=poison(2, 90))
 
 
 @pytest.mark.parametrize("kernel, dtype", KERNELS)
@@ -347,10 +350,11 @@ def test_packed_sequences(dtype, integer):
         ]
         options = {"causal": 2} if seed % 2 else {}
         slopes = torch.rand(count, heads, device="cuda") if seed % 3 == 0 and count else None
-        output = torch.full_like(q, 123.0)
+        output, lse = torch.full_like(q, 123.0), poison(*q.shape[1::-1]) if seed % 4 < 3 else None
         launchers.attention_varlen(
-            q, k, v, output, *(c.to("cuda", integer) for c in cu), slopes=slopes, **options
+            q, k, v, output, *(c.to("cuda", integer) for c in cu), slopes=slopes, lse=lse, **options
         )
+        outside = torch.ones(len(q), dtype=torch.bool)
         expected, magnitude, largest = torch.zeros(3, *q.shape, dtype=torch.float64, device="cuda")
         for s in range(count):
             rows, columns = (slice(c[s], c[s + 1]) for c in cu)
@@ -358,7 +362,11 @@ def test_packed_sequences(dtype, integer):
             own = None if slopes is None else slopes[s]
             found = reference(*part, slopes=own, **options)
             expected[rows], magnitude[rows], largest[rows] = (t[0].transpose(0, 1) for t in found)
+            outside[rows] = False
+            if lse is not None:
+                verify_lse(lse[None, :, rows], scores_of(*part[:2], slopes=own, **options))
         verify(output, expected, magnitude, largest)
+        assert lse is None or (lse[:, outside] == -math.inf).all()
 
 
 def test_wrong_boundaries_read_nothing_else():

@@ -46,6 +46,8 @@ CALLS = {
     "ext.add_rms_norm": (ext.add_rms_norm, [X, X, VECTOR]),
     "ext.attention_forward": (ext.attention_forward, [X, X, X]),
     "ext.attention_forward_varlen": (ext.attention_forward_varlen, [PACKED, PACKED, PACKED, CU, CU]),
+    "ext.attention_varlen_with_lse": (ext.attention_varlen_with_lse, [PACKED, PACKED, PACKED, CU, CU]),
+    "ext.attention_with_lse": (ext.attention_with_lse, [X, X, X]),
     "ext.gated": (ext.gated, [X, X, "silu"]),
     "ext.gelu": (ext.gelu, [X]),
     "ext.glu": (ext.glu, [X, "silu"]),

@@ -7,6 +7,7 @@ Where a derivative is wanted, torch code computes. Bad arguments raise
 from .activation import GELU, SiLU, gated, gelu, glu, silu
 from .along import layer_norm_along
 from .attention import attention_forward, attention_forward_varlen
+from .attention_lse import attention_varlen_with_lse, attention_with_lse
 from .blocks import norm_scale_shift, residual, residual_norm
 from .grid import rotary_grid
 from .group import group_norm
@@ -50,6 +51,8 @@ __all__ = [
     "add_rms_norm",
     "attention_forward",
     "attention_forward_varlen",
+    "attention_varlen_with_lse",
+    "attention_with_lse",
     "gated",
     "gelu",
     "glu",

@@ -450,6 +450,16 @@ def attention_forward_varlen(
     Raises:
         ParametersInvalid: an argument has the wrong type, shape, device or value.
     """
+    arguments = varlen_arguments(
+        q, k, v, cu_seqlens_q, cu_seqlens_k, softmax_scale, causal, window_size, softcap, alibi_slopes
+    )
+    return _forms.attention_varlen(*arguments)
+
+
+def varlen_arguments(
+    q, k, v, cu_seqlens_q, cu_seqlens_k, softmax_scale, causal, window_size, softcap, alibi_slopes
+):
+    """What the operators over packed sequences take, checked."""
     for name, operand in (("q", q), ("k", k), ("v", v)):
         expect_tensor(name, operand)
         if operand.dim() != 3:
@@ -467,7 +477,7 @@ def attention_forward_varlen(
             f"{cu_seqlens_q.shape[0]} and {cu_seqlens_k.shape[0]}."
         )
     left, right = _window(window_size)
-    return _forms.attention_varlen(
+    return (
         q,
         k,
         v,
