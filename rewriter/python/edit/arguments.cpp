@@ -140,11 +140,33 @@ Expected<void> Realiser::add_arguments(TSNode list, const std::vector<Slot>& slo
   bool own_line = present(last) && begins_line(text_, ts_node_start_byte(last)) &&
                   (below || !one_line(text_, ts_node_end_byte(last), ts_node_end_byte(list))) &&
                   !one_line(text_, ts_node_start_byte(list), ts_node_start_byte(last));
+  if (added.empty()) return {};
   std::string indent;
   if (own_line) {
     indent = indentation(text_, ts_node_start_byte(last));
     const int shift = below ? wider(text_, ts_node_parent(list), callee_) : 0;
     indent.resize(static_cast<size_t>(std::max(0, static_cast<int>(indent.size()) + shift)), ' ');
+  }
+  if (own_line) {
+    // A comment behind the last argument is about that one: what is added goes below it.
+    const uint32_t end = ts_node_end_byte(last);
+    const ByteRange rest{end, line_of(text_, end).end};
+    const std::string_view tail = text_.substr(end, rest.size());
+    const size_t hash = tail.find('#');
+    const std::string_view before =
+        hash == std::string_view::npos ? std::string_view{} : trimmed(tail.substr(0, hash));
+    if (hash != std::string_view::npos && (before.empty() || before == ",") &&
+        !comments_in(unit_.tree, unit_.text(), rest).empty()) {
+      const std::string comma = before.empty() ? "" : ",";
+      if (before.empty()) {
+        auto done = out_.edits.add({{end, end}, ","});
+        if (!done) return done;
+      }
+      for (const std::string& text : added) extra += newline() + indent + text + ",";
+      if (comma.empty()) extra.pop_back();
+      const auto to = end + static_cast<uint32_t>(tail.find_last_not_of("\r\n") + 1);
+      return out_.edits.add({{to, to}, extra});
+    }
   }
   for (const std::string& text : added) {
     if (!present(last)) {
@@ -155,7 +177,6 @@ Expected<void> Realiser::add_arguments(TSNode list, const std::vector<Slot>& slo
       extra += ", " + text;
     }
   }
-  if (extra.empty()) return {};
   uint32_t at = present(last) ? ts_node_end_byte(last) : ts_node_start_byte(list) + 1;
   return out_.edits.add({{at, at}, extra});
 }
