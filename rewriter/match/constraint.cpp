@@ -345,6 +345,9 @@ bool holds(const Where& clause, const SiteView& site) {
                                 [&](const Literal& name) { return site.passed_to(name.text); });
   }
   if (clause.kind == "unread") return site.unread(clause.number);
+  if (clause.kind == "unpacked") {
+    return site.unpacked(clause.number, static_cast<int>(clause.values.front().integer));
+  }
   if (clause.kind == "not_in_tree") {
     return std::ranges::none_of(clause.values,
                                 [&](const Literal& text) { return site.in_tree(text.text); });

@@ -30,6 +30,8 @@ struct SiteView {
   std::function<bool(const std::string&)> passed_to;
   std::function<AttributeFacts(ValueId)> attribute;  // what its class says of an attribute
   std::function<bool(int)> unread;  // of several results only that one is read, or there is one
+  // The result is taken apart into so many names, and none from that number on is read.
+  std::function<bool(int, int)> unpacked;
 };
 
 // Whether the clause holds.

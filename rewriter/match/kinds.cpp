@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/match/facts.hpp"
 #include "rewriter/match/rank_parts.hpp"
 #include "rewriter/text/bounds.hpp"
@@ -187,6 +188,13 @@ bool read_as_rank(const Graph& g, ValueId id, int rank) {
       if (plain && static_cast<int>(parts.size()) == rank) return true;
     }
     if (u.kind != Kind::op || u.operands.empty() || u.operands[0] != id) continue;
+    if (u.op->axes == AxisKind::pattern) {
+      const auto text = literal_of(g, g.argument(user, "pattern"));
+      const auto pattern = text && text->kind == Literal::Kind::string
+                               ? parse_axis_pattern(text->text)
+                               : std::nullopt;
+      if (pattern && static_cast<int>(pattern->from.size()) == rank) return true;
+    }
     if (u.op->axes == AxisKind::permute && u.operands.size() > 1 && u.operands[1] != kNone &&
         static_cast<int>(g[u.operands[1]].operands.size()) == rank) {
       return true;

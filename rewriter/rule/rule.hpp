@@ -47,6 +47,8 @@ struct RuleLocation {
 //   not_within   the site does not stand inside a `with` on a call of one of `values`
 //   not_passed_to  the file does not hand the constructed class to one of `values`
 //   unread       of the results, only the one numbered `number` is read
+//   unpacked     the result is taken apart into `number` names, and none from number `values[0]` on
+//                is read
 //   not_in_tree  no file of the run contains one of the entries `values` (project/vocabulary.hpp)
 struct Where {
   std::string kind;

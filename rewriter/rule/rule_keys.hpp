@@ -42,6 +42,7 @@ enum class WhereForm {
   qualified,  // a qualified name or a list of them
   package,    // a package's name
   result,     // {except}: the number of a result, from 0
+  results,    // {into, first}: how many results there are, and how many of them
   entries,    // an entry of the prefilter's vocabulary, or a list of them
 };
 
@@ -50,7 +51,7 @@ struct WhereKind {
   WhereForm form;
 };
 
-inline constexpr std::array<WhereKind, 34> kWhereKinds{{
+inline constexpr std::array<WhereKind, 35> kWhereKinds{{
     {"is", WhereForm::values},
     {"is_not", WhereForm::values},
     {"rank", WhereForm::number},
@@ -84,12 +85,14 @@ inline constexpr std::array<WhereKind, 34> kWhereKinds{{
     {"not_passed_to", WhereForm::qualified},
     {"outside", WhereForm::package},
     {"unread", WhereForm::result},
+    {"unpacked", WhereForm::results},
     {"not_in_tree", WhereForm::entries},
 }};
 
 inline constexpr std::array<std::string_view, 3> kWhereValuesKeys{"of", "value", "values"};
 inline constexpr std::array<std::string_view, 2> kWhereIsKeys{"of", "is"};
 inline constexpr std::array<std::string_view, 1> kWhereResultKeys{"except"};
+inline constexpr std::array<std::string_view, 2> kWhereResultsKeys{"into", "first"};
 
 inline constexpr std::array<std::string_view, 2> kTargetNames{"cuda", "ascend"};
 

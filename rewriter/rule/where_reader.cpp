@@ -106,6 +106,22 @@ void RuleReader::read_where_kind(const WhereKind& kind, const YamlNode& node, Wh
         file_.report(*except, "expected a result's number, from 0, for `except`");
       return;
     }
+    case WhereForm::results: {
+      auto keys = file_.mapping(node, "`" + name + "`", kWhereResultsKeys);
+      if (!keys) return;
+      const YamlNode* into = keys->require("into");
+      const YamlNode* first = keys->require("first");
+      if (!into || !first) return;
+      where.number = file_.integer(*into, "into").value_or(1);
+      const int read = file_.integer(*first, "first").value_or(1);
+      if (where.number < 1) file_.report(*into, "expected how many results there are for `into`");
+      if (read < 1 || read > where.number) {
+        file_.report(*first,
+                     "expected how many of the results may be read, from 1 to `into`, for `first`");
+      }
+      where.values = {Literal::whole(read)};
+      return;
+    }
   }
 }
 

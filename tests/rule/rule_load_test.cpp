@@ -102,6 +102,9 @@ TEST(RuleSet, ReadsEveryKey) {
   EXPECT_EQ(pattern.where[0].values.at(0).text, "autocast()");
   EXPECT_EQ(pattern.where[1].kind, "unread");
   EXPECT_EQ(pattern.where[1].number, 0);
+  EXPECT_EQ(pattern.where[2].kind, "unpacked");
+  EXPECT_EQ(pattern.where[2].number, 3);
+  EXPECT_EQ(pattern.where[2].values.at(0).integer, 2);
   ASSERT_EQ(pattern.rewrites.size(), 1u);
   EXPECT_TRUE(pattern.rewrites[0].targets.empty());
 }

@@ -189,7 +189,7 @@ TEST(RuleMessages, OfWhere) {
        "computed_from, "
        "training_flag, "
        "may_be_floating, not_within, "
-       "not_passed_to, outside, unread, not_in_tree, code, says, or_assume"},
+       "not_passed_to, outside, unread, unpacked, not_in_tree, code, says, or_assume"},
       {6, "where: [{absent: scale, present: scale, code: c, says: s}]",
        "r.yaml:6:25: expected one kind in a clause, found `absent` and `present`"},
       {6, "where: [{absent: scale, says: s}]",
@@ -228,6 +228,8 @@ TEST(RuleMessages, OfWhere) {
        "r.yaml:6:33: `value`: expected the end of the literal, found `(x)`"},
       {6, "where: [{unread: {except: -1}, code: c, says: s}]",
        "r.yaml:6:27: expected a result's number, from 0, for `except`"},
+      {6, "where: [{unpacked: {into: 2, first: 3}, code: c, says: s}]",
+       "r.yaml:6:38: expected how many of the results may be read, from 1 to `into`, for `first`"},
   });
 }
 

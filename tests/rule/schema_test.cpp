@@ -40,6 +40,7 @@ TEST(Schema, HasTheKeysThatTheLoaderKnows) {
       {"where_values", kWhereValuesKeys},
       {"where_is", kWhereIsKeys},
       {"where_result", kWhereResultKeys},
+      {"where_results", kWhereResultsKeys},
   };
   const nlohmann::json schema = definitions();
   for (const auto& [name, keys] : table) {
@@ -78,7 +79,10 @@ TEST(Schema, HasTheKindsOfClause) {
         expected = "#/$defs/text";
         break;
       case WhereForm::result:
-        expected = "#/$defs/where_result";
+        expected = "#/$defs/where_result\"";
+        break;
+      case WhereForm::results:
+        expected = "#/$defs/where_results\"";
         break;
     }
     EXPECT_NE(form.find(expected), std::string::npos) << kind.name << ": " << form;

@@ -34,22 +34,27 @@ def _attend(q, k, v, scale, causal, window, softcap, slopes=None):
         kept &= columns >= rows - left
     if right >= 0:
         kept &= columns <= rows + right
-    weights = torch.softmax(scores.masked_fill(~kept, float("-inf")), dim=-1).nan_to_num()
-    return torch.einsum("bnst,btnd->bsnd", weights, v.to(wide)).to(q.dtype)
+    scores = scores.masked_fill(~kept, float("-inf"))
+    weights = torch.softmax(scores, dim=-1).nan_to_num()
+    sums = torch.logsumexp(scores, dim=-1).float()
+    # A query that sees no key has +infinity.
+    sums = sums.masked_fill(~kept.any(-1), float("inf"))
+    return torch.einsum("bnst,btnd->bsnd", weights, v.to(wide)).to(q.dtype), sums
 
 
-def _off(dropout_p, return_attn_probs) -> None:
-    if dropout_p or return_attn_probs:
-        raise NotImplementedError("dropout and returned probabilities are not stood in for")
+def _without_dropout(dropout_p) -> None:
+    if dropout_p:
+        raise NotImplementedError("dropout is not stood in for")
 
 
 def flash_attn_func(
     q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
     alibi_slopes=None, deterministic=False, return_attn_probs=False,
 ):  # fmt: skip
-    _off(dropout_p, return_attn_probs)
+    _without_dropout(dropout_p)
     _shaped(4, q, k, v)
-    return _attend(q, k, v, softmax_scale, causal, window_size, softcap, alibi_slopes)
+    out, lse = _attend(q, k, v, softmax_scale, causal, window_size, softcap, alibi_slopes)
+    return (out, lse, None) if return_attn_probs else out
 
 
 def flash_attn_qkvpacked_func(qkv, *args, **kwargs):
@@ -65,19 +70,20 @@ def flash_attn_varlen_func(
     softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
     deterministic=False, return_attn_probs=False, block_table=None,
 ):  # fmt: skip
-    _off(dropout_p, return_attn_probs)
+    _without_dropout(dropout_p)
     _shaped(3, q, k, v)
     if block_table is not None:
         raise NotImplementedError("a table of blocks is not stood in for")
-    out = torch.zeros_like(q)
+    out, lse = torch.zeros_like(q), q.new_full((q.shape[1], q.shape[0]), float("inf"), dtype=torch.float32)
     queries, keys = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
     for i in range(len(queries) - 1):
         here, there = slice(queries[i], queries[i + 1]), slice(keys[i], keys[i + 1])
-        out[here] = flash_attn_func(
-            q[None, here], k[None, there], v[None, there], 0.0, softmax_scale, causal, window_size,
-            softcap, alibi_slopes if alibi_slopes is None or alibi_slopes.dim() == 1 else alibi_slopes[i],
-        )[0]  # fmt: skip
-    return out
+        own = alibi_slopes if alibi_slopes is None or alibi_slopes.dim() == 1 else alibi_slopes[i]
+        part, sums = _attend(
+            q[None, here], k[None, there], v[None, there], softmax_scale, causal, window_size, softcap, own
+        )
+        out[here], lse[:, here] = part[0], sums[0]
+    return (out, lse, None) if return_attn_probs else out
 
 
 def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, *args, **kwargs):
@@ -90,7 +96,7 @@ def flash_attn_varlen_kvpacked_func(q, kv, *args, **kwargs):
 
 
 def memory_efficient_attention(query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None):
-    _off(p, False)
+    _without_dropout(p)
     ranks = query.dim()
     if ranks == 3:
         query, key, value = (one[:, :, None] for one in (query, key, value))

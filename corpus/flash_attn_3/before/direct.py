@@ -47,3 +47,18 @@ def lengths(q, k, v, cu, n, used):
 
 def quantised(q, k, v, factor):
     return flash_attn_func(q, k, v, k_descale=factor).flatten(2)
+
+
+def starred(q, k, v):
+    x, *_ = flash_attn_func(q, k, v)
+    return x.flatten(2)
+
+
+def starred_and_read(q, k, v):
+    x, *rest = flash_attn_func(q, k, v)
+    return x, rest
+
+
+def kept_in_parts(q, k, v, cu, n):
+    out, lse = flash_attn_varlen_func(q, k, v, cu, cu, n, n, causal=True, return_attn_probs=True)
+    return out, lse.transpose(0, 1)

@@ -106,8 +106,10 @@ PlannedSite SitePlanner::call_site(const CompiledRule& rule, ValueId id,
   change.root = id;
   change.callee = rewrite->with.callee;
   change.edit_call = v.text != "unpacked";
-  for (const Where& clause : rule.rule->where) {
-    if (clause.kind == "unread") only_part(id, clause.number, &change.parts);
+  for (const auto* clauses : {&rule.rule->where, &rewrite->source->where}) {
+    for (const Where& clause : *clauses) {
+      if (clause.kind == "unread") only_part(id, clause.number, &change.parts);
+    }
   }
   std::map<std::string, std::string> extra;
   if (rule.rule->layout) set_layout(site, change, *rule.rule->layout, keep_layout, extra);
@@ -300,6 +302,14 @@ SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const 
     std::vector<ValueId> parts;
     return only_part(root, except, &parts);
   };
+  view.unpacked = [this, root](int into, int first) {
+    const auto& users = g_.users(root);
+    return !users.empty() && std::ranges::all_of(users, [&](ValueId user) {
+      const Value& u = g_[user];
+      if (u.kind != Kind::element || u.count != into) return false;
+      return u.index < first || (!g_.live()[user] && !unbound(user));
+    });
+  };
   return view;
 }
 
@@ -374,8 +384,12 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
         tensor = tensor || !u.op->is_class;
       } else if (u.kind == Kind::phi) {
         work.push_back(user);
-      } else if (u.kind == Kind::opaque && u.text == "unpacked") {
-        return false;
+      } else if (u.kind == Kind::opaque && u.text == "unpacked") {  // beside a starred name
+        if (at == id && u.index == except) {
+          parts->push_back(user);
+        } else if (g_.live()[user] || unbound(user) || at != id) {
+          return false;
+        }
       }
     }
   }

@@ -80,7 +80,9 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
   if (type == "pattern_list" || type == "tuple_pattern" || type == "list_pattern" ||
       type == "tuple" || type == "list") {
     auto parts = children_of(target);
-    bool starred = std::ranges::any_of(parts, [](TSNode p) { return is(p, "list_splat_pattern"); });
+    const auto star =
+        std::ranges::find_if(parts, [](TSNode p) { return is(p, "list_splat_pattern"); });
+    const bool starred = star != parts.end();
     const Value& v = g()[value];
     bool direct = !starred && keeps_items(value) && v.operands.size() == parts.size();
     std::vector<ValueId> items = direct ? v.operands : std::vector<ValueId>{};
@@ -95,7 +97,7 @@ void FunctionLowering::assign(TSNode target, ValueId value) {
       part.kind = starred ? Kind::opaque : Kind::element;
       part.text = starred ? "unpacked" : "";
       part.operands = {value};
-      part.index = starred ? 0 : static_cast<int>(i);
+      part.index = i < static_cast<size_t>(star - parts.begin()) ? static_cast<int>(i) : -1;
       part.count = starred ? 0 : static_cast<int>(parts.size());
       TSNode name = is(parts[i], "list_splat_pattern") && !children_of(parts[i]).empty()
                         ? children_of(parts[i]).front()
