@@ -51,14 +51,35 @@ class Int8Weight:
         """(int8 weight, scales), or None where the weight is not finite."""
         kept, now = self.kept, self._state(weight)
         if kept is None or kept[0] is not weight or kept[1] != now:
-            with torch.inference_mode(mode=False):
-                try:
-                    made = quantize_int8(weight)
-                except ParametersInvalid:
-                    made = None
             # With its memory, so that nothing else gets that at the same address.
-            self.kept = kept = (weight, now, made, weight.untyped_storage())
+            self.kept = kept = (weight, now, _quantised(weight), weight.untyped_storage())
         return kept[2]
+
+
+class JoinedInt8Weight(Int8Weight):
+    """The same of a tensor that consists of the rows of several parameters, whose changes count."""
+
+    def __init__(self):
+        self.kept = None
+
+    @staticmethod
+    def _state(parameters):
+        return [(p.data_ptr(), p._version, p.stride()) for p in parameters]
+
+    def of(self, joined, parameters):
+        """(int8 weight, scales) of all rows, or None where a weight is not finite."""
+        kept, now = self.kept, self._state(parameters)
+        if kept is None or kept[0] is not parameters or kept[1] != now:
+            self.kept = kept = (parameters, now, _quantised(joined), joined.untyped_storage())
+        return kept[2]
+
+
+def _quantised(weight):
+    with torch.inference_mode(mode=False):
+        try:
+            return quantize_int8(weight)
+        except ParametersInvalid:
+            return None
 
 
 class FewRowsLinear(nn.Linear):
@@ -73,9 +94,7 @@ class FewRowsLinear(nn.Linear):
         return int8_linear(input, *quantised, self.bias)
 
     def _few(self, x):
-        if self.training or not ordinary(x) or x.dim() == 0 or x.shape[-1] != self.in_features:
-            return False
-        if not 0 < x.numel() <= MOST_INT8_ROWS * self.in_features:
+        if self.training or not ordinary(x) or not few_rows(x, self.in_features):
             return False
         weight, bias = self._parameters.get("weight"), self._parameters.get("bias")
         if type(weight) is not nn.Parameter or weight.is_inference():
@@ -83,7 +102,7 @@ class FewRowsLinear(nn.Linear):
         operands = [x, weight] if bias is None else [x, weight, bias]
         if any(t.dtype != weight.dtype or t.device != weight.device for t in operands):
             return False
-        if not _served(weight):
+        if not served(weight):
             return False
         return not (torch.is_grad_enabled() and any(t.requires_grad for t in operands))
 
@@ -96,7 +115,13 @@ class FewRowsLinear(nn.Linear):
         return super()._apply(fn, recurse)
 
 
-def _served(weight):
+def few_rows(x, width):
+    """Whether an input of this width has so few rows that a product costs what reading its weight costs."""
+    return x.dim() > 0 and x.shape[-1] == width and 0 < x.numel() <= MOST_INT8_ROWS * width
+
+
+def served(weight):
+    """Whether the kernels have a product with an int8 weight in place of this one."""
     if weight.device.type == "cuda":
         return weight.dtype in _HALVES and weight.shape[1] % 16 == 0
     return weight.device.type == "cpu" and weight.dtype in (torch.float32, *_HALVES)
@@ -120,7 +145,7 @@ class Int8Rows(Step):
                 continue
             if not any(call.plain and math.prod(call.shape[:-1]) <= MOST_INT8_ROWS for call in own):
                 work.leave(module, f"no example calls it with {MOST_INT8_ROWS} rows or fewer")
-            elif not _served(module.weight):
+            elif not served(module.weight):
                 work.leave(module, "the kernels have no product with int8 weights of its type, device or width")
             elif module.weight.numel() < _SMALLEST:
                 work.leave(module, "its weight is too small for an int8 one to be faster")

@@ -4,6 +4,7 @@ The weights become neighbouring rows of one buffer, of which each parameter is a
 changes in place work as before, and no memory is added. The first linear of a group computes all results and leaves the
 others' at its input, where each takes its own, once. A linear that finds none computes by itself: where the input is
 another tensor or has been changed, in another thread or stream, when gradients are wanted, and under torch.compile.
+Linears that compute few rows by int8 weights have one int8 weight for all.
 """
 
 import threading
@@ -11,7 +12,9 @@ import threading
 import torch
 from torch import nn
 
+from ..ext.int8 import int8_linear
 from .guard import ordinary, version
+from .int8_rows import FewRowsLinear, JoinedInt8Weight, few_rows, served
 from .step import Step
 from .trace import Trace
 
@@ -102,12 +105,18 @@ class Group:
         """The result of the first linear, with those of the others left at x; None where it must compute by itself."""
         if not ordinary(x) or not self._ready(x):
             return None
-        merged = nn.functional.linear(x, self.weight, self.bias)
+        merged = self._product(x)
+        if merged is None:
+            return None
         # Tensors of their own to autograd: a change in place of one is none of the others.
         first, *others = merged.unsafe_split_with_sizes(self.widths, -1)
         versions = [(weight._version, 0 if bias is None else bias._version) for _, weight, bias, _, _ in self.places]
         setattr(x, _PARTS, (self, _moment(x), versions, dict(enumerate(others, 1))))
         return first
+
+    def _product(self, x):
+        """The results side by side, or None where each linear must compute by itself."""
+        return nn.functional.linear(x, self.weight, self.bias)
 
     def other(self, index, x):
         """The result of linear number ``index`` that was left at x, or None."""
@@ -131,6 +140,23 @@ class Group:
         if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias)):
             return None
         return part
+
+
+class Int8Group(Group):
+    """Linears that compute few rows by int8 weights: one product for all of them."""
+
+    def __init__(self, modules, shapes):
+        self.int8 = JoinedInt8Weight()
+        super().__init__(modules, shapes)
+
+    def _product(self, x):
+        for module in self.modules:  # a loop, for it runs in every call
+            if module.training:
+                return None
+        if not few_rows(x, self.weight.shape[1]) or not served(self.weight):
+            return super()._product(x)
+        quantised = self.int8.of(self.weight, self.weights)
+        return None if quantised is None else int8_linear(x, *quantised, self.bias)
 
 
 def _moment(x):
@@ -194,6 +220,21 @@ class MergedLinear(nn.Linear):
         self._mindiesd_group.gather()
 
 
+class MergedFewRowsLinear(MergedLinear, FewRowsLinear):
+    """A linear of a group that computes few rows by an int8 weight."""
+
+    def forward(self, input):  # noqa: A002 - the name that torch's has
+        return FewRowsLinear.forward(self, input) if self.training else super().forward(input)
+
+    def train(self, mode=True):
+        self._mindiesd_group.int8.forget()
+        return super().train(mode)
+
+    def _apply(self, fn, recurse=True):
+        self._mindiesd_group.int8.forget()
+        return super()._apply(fn, recurse)
+
+
 class OwnMemory:
     """The parameters have memory of their own again."""
 
@@ -229,7 +270,7 @@ class MergeLinears(Step):
     def _alike(self, work, members):
         kinds = {}
         for module in members:
-            if not work.usable(module, {nn.Linear}):
+            if not work.usable(module, {nn.Linear, FewRowsLinear}):
                 continue
             if not work.named and module.weight.device.type == "cpu":
                 work.leave(module, "on the CPU one product takes as long as several; a step that is named does it")
@@ -237,7 +278,8 @@ class MergeLinears(Step):
                 work.leave(module, "the rows of its weight do not lie one after the other")
             else:
                 tensors = [module.weight] if module.bias is None else [module.weight, module.bias]
-                kind = module.in_features, module.bias is None, *((t.dtype, t.device) for t in tensors)
+                types = ((t.dtype, t.device) for t in tensors)
+                kind = type(module), module.in_features, module.bias is None, *types
                 kinds.setdefault(kind, []).append(module)
         return [alike for alike in kinds.values() if len(alike) > 1]
 
@@ -251,8 +293,12 @@ class MergeLinears(Step):
         shapes = {tuple(size != 1 for size in call.shape[:-1]) for call in calls[members[0]]}
         for module in members:
             work.record(module, OwnMemory())
-        group = Group(members, shapes)
+        int8 = type(members[0]) is FewRowsLinear
+        group = Int8Group(members, shapes) if int8 else Group(members, shapes)
         names = ", ".join(work.names.name[id(module)].rpartition(".")[2] for module in members[1:])
         for at, module in enumerate(members):
             text = f"computes {names} as well" if at == 0 else None
-            work.swap(module, MergedLinear, text, _mindiesd_group=group, _mindiesd_index=at)
+            kind = MergedFewRowsLinear if int8 else MergedLinear
+            work.swap(module, kind, text, _mindiesd_group=group, _mindiesd_index=at)
+            if int8:
+                module._mindiesd_int8.forget()  # the group has its own, and one by itself is made where it is needed
