@@ -96,3 +96,75 @@ def test_a_prepared_model_in_a_graph():
         result = model(x)
     graph.replay()
     close(result, expected)
+
+
+class Decoding(nn.Module):
+    """Linears of one input that are wide enough for int8 weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.o = nn.Linear(512, 512), nn.Linear(512, 512), nn.Linear(512, 512)
+
+    def forward(self, x):
+        return self.o(self.q(x) * self.k(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@torch.no_grad()
+def test_few_rows_by_one_int8_weight(dtype):
+    model = Decoding().eval().to("cuda", dtype)
+    plain, x = copy.deepcopy(model), torch.randn(1, 3, 512, device="cuda", dtype=dtype)
+    apart = copy.deepcopy(model)
+    mindiesd.prepare(apart, x, steps=["int8-linear"])
+    report = mindiesd.prepare(model, x, speed="fast")
+    assert report.count("int8-linear") == 3 and report.count("merge-linears") == 1, str(report)
+    for rows in (1, 7, 16):
+        few = torch.randn(1, rows, 512, device="cuda", dtype=dtype)
+        torch.testing.assert_close(model(few), apart(few), rtol=0, atol=8 * 2.0**-8 * apart(few).abs().max().item())
+        assert (model(few) - plain(few)).abs().max() <= 0.05 * plain(few).abs().max()
+    state = {key: value * -2 for key, value in plain.state_dict().items()}
+    model.load_state_dict(state)
+    apart.load_state_dict(state)
+    torch.testing.assert_close(model(few), apart(few), rtol=0, atol=8 * 2.0**-8 * apart(few).abs().max().item())
+    report.restore()
+    plain.load_state_dict(state)
+    assert torch.equal(model(few), plain(few))
+
+
+@pytest.mark.parametrize("steps", [[], ["fold-batch-norm", "merge-linears", "channels-last"]])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@torch.no_grad()
+def test_calls_by_graphs(dtype, steps):
+    model, x = made()
+    model, x = model.to("cuda", dtype), x.to("cuda", dtype)
+    mindiesd.prepare(model, x, steps=steps)
+    plain = copy.deepcopy(model)
+    report = mindiesd.prepare(model, x, steps=["cuda-graphs"])
+    assert report.errors["cuda-graphs"] == 0.0 and report.graphs.graphs == 1, str(report)
+    for shape in [(2, 3, 16, 16), (1, 3, 8, 8)]:
+        for _ in range(4):
+            x = torch.randn(shape, device="cuda", dtype=dtype)
+            result = model(x)
+            assert torch.equal(result, plain(x)) and result.stride() == plain(x).stride()
+    assert report.graphs.graphs == 2
+    for each in (model, plain):
+        each.q.weight.mul_(2)
+        each.norm.running_mean.add_(1)
+    for other in (model, copy.deepcopy(model)):
+        for _ in range(4):
+            torch.testing.assert_close(other(x), plain(x), rtol=1e-2, atol=1e-2)
+    assert type(model.cpu()(x.cpu())) is torch.Tensor
+    torch.testing.assert_close(model.cuda()(x), plain(x), rtol=1e-2, atol=1e-2)
+    mindiesd.restore(model)
+    assert type(model) is Model
+
+
+@torch.no_grad()
+def test_a_graph_of_a_dropout_in_training_draws_as_it_did():
+    model = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).cuda().eval()
+    x = torch.randn(4, 64, device="cuda")
+    report = mindiesd.prepare(model, x, steps=["cuda-graphs"])
+    assert report.count("cuda-graphs") == 1
+    model.train()
+    assert model(x).eq(0).any() and not torch.equal(model(x), model(x))
+    assert not model.eval()(x).eq(0).any()

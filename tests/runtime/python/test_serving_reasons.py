@@ -253,6 +253,41 @@ def test_weights_loaded_into_a_prepared_model_count(step):
         model.load_state_dict({k: v * 3 if v.is_floating_point() else v for k, v in model.state_dict().items()})
 
 
+@pytest.mark.parametrize("value", [7.0, "text", None])
+def test_another_value_in_an_attribute_counts(value):
+    class Model(torch.nn.Linear):
+        scale = 5.0
+
+        def forward(self, x):
+            return super().forward(x) * (3.0 if isinstance(self.scale, (str, type(None))) else self.scale)
+
+    model, x, other = Model(3, 3).requires_grad_(False), torch.randn(2, 3), torch.randn(5, 3)
+    model.scale = 2.0
+    fast = graphed(model)
+    for change in (lambda: setattr(model, "scale", value), lambda: delattr(model, "scale")):
+        for _ in range(4):
+            same(fast(x), model(x))
+        assert fast.graphs == 1
+        change()
+        for _ in range(4):  # graphs of other signatures see it as well
+            same(fast(other), model(other))
+        same(fast(x), model(x))
+        fast.clear()
+
+
+def test_an_attribute_that_calls_set_to_what_it_was_needs_no_new_graph():
+    class Model(torch.nn.Linear):
+        def forward(self, x):
+            self.rows = float(len(x))
+            return super().forward(x)
+
+    model = Model(3, 3).requires_grad_(False)
+    fast = graphed(model)
+    for _ in range(6):
+        fast(torch.randn(2, 3))
+    assert fast.graphs == 1 and not fast.reasons
+
+
 def test_another_hook_in_the_place_of_one_counts():
     model, x = torch.nn.Linear(3, 3).requires_grad_(False), torch.randn(2, 3)
     hook = model.register_forward_hook(lambda module, args, result: result * 2)

@@ -1,7 +1,7 @@
 """Preparation after loading: what is right only when weights are there. Entry points: ``prepare`` and ``restore``.
 
-A file a step; ``step`` has what they share, ``folding`` computes two modules as one, ``alone`` has what must be left
-alone, ``guard`` which calls are ordinary, ``trace`` watches a model compute, ``compare`` compares results, ``change``
+A file a step; ``step`` has what they share, ``folding`` computes two modules as one, ``takeover`` computes a model's
+forward another way, ``alone`` has what must be left alone, ``guard`` which calls are ordinary, ``trace`` watches a model compute, ``compare`` compares results, ``change``
 makes changes that can be taken back, and ``report`` says what was done.
 """
 
@@ -13,8 +13,10 @@ from .batch_norm import FoldBatchNorm
 from .change import restore
 from .channels_last import ChannelsLast
 from .compare import Examples, difference, narrowest
+from .compiled import Compile
 from .cudnn_search import CudnnSearch
 from .dropout import RemoveDropout
+from .graphs import CudaGraphs
 from .int8_rows import Int8Rows
 from .linear_pairs import LinearPairs
 from .linears import MergeLinears
@@ -28,7 +30,7 @@ STEPS = {
     step.name: step
     for step in (
         RemoveDropout(), FoldBatchNorm(), LinearPairs(), Int8Rows(), MergeLinears(), ChannelsLast(), Tf32(),
-        CudnnSearch(),
+        CudnnSearch(), Compile(), CudaGraphs(),
     )  # fmt: skip
 }
 """The steps by name, in the order in which they run."""
@@ -46,8 +48,8 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
         model: a ``torch.nn.Module`` in eval mode, with its weights.
         example_inputs: what the model is called with: a tensor, a tuple of positional arguments, a dict of keyword
             arguments, or a list of such, one a call. Steps that watch the model compute need them.
-        steps: names of the steps to run (the keys of ``STEPS``); None runs those of the profile. A step that is named
-            runs in the first profile that has it, where ``speed`` is below that.
+        steps: names of the steps to run (the keys of ``STEPS``); None runs those of the profile, without ``compile``
+            and ``cuda-graphs``. A step that is named runs in the first profile that has it, where ``speed`` is below.
         speed: ``"exact"``, the same bits; ``"close"``, rounding in another order; ``"fast"``, products of fewer bits.
         tolerance: by how much results may differ, of the largest element, instead of what the profile allows.
 
@@ -84,7 +86,8 @@ def _chosen(model, steps, speed, tolerance):
     if tolerance is not None and not (isinstance(tolerance, (int, float)) and tolerance >= 0):
         raise ParametersInvalid(f"tolerance must be None or a number of at least 0, but {tolerance!r} is given.")
     if steps is None:
-        return [step for step in STEPS.values() if SPEEDS.index(step.speed) <= SPEEDS.index(speed)]
+        most = SPEEDS.index(speed)
+        return [step for step in STEPS.values() if not step.only_named and SPEEDS.index(step.speed) <= most]
     if isinstance(steps, str):
         raise ParametersInvalid(f"steps must be a list of names, but the text {steps!r} is given; write [{steps!r}].")
     if unknown := [name for name in steps if name not in STEPS]:

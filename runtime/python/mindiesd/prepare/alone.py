@@ -7,7 +7,7 @@ from torch import nn
 from .change import records
 
 # Attributes by which adapters hold the module that they wrap, or their own small ones.
-_ADAPTERS = ("base_layer", "lora_A", "lora_B", "lora_down", "lora_up", "lora_layer")
+ADAPTERS = ("base_layer", "lora_A", "lora_B", "lora_down", "lora_up", "lora_layer")
 
 
 def has_hooks(module):
@@ -141,7 +141,7 @@ def reason(names, module, kinds):
         return "it is compiled already"
     for name in names.ancestors(module):
         above = names.modules[name]
-        if any(key in above._modules for key in _ADAPTERS):
+        if any(key in above._modules for key in ADAPTERS):
             return f"it is part of an adapter, {name or 'the model'}"
         if "_orig_mod" in above._modules or above._compiled_call_impl is not None:
             return f"it is part of a compiled module, {name or 'the model'}"

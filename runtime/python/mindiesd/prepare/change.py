@@ -16,6 +16,13 @@ class ClassSwap:
     def __init__(self, original, prepared, state):
         self.original, self.prepared, self.state = original, prepared, tuple(state)
 
+    def fits(self, kind):
+        """Whether a class is what the module was given."""
+        return kind is self.prepared
+
+    def name(self):
+        return self.prepared.__name__
+
     def undo(self, module):
         module.__class__ = self.original
         for name in self.state:
@@ -61,10 +68,10 @@ def restore(model):
             is taken back then.
     """
     for name, module in model.named_modules():
-        classes = [record.prepared for record in records(module) if isinstance(record, ClassSwap)]
-        if classes and type(module) is not classes[-1]:
+        classes = [record for record in records(module) if hasattr(record, "fits")]
+        if classes and not classes[-1].fits(type(module)):
             raise ParametersInvalid(
-                f"{name or 'the model'} must be a {classes[-1].__name__}, as prepare left it, but it has become a "
+                f"{name or 'the model'} must be a {classes[-1].name()}, as prepare left it, but it has become a "
                 f"{type(module).__name__}; take that change back first."
             )
     for module in model.modules():

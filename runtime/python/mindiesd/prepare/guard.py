@@ -1,10 +1,11 @@
-"""Whether a call is one that a prepared module may compute its own way. Entry points: ``ordinary``, ``version``,
-``place`` and ``site``."""
+"""Whether a call is one that a prepared module may compute its own way. Entry points: ``ordinary``, ``traced``,
+``version``, ``place`` and ``site``."""
 
 import sys
 from pathlib import Path
 
 import torch
+import torch.fx
 
 _OWN = str(Path(__file__).parent)
 _CALLS = torch.nn.modules.module.__file__
@@ -21,6 +22,16 @@ def ordinary(x):
         or x.is_nested
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch._C._is_any_autocast_enabled()
+    )
+
+
+def traced():
+    """Whether a compiler or a tracer is to see what the model computes."""
+    return (
+        torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+        or torch.fx._symbolic_trace.is_fx_tracing()
+        or torch._C._functorch.peek_interpreter_stack() is not None
     )
 
 

@@ -43,6 +43,13 @@ class Report:
         """The reasons for which the module of this name was left alone."""
         return [entry.text for entry in self.left if entry.where == where]
 
+    @property
+    def graphs(self):
+        """What makes the model's calls by CUDA graphs (``mindiesd.graphed``), None where nothing does."""
+        from .takeover import taken
+
+        return getattr(taken(self._model), "graphs", None)
+
     def restore(self):
         """Takes all changes back; see ``mindiesd.prepare.restore``."""
         from .change import restore

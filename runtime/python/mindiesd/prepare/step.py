@@ -30,11 +30,12 @@ def allowed(speed, dtype, *, cuda):
 
 class Step:
     """One kind of change. name: by which users choose it. speed: the first profile that has it. needs_examples: whether
-    it decides by watching the model compute."""
+    it decides by watching the model compute. only_named: whether no profile runs it."""
 
     name = ""
     speed = "exact"
     needs_examples = False
+    only_named = False
 
     def tolerance(self, profile, dtype, *, cuda):
         """By how much results of this type may differ in a profile, of the largest element."""

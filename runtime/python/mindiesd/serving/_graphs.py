@@ -185,7 +185,8 @@ class Graphed:
 
     def _look_at_weights(self):
         """Drops all graphs if weights have changed since they were captured."""
-        if self._weights is not None and not self._weights.moved():
+        known = self._weights
+        if known is not None and not known.moved() and not (self._graphs and known.altered()):
             return
         restless = 0 if self._weights is None else self._restless + 1
         if restless:
@@ -343,8 +344,8 @@ def graphed(function, max_graphs=8, *, warmup=2, copy_results=True, recorder=Non
     arguments, parameters, buffers and random numbers. Calls that are seen to change attributes of modules or to write
     their arguments, that want derivatives, whose arguments or results are not plain values and tensors of the device,
     or that torch cannot capture stay plain calls, and ``reasons`` says why. Tensors of modules that are replaced or
-    moved, hooks, and modules that are exchanged or set to training make graphs anew; after other changes, such as
-    that of a number in an attribute, call ``clear()``.
+    moved, other values in attributes of modules, hooks, and modules that are exchanged or set to training make graphs
+    anew; after other changes, such as that of a number in an object that a module holds, call ``clear()``.
 
     Args:
         function: a module or another callable.

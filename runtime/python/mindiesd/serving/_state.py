@@ -2,6 +2,7 @@
 ``State`` and ``Weights``."""
 
 import collections
+import operator
 import types
 
 import torch
@@ -43,6 +44,8 @@ def _entries(modules):
                 count += 1
                 if count > _MOST:
                     raise Unfit(f"the modules hold more than {_MOST} objects, too many to see what a call changes")
+                if hasattr(type(value), "_mindiesd_stale"):  # made of weights, and asked for itself
+                    continue
                 if id(value) not in seen:
                     seen[id(value)] = value
                     waiting += [((*path, part), inner) for part, inner in _inside(value)]
@@ -141,6 +144,7 @@ class Weights:
         self._derived = list(derived.values())
         self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
         self._flags = [(m.__dict__, m.training, m.__dict__.get("forward")) for m in modules]
+        self._own = [(m, type(m), m.__dict__, len(m.__dict__), *_attributes(m)) for m in modules]
         # Hooks have numbers that are not used again.
         self._hooks = [(hooks, list(hooks)) for m in modules for hooks in _hooks(m)]
 
@@ -168,6 +172,17 @@ class Weights:
                 return True
         return list(_modules_of(self._function).values()) != self._roots
 
+    def altered(self):
+        """Whether a module has got another class, or another value in an attribute. To be asked where a graph could
+        answer: what calls without one leave in attributes is no reason to look at them anew."""
+        try:
+            for module, kind, held, count, read, before in self._own:
+                if len(held) != count or type(module) is not kind or read(held) != before:
+                    return True
+        except Exception:  # noqa: BLE001 - an attribute is gone, or its values have no order of their own to compare by
+            return True
+        return False
+
     def obstacle(self, device):
         """Why a call with these weights cannot be a graph on the device, None where it can."""
         if others := self._devices - {device}:
@@ -175,6 +190,16 @@ class Weights:
         if torch.is_grad_enabled() and any(t is not None and t.requires_grad for *_, t in self._weights):
             return "parameters require grad while gradients are recorded"
         return None
+
+
+def _attributes(module):
+    """What reads the values of a module's attributes that are none of torch's own, and no tensors; and these values."""
+    held = module.__dict__
+    names = [key for key, value in held.items() if key not in OF_MODULES and not isinstance(value, torch.Tensor)]
+    if not names:
+        return len, len(held)
+    read = operator.itemgetter(*names)
+    return read, read(held)
 
 
 def _hooks(module):
