@@ -51,7 +51,7 @@ class Wrong(Step):
     ("arguments", "text"),
     [
         ({"speed": "faster"}, "speed must be one of"),
-        ({"steps": ["fold"]}, "steps must be some of remove-dropout"),
+        ({"steps": ["fold"]}, "steps must be some of half-precision"),
         ({"steps": "remove-dropout"}, r"write \['remove-dropout'\]"),
         ({"tolerance": -1}, "tolerance must be"),
         ({"example_inputs": 3}, "example_inputs must be a tensor"),

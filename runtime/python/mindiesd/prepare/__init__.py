@@ -17,6 +17,7 @@ from .compiled import Compile
 from .cudnn_search import CudnnSearch
 from .dropout import RemoveDropout
 from .graphs import CudaGraphs
+from .half_precision import HalfPrecision, computed_in
 from .int8_rows import Int8Rows
 from .linear_pairs import LinearPairs
 from .linears import MergeLinears
@@ -29,14 +30,14 @@ __all__ = ["Report", "STEPS", "Step", "prepare", "restore"]
 STEPS = {
     step.name: step
     for step in (
-        RemoveDropout(), FoldBatchNorm(), LinearPairs(), Int8Rows(), MergeLinears(), ChannelsLast(), Tf32(),
-        CudnnSearch(), Compile(), CudaGraphs(),
+        HalfPrecision(), RemoveDropout(), FoldBatchNorm(), LinearPairs(), Int8Rows(), MergeLinears(), ChannelsLast(),
+        Tf32(), CudnnSearch(), Compile(), CudaGraphs(),
     )  # fmt: skip
 }
 """The steps by name, in the order in which they run."""
 
 
-def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=None):
+def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=None, dtype=None, keep=()):
     """Changes a loaded model so that it computes the same faster, at inference.
 
     The model is changed in place; its parameters stay the same objects, with the same keys and values in
@@ -48,10 +49,12 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
         model: a ``torch.nn.Module`` in eval mode, with its weights.
         example_inputs: what the model is called with: a tensor, a tuple of positional arguments, a dict of keyword
             arguments, or a list of such, one a call. Steps that watch the model compute need them.
-        steps: names of the steps to run (the keys of ``STEPS``); None runs those of the profile, without ``compile``
-            and ``cuda-graphs``. A step that is named runs in the first profile that has it, where ``speed`` is below.
+        steps: names of the steps to run (the keys of ``STEPS``); None runs those of the profile, without those that
+            must be named. A step that is named runs in the first profile that has it, where ``speed`` is below that.
         speed: ``"exact"``, the same bits; ``"close"``, rounding in another order; ``"fast"``, products of fewer bits.
         tolerance: by how much results may differ, of the largest element, instead of what the profile allows.
+        dtype: the type that ``half-precision`` casts to, torch.bfloat16 where it is None.
+        keep: names, or parts of them between dots, and classes of modules that it keeps in float32.
 
     Returns:
         A ``Report``. ``restore(model)`` or its ``restore()`` brings the first outputs back bit for bit.
@@ -61,6 +64,9 @@ def prepare(model, example_inputs=None, *, steps=None, speed="exact", tolerance=
             it is. The model is unchanged then.
     """
     chosen = _chosen(model, steps, speed, tolerance)
+    if not any(step.name == HalfPrecision.name for step in chosen) and (dtype is not None or keep):
+        raise ParametersInvalid(f"dtype and keep are for the step {HalfPrecision.name!r}, which is not among the steps.")
+    chosen = [step.of(model, dtype, keep) for step in chosen]
     examples = None if example_inputs is None else Examples(example_inputs)
     report = Report(speed, [step.name for step in chosen], _model=model)
     if why := whole_model(model):
@@ -137,7 +143,7 @@ def _run(work, report, before, noise, tolerance):
     most = tolerance
     if examples is not None and most is None:
         cuda = any(tensor.is_cuda for tensor in model.parameters())
-        most = step.tolerance(profile, narrowest(before), cuda=cuda)
+        most = step.tolerance(profile, computed_in(model) or narrowest(before), cuda=cuda)
     if step.needs_examples and examples is None:
         report.left.append(Entry(step.name, "", "it decides by watching the model compute: give example_inputs"))
         return before
@@ -150,7 +156,8 @@ def _run(work, report, before, noise, tolerance):
         step.apply(work)
         if work.changes and examples is not None:
             after = examples.run(model)
-            report.errors[step.name], report.tolerances[step.name] = difference(before, after), most
+            error = difference(before, step.results(before, after))
+            report.errors[step.name], report.tolerances[step.name] = error, most
             if report.errors[step.name] > most:
                 why = f"taken back: results differ by {report.errors[step.name]:.2g}, more than {most:.2g}"
     except Exception as error:  # noqa: BLE001 - whatever a model may raise, it must be as it was before

@@ -1,5 +1,5 @@
-"""What must be left alone: modules whose parameters or calls are not just their own. Entry points: ``whole_model`` and
-``reason``, both of which give a text or None."""
+"""What must be left alone: modules whose parameters or calls are not just their own. Entry points: ``whole_model``,
+``reason`` and ``tensor_reason``, all of which give a text or None."""
 
 import torch
 from torch import nn
@@ -108,7 +108,8 @@ def whole_model(model):
     return None
 
 
-def _tensor_reason(key, tensor):
+def tensor_reason(key, tensor):
+    """Why a parameter or buffer is none whose values may be replaced, or None."""
     if type(tensor) not in (nn.Parameter, torch.Tensor):
         return f"its {key} is a {type(tensor).__name__}, which may be sharded, quantised or not there yet"
     if type(tensor.data) is not torch.Tensor:
@@ -148,6 +149,6 @@ def reason(names, module, kinds):
     if own := [key for key in ("weight", "bias") if key in module.__dict__]:
         return f"its {own[0]} is no parameter of its own, as where it is sharded"
     for key, tensor in (*module._parameters.items(), *module._buffers.items()):
-        if tensor is not None and (why := _tensor_reason(key, tensor)):
+        if tensor is not None and (why := tensor_reason(key, tensor)):
             return why
     return names.shared(module)

@@ -29,6 +29,19 @@ class ClassSwap:
             module.__dict__.pop(name, None)
 
 
+class Hook:
+    """The module has this hook of its forward more."""
+
+    _KINDS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs")
+
+    def __init__(self, handle):
+        self.id = handle.id
+
+    def undo(self, module):
+        for kind in self._KINDS:
+            getattr(module, kind).pop(self.id, None)
+
+
 def add_record(module, record):
     """Keeps ``record``, whose ``undo(module)`` takes a change back, in the module that was changed."""
     module.__dict__.setdefault(_RECORDS, []).append(record)

@@ -6,6 +6,7 @@ from torch import nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .batch_norm import FoldedConv2d, FoldedConvTranspose2d
+from .change import Hook
 from .step import Step
 
 _FOLDED = (FoldedConv2d, FoldedConvTranspose2d)
@@ -46,17 +47,6 @@ def _innermost(value):
         and not value.is_contiguous()
         and value.is_contiguous(memory_format=torch.channels_last)
     )
-
-
-class Hook:
-    """The model has this forward hook more."""
-
-    def __init__(self, handle):
-        self.id = handle.id
-
-    def undo(self, module):
-        for hooks in (module._forward_hooks, module._forward_hooks_with_kwargs):
-            hooks.pop(self.id, None)
 
 
 class ChannelsLast(Step):

@@ -41,6 +41,14 @@ class Step:
         """By how much results of this type may differ in a profile, of the largest element."""
         return allowed(profile, dtype, cuda=cuda)
 
+    def of(self, model, half, keep):
+        """The step for what the user gave beside; see ``half_precision``."""
+        return self
+
+    def results(self, before, after):
+        """What is compared with the results before."""
+        return after
+
     def apply(self, work):
         """Makes the changes through ``work``. An exception takes back what it made."""
         raise NotImplementedError
