@@ -1,13 +1,13 @@
 """How much faster ``mindiesd.prepare`` makes models, step by step.
 
 usage: python bench/prepare_bench.py [--device cpu|cuda] [--dtype NAME …] [--only TEXT] [--speed close|fast] [--small]
-                                     [--threads N] [--rounds N] [--compiled] [--graphs] [--json FILE]
+                                     [--threads N] [--rounds N] [--named STEP …] [--compiled] [--graphs] [--json FILE]
 
-Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, and, with
---compiled, under torch.compile as it is and prepared. With --graphs, on CUDA, each is replayed as a graph, which leaves
-out what Python and launches take. The variants take turns in every round, so that what else the machine does falls on
-all of them; a ratio is the median time of the original over that of the variant, round by round. TF32 and cuDNN's
-search are settings of the process, and no variant has them.
+Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, with each
+of the steps given by --named, which no profile has, and, with --compiled, under torch.compile as it is and prepared. With
+--graphs, on CUDA, each is replayed as a graph, which leaves out what Python and launches take. The variants take turns in
+every round, so that what else the machine does falls on all of them; a ratio is the median time of the original over that
+of the variant, round by round. TF32 and cuDNN's search are settings of the process, and no variant has them.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
@@ -27,16 +28,18 @@ from prepare_models import CASES  # noqa: E402
 
 import mindiesd  # noqa: E402
 from mindiesd.prepare import STEPS  # noqa: E402
+from mindiesd.prepare.step import SPEEDS  # noqa: E402
 
 
 # Steps that set something for the process, and would fall on all variants.
 PROCESS = ("tf32", "cudnn-search")
 
 
-def variants(model, x, speed, compiled):
+def variants(model, x, speed, named, compiled):
     """{name: (callable, error or None)}; a step that changes nothing is left out."""
     made = {"original": (model, None)}
-    for name in STEPS:
+    profiles = SPEEDS[: SPEEDS.index(speed) + 1]
+    for name in [name for name, step in STEPS.items() if step.speed in profiles and not step.only_named]:
         other = copy.deepcopy(model)
         report = mindiesd.prepare(other, x, steps=[name], speed=speed)
         if name in PROCESS:
@@ -46,10 +49,21 @@ def variants(model, x, speed, compiled):
     prepared = copy.deepcopy(model)
     report = mindiesd.prepare(prepared, x, steps=[name for name in STEPS if name in made], speed=speed)
     made["prepared"] = prepared, max(report.errors.values(), default=None)
+    for name in named:
+        other = copy.deepcopy(model)
+        report = mindiesd.prepare(other, x, steps=[name], speed=speed)
+        if report.changes:
+            made[name] = other, report.errors[name]
+        else:
+            print(f"{name}: {report.why('')}", file=sys.stderr)
     if compiled:
         made["compiled"] = torch.compile(copy.deepcopy(model)), None
         made["prepared, compiled"] = torch.compile(copy.deepcopy(prepared)), None
     return made
+
+
+def called(model, x):
+    return model(**x) if isinstance(x, dict) else model(x)
 
 
 def replayed(model, x):
@@ -58,12 +72,17 @@ def replayed(model, x):
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
-            model(x)
+            called(model, x)
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        model(x)
+        called(model, x)
     return graph.replay
+
+
+def moved(tensor, device, dtype):
+    """A floating tensor in the model's type; time steps and the like keep theirs."""
+    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
 
 
 def calls_for(call, seconds):
@@ -86,7 +105,7 @@ def timed(call, count, wait):
 
 def measure(made, x, rounds, wait, *, graphs):
     """{name: (median seconds, median of original over variant)}"""
-    calls = {name: (lambda model=model: model(x)) for name, (model, _) in made.items()}
+    calls = {name: (lambda model=model: called(model, x)) for name, (model, _) in made.items()}
     if graphs:
         calls = {name: replayed(model, x) for name, (model, _) in made.items()}
     for call in calls.values():
@@ -114,6 +133,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--speed", default="close", choices=["close", "fast"])
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--named", nargs="*", default=[], choices=[n for n, step in STEPS.items() if step.only_named])
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--compiled", action="store_true")
@@ -133,9 +153,9 @@ def main():
             torch.manual_seed(0)
             model, x = make(options.small)
             model = model.eval().requires_grad_(False).to(options.device, getattr(torch, dtype))
-            x = x.to(options.device, getattr(torch, dtype))
+            x = tree_map_only(torch.Tensor, lambda t, to=getattr(torch, dtype): moved(t, options.device, to), x)
             with torch.no_grad():
-                made = variants(model, x, options.speed, options.compiled)
+                made = variants(model, x, options.speed, options.named, options.compiled)
                 results = measure(made, x, options.rounds, wait, graphs=options.graphs)
             for variant, (seconds, ratio) in results.items():
                 error = made[variant][1]

@@ -1,9 +1,14 @@
-"""Models for prepare_bench.py, with random weights, written out so that the benchmark needs torch alone.
+"""Models for prepare_bench.py, with random weights, written out so that the benchmark needs torch alone, and the UNet and
+the autoencoder of SDXL where diffusers is installed.
 
-``CASES`` has, by name, a function that takes whether the model is small and gives the model and its inputs.
+``CASES`` has, by name, a function that takes whether the model is small and gives the model and its inputs: a tensor, or
+a dict of keyword arguments.
 """
 
+import importlib.util
+
 import torch
+from model_cases import Inputs, sdxl
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
@@ -109,13 +114,99 @@ class Autoencoder(nn.Module):
         return self.layers(x)
 
 
-def resnet(small):
-    model = ResNet((1, 1, 1, 1) if small else (3, 4, 6, 3))
+class ConvUnit(nn.Module):
+    """A convolution, its norm and SiLU, as detectors are made of."""
+
+    def __init__(self, channels, out, size=1, stride=1):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, out, size, stride, size // 2, bias=False)
+        self.bn, self.act = nn.BatchNorm2d(out), nn.SiLU(inplace=True)
+
+    def forward(self, x):
+        return self.act(self.bn(self.conv(x)))
+
+
+class PartialStage(nn.Module):
+    """One half of the channels goes through units of two convolutions, whose results are all handed on."""
+
+    def __init__(self, channels, depth):
+        super().__init__()
+        half = channels // 2
+        self.before, self.after = ConvUnit(channels, channels), ConvUnit((2 + depth) * half, channels)
+        self.units = nn.ModuleList(nn.Sequential(ConvUnit(half, half, 3), ConvUnit(half, half, 3)) for _ in range(depth))
+
+    def forward(self, x):
+        parts = list(self.before(x).chunk(2, 1))
+        for unit in self.units:
+            parts.append(parts[-1] + unit(parts[-1]))
+        return self.after(torch.cat(parts, 1))
+
+
+class Detector(nn.Module):
+    """A small detector in the manner of YOLO: stages of partial connections, and a head at three scales that gives
+    distributions of four edges and the scores of classes."""
+
+    def __init__(self, width, depth, classes=80, bins=16):
+        super().__init__()
+        widths = [width << level for level in range(5)]
+        self.stem = ConvUnit(3, widths[0], 3, 2)
+        self.levels = nn.ModuleList(
+            nn.Sequential(ConvUnit(before, after, 3, 2), PartialStage(after, depth))
+            for before, after in zip(widths, widths[1:], strict=False)
+        )
+        self.boxes, self.scores = (
+            nn.ModuleList(
+                nn.Sequential(ConvUnit(w, 64, 3), ConvUnit(64, 64, 3), nn.Conv2d(64, out, 1)) for w in widths[2:]
+            )
+            for out in (4 * bins, classes)
+        )
+        self.register_buffer("bins", torch.arange(bins, dtype=torch.get_default_dtype()))
+
+    def forward(self, x):
+        x, found = self.stem(x), []
+        for at, level in enumerate(self.levels):
+            x = level(x)
+            if at:
+                boxes = self.boxes[at - 1](x).flatten(2).unflatten(1, (4, -1)).softmax(2)
+                edges = (boxes * self.bins[:, None]).sum(2)
+                found.append(torch.cat([edges, self.scores[at - 1](x).flatten(2).sigmoid()], 1))
+        return torch.cat(found, 2)
+
+
+def with_statistics(model):
+    """The model with statistics in its batch norms, as after training."""
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_(std=0.1)
             module.running_var.uniform_(0.5, 2)
-    return model, torch.randn(1 if small else 8, 3, 224, 224)
+    return model
+
+
+def resnet(small):
+    model = ResNet((1, 1, 1, 1) if small else (3, 4, 6, 3))
+    return with_statistics(model), torch.randn(1 if small else 8, 3, 224, 224)
+
+
+def detector(small):
+    model = Detector(16, 1) if small else Detector(64, 3)
+    return with_statistics(model), torch.randn(1 if small else 8, 3, 160 if small else 640, 160 if small else 640)
+
+
+def unet(small):
+    build, inputs = sdxl(small)
+    return build(), inputs(Inputs("cpu", torch.float32))
+
+
+def vae(small):
+    from diffusers import AutoencoderKL
+
+    widths = (32, 64) if small else (128, 256, 512, 512)
+    model = AutoencoderKL(
+        block_out_channels=widths, layers_per_block=2, latent_channels=4, sample_size=64 if small else 512,
+        down_block_types=("DownEncoderBlock2D",) * len(widths), up_block_types=("UpDecoderBlock2D",) * len(widths),
+    )  # fmt: skip
+    side = 64 if small else 512
+    return model, dict(sample=torch.randn(1, 3, side, side), return_dict=False)
 
 
 def clip(small):
@@ -140,4 +231,7 @@ CASES = {
     "decoder, 1 token": lambda small: decoder(small, 1),
     "decoder, 512 tokens": lambda small: decoder(small, 64 if small else 512),
     "autoencoder": autoencoder,
+    "detector": detector,
 }
+if importlib.util.find_spec("diffusers") is not None:
+    CASES |= {"SDXL's UNet": unet, "SDXL's autoencoder": vae}

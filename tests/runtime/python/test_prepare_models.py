@@ -2,11 +2,15 @@
 is taken back computes what it did bit for bit."""
 
 import copy
+import importlib.util
+from pathlib import Path
 
 import pytest
 import torch
 
 import mindiesd
+
+BENCH = Path(__file__).resolve().parents[3] / "bench"
 
 
 def clip_vision():
@@ -65,6 +69,15 @@ def vae():
     return model, {"sample": torch.randn(2, 3, 16, 16)}
 
 
+def detector():
+    spec = importlib.util.spec_from_file_location("prepare_models", BENCH / "prepare_models.py")
+    models = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(BENCH)
+        spec.loader.exec_module(models)
+    return models.Detector(8, 1, classes=5), {"x": torch.randn(1, 3, 64, 64)}
+
+
 # What each step changes: dropouts, pairs folded, groups of linears merged; whether convolutions change their layout.
 MODELS = {
     clip_vision: (0, 0, 2, True),
@@ -74,6 +87,7 @@ MODELS = {
     mobilenet: (0, 52, 0, True),
     unet: (20, 0, 8, True),
     vae: (12, 0, 2, True),
+    detector: (0, 33, 0, True),
 }
 STEPS = ("remove-dropout", "fold-batch-norm", "merge-linears", "channels-last")
 

@@ -349,7 +349,7 @@ def test_models_of_which_no_graph_is_made():
 def test_without_a_device_the_model_stays(monkeypatch):
     monkeypatch.undo()
     if torch.cuda.is_available():
-        pytest.skip("there is one")
+        pytest.skip("there is a CUDA device")
     model, report = prepared("cuda-graphs")
     assert "there is no CUDA device" in report.why("")[0] and type(model) is Model
 
