@@ -168,3 +168,23 @@ def test_a_graph_of_a_dropout_in_training_draws_as_it_did():
     model.train()
     assert model(x).eq(0).any() and not torch.equal(model(x), model(x))
     assert not model.eval()(x).eq(0).any()
+
+
+@pytest.mark.parametrize("keep", [[], [nn.BatchNorm2d], ["q"]])
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+@torch.no_grad()
+def test_half_precision(half, keep):
+    model, x = made()
+    model, x = model.cuda(), x.cuda()
+    plain = copy.deepcopy(model)
+    steps = ["half-precision", "fold-batch-norm", "merge-linears", "channels-last", "cuda-graphs"]
+    report = mindiesd.prepare(model, x, steps=steps, dtype=half, keep=keep)
+    assert report.count("half-precision") == report.count("cuda-graphs") == 1, str(report)
+    assert report.count("fold-batch-norm") == (nn.BatchNorm2d not in keep)
+    for _ in range(4):
+        x = torch.randn(2, 3, 16, 16, device="cuda")
+        result, expected = model(x), plain(x)
+        assert result.dtype == torch.float32 and result.stride() == expected.stride()
+        assert (result - expected).abs().max() <= 16 * torch.finfo(half).eps * expected.abs().max()
+    report.restore()
+    assert torch.equal(model(x), plain(x)) and type(model) is Model

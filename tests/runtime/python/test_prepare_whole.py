@@ -393,8 +393,11 @@ def test_compile_says_how_long_the_first_calls_took_and_takes_breaks():
 
 
 def test_a_compiler_that_fails_or_is_wrong_is_taken_back(monkeypatch):
+    def unsupported(function):
+        raise RuntimeError("this Python is too new")
+
     failing, wrong = lambda f: lambda *args: 1 / 0, lambda f: lambda model, x: f(model, x) + 1
-    for compiler, text in ((failing, "ZeroDivisionError"), (wrong, "results differ")):
+    for compiler, text in ((unsupported, "too new"), (failing, "ZeroDivisionError"), (wrong, "results differ")):
         monkeypatch.setattr(torch, "compile", compiler)
         model, report = prepared("compile")
         assert text in report.why("")[0] and type(model) is Model and "_mindiesd_forward" not in vars(model)
@@ -420,6 +423,34 @@ def test_a_graph_of_a_pickled_model_whose_weights_are_made_anew(step):
     for _ in range(3):
         same(fast(x), model(x))
     assert fast.graphs == 1 and not any("changes" in reason for reason in fast.reasons)
+
+
+def test_half_precision_int8_weights_and_graphs_together():
+    class Decoding(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.drop = nn.Linear(512, 512), nn.Linear(512, 512), nn.Dropout()
+
+        def forward(self, x):
+            return self.drop(self.q(x) * self.k(x))
+
+    plain, x = Decoding().eval(), torch.randn(1, 2, 512)
+    steps = ["half-precision", "remove-dropout", "int8-linear", "merge-linears", "cuda-graphs"]
+    model, report = prepared(*steps, model=copy.deepcopy(plain), x=x)
+    assert [report.count(name) for name in steps] == [1, 1, 2, 1, 1] and report.graphs.graphs == 1, str(report)
+    for factor in (1, -2):
+        state = {key: value * factor for key, value in plain.state_dict().items()}
+        model.load_state_dict(state)
+        expected = Decoding().eval()
+        expected.load_state_dict(state)
+        for _ in range(4):
+            x = torch.randn(1, 2, 512)
+            assert (model(x) - expected(x)).abs().max() < 0.06 * expected(x).abs().max()
+        assert report.graphs.graphs == 1
+    model.load_state_dict(plain.state_dict())
+    report.restore()
+    same(model(x), plain(x))
+    assert not model._forward_hooks and type(model.q) is nn.Linear and model.q.weight.untyped_storage().nbytes() == 2**20
 
 
 def test_steps_are_the_last():

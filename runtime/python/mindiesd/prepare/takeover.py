@@ -71,8 +71,8 @@ def take_over(work, forward, text):
     """Has ``forward``, a subclass of ``Forward``, compute the calls of the whole model."""
     model, base = work.model, type(work.model)
     model.__class__ = _subclass(base)
-    model.__dict__[_NAME] = forward(model, base)
     work.record(model, TakenOver(), text)
+    model.__dict__[_NAME] = forward(model, base)
 
 
 @functools.cache
