@@ -339,6 +339,28 @@ def with_parameter(model, parameter):
     return model
 
 
+def test_arguments_by_position_by_name_in_containers_and_of_any_number():
+    class Many(nn.Linear):
+        def forward(self, first, pair, *rest, last=None, unseen=None):
+            y = sum(super(Many, self).forward(x) for x in (first, *pair["both"], *rest))
+            y = y if last is None else y + super().forward(last)
+            return (y if unseen is None else y * unseen.to(y.dtype)), [y.argmax(), {"y": y}]
+
+    def x():
+        return torch.randn(2, 16)
+
+    plain = Many(16, 16).eval()
+    examples = [(x(), {"both": (x(), x())}, x()), {"first": x(), "pair": {"both": (x(),)}, "last": x()}]
+    model, report = prepared(copy.deepcopy(plain), examples)
+    assert report.count("half-precision") == 1, str(report)
+    for args, kwargs in [((x(), {"both": [x()]}, x(), x(), x()), {}), ((x(),), {"pair": {"both": ()}, "unseen": x()})]:
+        (result, (most, inner)), (expected, _) = model(*args, **kwargs), plain(*args, **kwargs)
+        within(result, expected, torch.bfloat16)
+        assert most.dtype == torch.int64 and inner["y"].dtype == torch.float32
+    with pytest.raises(RuntimeError):
+        model(x().double(), {"both": ()})
+
+
 def test_hooks_of_the_user_see_the_types_that_they_saw():
     model, seen = nn.Sequential(nn.Linear(16, 16)).eval(), []
     model.register_forward_pre_hook(lambda module, args: seen.append(args[0].dtype))

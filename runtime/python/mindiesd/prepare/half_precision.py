@@ -79,15 +79,18 @@ def _saturated(x, half):
 
 
 class Arguments(Cast):
-    """Casts arguments, by their names in ``chosen`` or all where that is None; ``names`` has those of positions."""
+    """Casts arguments, by their names in ``chosen`` or all where that is None; ``names`` has those of positions, of
+    which the last may stand for all that follow (``rest``)."""
 
-    names, chosen = (), None
+    names, rest, chosen = (), False, None
 
     def __call__(self, module, args, kwargs):
         args = tuple(self._chosen(self.name(at), arg) for at, arg in enumerate(args))
         return args, {name: self._chosen(name, arg) for name, arg in kwargs.items()}
 
     def name(self, at):
+        if at >= len(self.names) and self.rest:
+            return self.names[-1]
         return self.names[at] if at < len(self.names) else str(at)
 
     def _chosen(self, name, value):
@@ -155,7 +158,7 @@ class HalfPrecision(Step):
         module, kind, key = tensors[0]
         where = getattr(module, kind), key
         arguments = Arguments(*where, True)
-        arguments.names = _names_of_arguments(work.model)
+        arguments.names, arguments.rest = _names_of_arguments(work.model)
         results = [self._keep(work, work.names.modules[name], where) for name in _outermost(kept)]
         self._run(work, arguments, results, where, tables)
         count = sum(kind == "_parameters" for _, kind, _ in tensors)
@@ -195,8 +198,7 @@ class HalfPrecision(Step):
         """The names of the examples' arguments that hold tensors of float32."""
         names = set()
         for args, kwargs in work.examples.calls:
-            named = {**{arguments.name(at): arg for at, arg in enumerate(args)}, **kwargs}
-            for name, arg in named.items():
+            for name, arg in (*((arguments.name(at), arg) for at, arg in enumerate(args)), *kwargs.items()):
                 found = []
                 tree_map_only(torch.Tensor, lambda x, found=found: found.append(x.dtype), arg)
                 if _WIDE in found:
@@ -298,6 +300,9 @@ def _outermost(names):
 
 
 def _names_of_arguments(model):
-    """The names of the forward's positional arguments."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple(name for name, p in inspect.signature(model.forward).parameters.items() if p.kind in kinds)
+    """The names of the forward's positional arguments, and whether the last takes all that follow."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    rest = inspect.Parameter.VAR_POSITIONAL
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, rest)
+    found = [p for p in parameters if p.kind in kinds]
+    return tuple(p.name for p in found), any(p.kind == rest for p in found)
