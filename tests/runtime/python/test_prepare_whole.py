@@ -85,6 +85,19 @@ def test_a_graph_answers_from_the_first_call_on():
     assert report.graphs is None
 
 
+def test_a_graph_gives_the_same_bits_in_every_profile(monkeypatch):
+    class Rounding(TapeRecorder):
+        def record(self, function, others):
+            recording = super().record(function, others)
+            plain = recording.replay
+            recording.replay = lambda: (plain(), recording.result.mul_(1 + 1e-7))
+            return recording
+
+    monkeypatch.setattr(_graphs, "CudaRecorder", Rounding)
+    model, report = prepared("cuda-graphs", speed="fast")
+    assert "taken back: results differ" in report.why("")[0] and type(model) is Model
+
+
 def test_the_cache_is_bounded():
     model, report = prepared("cuda-graphs")
     for rows in range(1, 13):

@@ -36,6 +36,9 @@ class CudaGraphs(Step):
     needs_examples = True
     only_named = True
 
+    def tolerance(self, profile, dtype, *, cuda):
+        return 0.0
+
     def apply(self, work):
         if why := obstacle(work.model) or self._obstacle(work):
             work.leave(None, why)
