@@ -280,6 +280,14 @@ def test_training_gradients_autocast_and_compile():
     assert all(one.dtype == torch.float32 for one in found) and len(found) == 3
 
 
+def test_gradients_are_restored_as_well():
+    model, report = prepared(nn.Sequential(nn.Linear(16, 16)).eval(), torch.randn(3, 16))
+    with_gradient(model)
+    grad = model[0].weight.grad.clone()
+    report.restore()
+    assert grad.dtype == torch.bfloat16 and torch.equal(model[0].weight.grad, grad.float())
+
+
 def test_models_that_are_left_alone():
     given = torch.randn(3, 16)
 

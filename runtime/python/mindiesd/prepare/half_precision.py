@@ -38,8 +38,10 @@ class WideValues:
         made = self.first.to(self.half).to(tensor.dtype)
         same = tensor.shape == made.shape and torch.equal(_bits(made), _bits(tensor.detach().cpu()))
         to = _WIDE if tensor.dtype in HALVES else tensor.dtype
+        grad, tensor.grad = tensor.grad, None
         with torch.inference_mode(False):
             tensor.data = (self.first if same else tensor.detach()).to(tensor.device, to, copy=True)
+        tensor.grad = None if grad is None else grad.to(to)
 
 
 def _bits(tensor):
