@@ -4,10 +4,11 @@ usage: python bench/prepare_bench.py [--device cpu|cuda] [--dtype NAME …] [--o
                                      [--threads N] [--rounds N] [--named STEP …] [--compiled] [--graphs] [--json FILE]
 
 Each model (bench/prepare_models.py) is timed as it is, with each step alone, with all steps of the profile, with each
-of the steps given by --named, which no profile has, and, with --compiled, under torch.compile as it is and prepared. With
---graphs, on CUDA, each is replayed as a graph, which leaves out what Python and launches take. The variants take turns in
-every round, so that what else the machine does falls on all of them; a ratio is the median time of the original over that
-of the variant, round by round. TF32 and cuDNN's search are settings of the process, and no variant has them.
+of the steps given by --named, which no profile has, and, with --compiled, under torch.compile as it is and prepared.
+With --graphs, on CUDA, each is replayed as a graph, which leaves out what Python and launches take. The variants take
+turns in every round, so that what else the machine does falls on all of them; a ratio is the median time of the
+original over that of the variant, round by round. TF32 and cuDNN's search are settings of the process, and no variant
+has them.
 """
 
 import argparse

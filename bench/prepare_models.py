@@ -1,8 +1,8 @@
-"""Models for prepare_bench.py, with random weights, written out so that the benchmark needs torch alone, and the UNet and
-the autoencoder of SDXL where diffusers is installed.
+"""Models for prepare_bench.py, with random weights, written out so that the benchmark needs torch alone, and the UNet
+and the autoencoder of SDXL where diffusers is installed.
 
-``CASES`` has, by name, a function that takes whether the model is small and gives the model and its inputs: a tensor, or
-a dict of keyword arguments.
+``CASES`` has, by name, a function that takes whether the model is small and gives the model and its inputs: a tensor,
+or a dict of keyword arguments.
 """
 
 import importlib.util

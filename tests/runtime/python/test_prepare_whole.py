@@ -466,5 +466,32 @@ def test_half_precision_int8_weights_and_graphs_together():
     assert not model._forward_hooks and type(model.q) is nn.Linear and model.q.weight.untyped_storage().nbytes() == 2**20
 
 
+def test_weights_of_a_module_that_calls_do_not_use_are_no_reason_against_graphs():
+    class Partly(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.other = (nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)) for _ in range(2))
+
+        def forward(self, x, other=False):
+            return self.other(self.used(x)) if other else self.used(x)
+
+    plain = Partly().eval()
+    model, report = prepared("fold-batch-norm", "cuda-graphs", model=copy.deepcopy(plain))
+    assert report.count("fold-batch-norm") == 2
+    x = torch.randn(3, 8)
+    for factor in (2.0, 0.5, -1.0):
+        for each in (model, plain):
+            for name, value in each.state_dict().items():
+                if value.is_floating_point() and not name.endswith("running_var"):
+                    value.mul_(factor)
+        for _ in range(5):
+            torch.testing.assert_close(model(x), plain(x), rtol=1e-5, atol=1e-5)
+        assert report.graphs.graphs == 1
+        for _ in range(5):
+            torch.testing.assert_close(model(x, other=True), plain(x, other=True), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(model(x), plain(x), rtol=1e-5, atol=1e-5)
+        assert report.graphs.graphs == 2
+
+
 def test_steps_are_the_last():
     assert list(STEPS)[-2:] == ["compile", "cuda-graphs"]

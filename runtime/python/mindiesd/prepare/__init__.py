@@ -1,8 +1,9 @@
 """Preparation after loading: what is right only when weights are there. Entry points: ``prepare`` and ``restore``.
 
 A file a step; ``step`` has what they share, ``folding`` computes two modules as one, ``takeover`` computes a model's
-forward another way, ``alone`` has what must be left alone, ``guard`` which calls are ordinary, ``trace`` watches a model compute, ``compare`` compares results, ``change``
-makes changes that can be taken back, and ``report`` says what was done.
+forward another way, ``alone`` has what must be left alone, ``guard`` which calls are ordinary, ``trace`` watches a
+model compute, ``compare`` compares results, ``change`` makes changes that can be taken back, and ``report`` says what
+was done.
 """
 
 import torch

@@ -25,12 +25,12 @@ def ordinary(x):
     )
 
 
-def traced():
-    """Whether a compiler or a tracer is to see what the model computes."""
+def traced(args, kwargs):
+    """Whether a compiler or a tracer is to see what a call of the model with these arguments computes."""
     return (
         torch.compiler.is_compiling()
         or torch.jit.is_tracing()
-        or torch.fx._symbolic_trace.is_fx_tracing()
+        or any(isinstance(value, torch.fx.Proxy) for value in (*args, *kwargs.values()))
         or torch._C._functorch.peek_interpreter_stack() is not None
     )
 

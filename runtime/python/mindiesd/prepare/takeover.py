@@ -80,7 +80,8 @@ def _subclass(base):
     @functools.wraps(base.forward)
     def forward(self, *args, **kwargs):
         # Copies that share the original's attributes, as replicas on other devices do, compute by themselves.
-        if traced() or self.training or (own := self.__dict__.get(_NAME)) is None or own.module is not self:
+        own = None if traced(args, kwargs) or self.training else self.__dict__.get(_NAME)
+        if own is None or own.module is not self:
             return base.forward(self, *args, **kwargs)
         return own(*args, **kwargs)
 

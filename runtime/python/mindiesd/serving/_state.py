@@ -139,9 +139,10 @@ class Weights:
         self.storages = {address for address in map(_storage, held) if address}
         self._addresses = [(t, _address(t)) for *_, t in self._places if isinstance(t, torch.Tensor)]
         self._addresses = [(t, address) for t, address in self._addresses if address is not None]
-        # What modules compute from their weights and keep, as prepared ones do, says when that is out of date.
+        # What modules compute from their weights and keep, as prepared ones do, says when that is out of date. Where it
+        # is so now, the calls do not use it; one that does makes it anew, which is another value in its place.
         derived = {id(value): value for *_, value in self._places if hasattr(type(value), "_mindiesd_stale")}
-        self._derived = list(derived.values())
+        self._derived = [one for one in derived.values() if not one._mindiesd_stale()]
         self._children = [(m._modules, tuple(m._modules.values())) for m in modules if m._modules]
         self._flags = [(m.__dict__, m.training, m.__dict__.get("forward")) for m in modules]
         self._own = [(m, type(m), m.__dict__, len(m.__dict__), *_attributes(m)) for m in modules]
