@@ -66,6 +66,7 @@ CALLS = {
         ],
     ),
     "ext.multihead_attention": (ext.multihead_attention, [MULTIHEAD, ROWS, ROWS, ROWS]),
+    "ext.norm_cat": (ext.norm_cat, [(RMS, RMS), [X, X], 1]),
     "ext.norm_rotary": (ext.norm_rotary, [RMS, X, TABLE, TABLE]),
     "ext.norm_scale_shift": (ext.norm_scale_shift, [NORM, ROWS, VECTOR, VECTOR]),
     "ext.qk_norm_rotary": (ext.qk_norm_rotary, [X, X, VECTOR, VECTOR, TABLE, TABLE]),

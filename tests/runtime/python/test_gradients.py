@@ -90,6 +90,7 @@ CALLS = {
         lambda q: ext.norm_rotary(root(), q, TABLE, TABLE),
         heads(),
     ),
+    "norm_cat": ("rotary", lambda q, k: ext.norm_cat((layer(), None), [q, k], 1), heads(*heads())),
     "joint_heads": (
         "rotary",
         lambda q, k, v: ext.joint_heads(q, k, v, v, q, k, layer(), None, layer(), None, TABLE, TABLE),
@@ -213,7 +214,7 @@ def test_disabled_families(monkeypatch, name, family):
     expected, _ = compute(call, given)
     monkeypatch.setattr(_forms, "_disabled", frozenset({family}))
     found, operators = compute(call, given)
-    normed = family == "norm" and name in ("qk_norm_rotary", "norm_rotary", "joint_heads")
+    normed = family == "norm" and name in ("qk_norm_rotary", "norm_rotary", "norm_cat", "joint_heads")
     assert bool(operators) is (family != own and not normed)
     for a, b in zip(found, expected):
         assert a.stride() == b.stride()

@@ -37,6 +37,7 @@ from .rotary import (
     rotary_qk,
 )
 from .softmax import softmax
+from .streams import norm_cat
 from .sums import weighted_sum
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "linear_activation",
     "multi_head_attention_forward",
     "multihead_attention",
+    "norm_cat",
     "norm_rotary",
     "norm_scale_shift",
     "qk_norm_rotary",

@@ -9,23 +9,14 @@ from .._eager import eager, stands_in
 from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .blocks import _RMS_TYPES
-from .joint import _joinable, _joint_heads, _norm_of, _rotated, _streams_tables
-from .rotary import _MODES, _RESULTS, _complex_parts, _Tables, rotated_type
+from .joint import _joinable, _norm_of, _rotated, _streams_tables
+from .rotary import _MODES, _RESULTS, rotated_type
+from .streams import called, expect_operands, expect_parts, joined, tables_of
 
 _STRIDES = ("dense", "x")
 _WIDEST_ROW = 4096
 """Bytes of a row that a norm sees alone, up to which the kernels of a GPU read it and the rotation behind it in
 vectors. Of wider ones it would read one value at a time."""
-
-
-def _called(norm, x, heads):
-    """What the norm gives for x, whose dimensions ``heads`` and the next one it sees as one."""
-    if norm is None:
-        return x
-    if heads is None:
-        return norm(x)
-    sizes = x.shape[heads], x.shape[heads + 1]
-    return norm(x.flatten(heads, heads + 1)).unflatten(heads if heads >= 0 else heads + 1, sizes)
 
 
 def _place_of(heads, x):
@@ -40,24 +31,6 @@ def _place_of(heads, x):
             f"shape {list(x.shape)}."
         )
     return place
-
-
-def _is_table(table):
-    return isinstance(table, torch.Tensor) and table.is_floating_point()
-
-
-def _tables_of(x, cos, sin, mode):
-    """(cos, sin, whether neighbours turn) as the operator takes them; None where it does not."""
-    width = x.shape[-1]
-    interleaved = sin is None or mode == "rotated_interleaved"
-    if sin is None and cos.is_complex():
-        cos, sin = _complex_parts(cos, width)
-    if not _is_table(cos) or not (sin is None or _is_table(sin)):
-        return None
-    tables = _Tables(cos, sin, interleaved, width, x.device)
-    if tables.broadcast("x", x) != x.shape[:-1]:
-        return None
-    return *tables.pair, interleaved
 
 
 @eager
@@ -78,7 +51,7 @@ def _in_one_launch(norm, x, cos, sin, mode, place, rms_type, result_type, stride
     if parts is None or parts[2] is None:
         return None
     weight, bias, eps, kind, dtype = parts
-    tables = _tables_of(x, cos, sin, mode) if kind == _ops.RMS_NORM and bias is None else None
+    tables = tables_of(x, cos, sin, mode) if kind == _ops.RMS_NORM and bias is None else None
     if tables is None:
         return None
     cos, sin, interleaved = tables
@@ -87,84 +60,31 @@ def _in_one_launch(norm, x, cos, sin, mode, place, rms_type, result_type, stride
     return _norm_rotary(x, weight, cos, sin, interleaved, across, eps, result, order)
 
 
-def _expect_pair(norm, x, sequence_dim):
-    """(norms, parts) of a list of two tensors."""
-    if not isinstance(norm, (list, tuple)) or len(norm) != 2 or len(x) != 2:
-        raise ParametersInvalid(
-            f"a list as x has two tensors, and norm is then a pair of modules, but x has {len(x)} items and norm is "
-            f"{norm!r}."
-        )
-    if not isinstance(sequence_dim, int) or isinstance(sequence_dim, bool):
-        raise ParametersInvalid(
-            f"sequence_dim must be the number of a dimension where x is a list, but is {sequence_dim!r}."
-        )
-    return tuple(norm), tuple(x)
-
-
-def _idle(tables, dims):
-    """A dimension before the last that none of the tables has, which may therefore be empty; None where all are
-    taken."""
-    for place in dims:
-        sizes = [t.shape[place] for t in tables if t is not None and t.dim() >= -place]
-        if all(size == 1 for size in sizes):
-            return place
-    return None
-
-
 def _pair_in_one_launch(norms, parts, cos, sin, mode, sequence, rms_type, result_type):
-    """Both streams behind each other, as the query of ``joint_heads`` whose keys and values are empty; None where
-    they need the lines that are replaced."""
-    x, other = parts
-    place = sequence + x.dim() if sequence < 0 else sequence
-    if place not in (1, 2) or not _joinable(x, other, place):
+    """The result of two streams and the tables of both together; None where it needs the lines that are replaced."""
+    place = sequence + parts[0].dim() if sequence < 0 else sequence
+    if place not in (1, 2) or not _joinable(*parts, place):
         return None
-    if not all(t.is_floating_point() and not t.is_nested for t in parts) or x.shape[-1] == 0 or x.shape[-1] % 2:
+    lengths = [t.shape[place] for t in parts]
+    lasts = [t for t in (cos, sin) if t is not None and t.dim() >= 4 - place]
+    if any(t.shape[place - 4] not in (1, sum(lengths)) for t in lasts):
         return None
-    found = [_norm_of(norm, t, rms_type, False, 1) for norm, t in zip(norms, parts)]
-    if any(part is None for part in found) or len({part[3] for part in found} - {None}) > 1:
-        return None
-    total, lengths = x.shape[place] + other.shape[place], [t.shape[place] for t in parts]
     if sin is None and not cos.is_complex():
         return None
-    if any(t is not None and t.dim() >= 4 - place and t.shape[place - 4] not in (1, total) for t in (cos, sin)):
-        return None
-    own = [
-        _tables_of(t, *pair, mode) for t, pair in zip(parts, _streams_tables(cos, sin, lengths, place - 4))
-    ]
-    if any(part is None for part in own):
-        return None
-    tables = [t for part in own for t in part[:2]]
-    empty = _idle(tables, (-4, -3 if place == 2 else -2))
-    if empty is None:
-        return None
-    nothing = [t.narrow(empty, 0, 0) for t in parts]
-    dtype = torch.promote_types(*(
-        rotated_type(result_type, part[4], *(t for t in pair[:2] if t is not None)) for part, pair in zip(found, own)
-    ))  # fmt: skip
-    weights, biases, eps, kinds, _ = zip(*found)
-    kind = next((kind for kind in kinds if kind is not None), _ops.RMS_NORM)
-    return _joint_heads(
-        x, nothing[0], nothing[0], other, nothing[1], nothing[1],
-        weights[0], None, weights[1], None, biases[0], None, biases[1], None, *tables,
-        eps[0], None, eps[1], None, False, kind, own[0][2], place == 2, dtype, dtype, dtype,
-    )[0]  # fmt: skip
+    tables = _streams_tables(cos, sin, lengths, place - 4)
+    return joined(norms, parts, tables, mode, place, rms_type, result_type)
 
 
 def _pair(norms, parts, cos, sin, mode, heads, sequence, rms_type, result_type):
     """The expression for two streams behind each other."""
-    plain = not any(map(stands_in, parts))
-    if plain:
-        for name, value in (("x[0]", parts[0]), ("x[1]", parts[1])):
-            expect_tensor(name, value)
-        for name, norm in (("norm[0]", norms[0]), ("norm[1]", norms[1])):
-            if norm is not None:
-                expect_callable(name, norm)
+    if not any(map(stands_in, parts)):
+        expect_operands(norms, parts, "norm")
         if heads is None:
             result = _pair_in_one_launch(norms, parts, cos, sin, mode, sequence, rms_type, result_type)
             if result is not None:
                 return result
-    joined = torch.cat([_called(norm, x, heads) for norm, x in zip(norms, parts)], sequence)
-    return _rotated(joined, cos, sin, mode, result_type)
+    whole = torch.cat([called(norm, x, heads) for norm, x in zip(norms, parts)], sequence)
+    return _rotated(whole, cos, sin, mode, result_type)
 
 
 @refusing
@@ -214,10 +134,10 @@ def norm_rotary(
     expect_choice("result_type", result_type, _RESULTS)
     expect_choice("strides", strides, _STRIDES)
     if isinstance(x, (list, tuple)):
-        parts = _expect_pair(norm, x, sequence_dim)
+        parts = expect_parts(norm, x, sequence_dim, ("norm", "sequence_dim"))
         return _pair(*parts, cos, sin, rotated_mode, heads, sequence_dim, rms_type, result_type)
     if stands_in(x):  # each step is written down by itself
-        return _rotated(_called(norm, x, heads), cos, sin, rotated_mode, result_type)
+        return _rotated(called(norm, x, heads), cos, sin, rotated_mode, result_type)
     expect_tensor("x", x)
     if sin is None:
         expect_tensor("cos", cos)
@@ -234,4 +154,4 @@ def norm_rotary(
         result = _pair_in_one_launch((norm, norm), parts, cos, sin, rotated_mode, 1, rms_type, result_type)
     if result is not None:
         return result
-    return _rotated(_called(norm, x, heads), cos, sin, rotated_mode, result_type)
+    return _rotated(called(norm, x, heads), cos, sin, rotated_mode, result_type)
