@@ -23,6 +23,7 @@ struct PlannedSite {
   bool definition = false;                  // the site is what its function computes
   ValueId root = kNone;
   bool shares = false;         // refused because a part of it is read elsewhere
+  bool takes = false;          // that part is one that the new call would take over
   std::vector<ValueId> kept;   // of a recognised computation: what the new text reads
   std::string function;        // qualified name of that function
   uint32_t site_function = 0;  // its number in the unit

@@ -72,6 +72,30 @@ std::optional<SitePlanner::NoneTest> SitePlanner::apart(ValueId read, ValueId re
   return std::nullopt;
 }
 
+bool SitePlanner::exclude_each_other(StatementId one, StatementId other) const {
+  std::map<StatementId, uint32_t> around;  // in which block of each
+  for (StatementId s = one; s != kNone; s = g_.statements[s].parent) {
+    around[g_.statements[s].parent] = g_.statements[s].block;
+  }
+  for (StatementId s = other; s != kNone; s = g_.statements[s].parent) {
+    const StatementId outer = g_.statements[s].parent;
+    const auto found = around.find(outer);
+    if (found == around.end()) continue;
+    return outer != kNone && g_.statements[outer].kind == StatementKind::branch &&
+           found->second != g_.statements[s].block;
+  }
+  return false;
+}
+
+bool SitePlanner::taken_beside(ValueId part, ValueId reader, ValueId root) const {
+  return std::ranges::any_of(beside_, [&](const auto& other) {
+    const auto& [other_root, interior] = other;
+    return other_root != root && interior.contains(part) &&
+           (reader == other_root || interior.contains(reader)) &&
+           exclude_each_other(g_[root].statement, g_[other_root].statement);
+  });
+}
+
 bool SitePlanner::joins_list(ValueId id) const {
   const Value& v = g_[id];
   return v.kind == Kind::op && v.op->axes == AxisKind::concat && !v.operands.empty() &&
@@ -165,12 +189,15 @@ std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypas
   };
   for (const ValueId carrier : carriers) {
     const Kind kind = g_[carrier].kind;
-    const bool carries = carrier == part || kind == Kind::phi || is_sequence(kind) ||
+    // What only reads a carrier that the new call is given, such as a slice, goes with the root.
+    const bool goes = !reads().reach(site.kept, carrier);
+    const bool carries = goes || carrier == part || kind == Kind::phi || is_sequence(kind) ||
                          joins_list(carrier) || (kind == Kind::op && g_[carrier].op->view);
     bool alone = carries && !g_.captured.contains(carrier) && !g_.in_place.contains(carrier) &&
                  std::ranges::find(g_.sinks, carrier) == g_.sinks.end();
     for (const ValueId user : g_.users(carrier)) {
       if (user == site.root || carriers.contains(user)) continue;
+      if (taken_beside(part, user, site.root)) continue;
       if (g_[user].kind == Kind::phi && !g_.live()[user]) continue;
       alone = alone && keeps_apart(apart(carrier, user, site.root));
     }
@@ -178,7 +205,7 @@ std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypas
       const auto& uses = g_.statements[id].uses;
       if (std::ranges::find(uses, carrier) != uses.end()) {
         alone = keeps_apart(apart(id, site.root));
-      }
+        }
     }
     if (!alone) return "is read elsewhere too";
   }
@@ -216,6 +243,7 @@ Bindings SitePlanner::without_carriers(const CompiledRule& rule, const Bindings&
 bool SitePlanner::take_over(const CompiledRule& rule, const Bindings& bindings,
                             const std::vector<ValueId>& kept_values, Change& change,
                             PlannedSite& site) const {
+  site.kept = kept_values;
   for (const auto& [hole, operand] : rule.rule->match.bypass) {
     const auto part = bindings.holes.find(hole), kept = bindings.holes.find(operand);
     // This alternative has no such part, or nothing carries it.
@@ -224,6 +252,7 @@ bool SitePlanner::take_over(const CompiledRule& rule, const Bindings& bindings,
                           false};
     const std::string why = why_not_bypassed(site, bypass);
     if (!why.empty()) {
+      site.takes = true;
       refuse(site, rule.rule->shared,
              text_of_value(bypass.value) + " " + why +
                  ", so that the new call cannot compute it; the parts are rewritten by themselves");

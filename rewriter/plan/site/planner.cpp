@@ -115,17 +115,26 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
   return out;
 }
 
-// Sites of one rule that are refused because each reads a part of another: made together, none
-// computes that part any more.
+namespace {
+
+// Within which rule a site shares its parts: one that is taken over serves every rule that does so.
+std::string_view rule_of_sharing(const PlannedSite& site) {
+  return site.takes ? std::string_view() : std::string_view(site.finding.rule);
+}
+
+}  // namespace
+
+// Sites of one rule that are refused because each reads a part of another, and sites that would
+// take over the same part: made together, none computes that part any more.
 void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
   if (!frontend_.keeps_together()) return;
   // By rule and value: the sites of which the value is a part.
   std::map<std::pair<std::string_view, ValueId>, std::vector<PlannedSite*>> parts;
   std::vector<PlannedSite*> waiting;
   for (PlannedSite& site : regions) {
-    if (!site.shares || !rule_named(site.finding.rule).rule->joint) continue;
+    if (!site.takes && !(site.shares && rule_named(site.finding.rule).rule->joint)) continue;
     waiting.push_back(&site);
-    for (ValueId id : site.interior) parts[{site.finding.rule, id}].push_back(&site);
+    for (ValueId id : site.interior) parts[{rule_of_sharing(site), id}].push_back(&site);
   }
   std::set<const PlannedSite*> seen;
   for (PlannedSite* first : waiting) {
@@ -133,7 +142,7 @@ void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
     std::vector<PlannedSite*> group{first};
     for (size_t i = 0; i < group.size(); ++i) {
       for (ValueId id : group[i]->interior) {
-        auto found = parts.find({group[i]->finding.rule, id});
+        auto found = parts.find({rule_of_sharing(*group[i]), id});
         if (found == parts.end()) continue;
         for (PlannedSite* other : found->second) {
           if (seen.insert(other).second) group.push_back(other);
@@ -147,15 +156,32 @@ void SitePlanner::join_sharing(std::vector<PlannedSite>& regions) {
 
 void SitePlanner::join(const std::vector<PlannedSite*>& group) {
   std::map<ValueId, std::vector<ValueId>> all;
-  for (const PlannedSite* site : group) all[site->root] = site->kept;
+  std::map<ValueId, std::set<ValueId>> beside;
+  for (const PlannedSite* site : group) {
+    all[site->root] = site->kept;
+    if (site->takes) beside[site->root] = site->interior;
+  }
   std::vector<PlannedSite> made;
+  std::vector<Change::Bypass> taken;
   for (const PlannedSite* site : group) {
     along_ = all;
+    beside_ = beside;
     auto again = region_site(rule_named(site->finding.rule), site->root);
     along_.clear();
+    beside_.clear();
     if (!again || !again->rewritten || again->interior != site->interior ||
         again->kept != site->kept) {
       return;
+    }
+    // The text of a part that several take over is one and the same.
+    for (const Change::Bypass& bypass : again->change.bypassed) {
+      const auto other = std::ranges::find(taken, bypass.value, &Change::Bypass::value);
+      if (other == taken.end()) {
+        taken.push_back(bypass);
+      } else if (other->operand != bypass.operand || other->chooser != bypass.chooser ||
+                 other->call_if_none != bypass.call_if_none) {
+        return;
+      }
     }
     for (const auto& [root, kept] : all) again->change.together.push_back(root);
     made.push_back(std::move(*again));

@@ -255,6 +255,11 @@ class SitePlanner {
   // does. Of a join only the side counts on which it reads the value.
   std::optional<NoneTest> apart(ValueId read, ValueId reader, ValueId root) const;
   std::optional<NoneTest> apart(StatementId reader, ValueId root) const;
+  // Whether a reader belongs to a site that is planned along with this one, takes the part over as
+  // well and never runs where this one does.
+  bool taken_beside(ValueId part, ValueId reader, ValueId root) const;
+  // Whether two statements stand in different blocks of one `if`.
+  bool exclude_each_other(StatementId one, StatementId other) const;
   // Whether the part runs whenever the root does and the computation's own choices take it, and no
   // loop runs the root more often.
   bool runs_with(ValueId part, const PlannedSite& site) const;
@@ -352,6 +357,8 @@ class SitePlanner {
   std::set<ValueId> rank_unknown_;                  // roots whose operands may have other axes
   // What is replaced along with the site in hand, by sites that share a part of it.
   std::map<ValueId, std::vector<ValueId>> along_;
+  std::map<ValueId, std::set<ValueId>>
+      beside_;  // the values that such a site accounts for, by root
   const Graph& g_;
   mutable std::unique_ptr<Reads> reads_;  // made for the first recognised computation
 };

@@ -87,6 +87,40 @@ def _pair(norms, parts, cos, sin, mode, heads, sequence, rms_type, result_type):
     return _rotated(whole, cos, sin, mode, result_type)
 
 
+def _place_of_part(x, sequence, start, stop):
+    """The number of the dimension of which a part turns."""
+    if start is not None and stop is not None:
+        raise ParametersInvalid("one of start and stop can be given, but both are; leave one of them None.")
+    whole = isinstance(sequence, int) and not isinstance(sequence, bool)
+    if stands_in(x) and whole and sequence >= 0:
+        return sequence
+    place = sequence + x.dim() if whole and sequence < 0 else sequence
+    if not whole or not 0 <= place < x.dim():
+        raise ParametersInvalid(
+            f"sequence_dim must be the number of a dimension of x where start or stop is given, but is {sequence!r} "
+            f"for x of shape {list(x.shape)}."
+        )
+    return place
+
+
+def _part(norm, x, cos, sin, mode, place, start, stop, rms_type, result_type):
+    """The expression of which the rows from ``start`` on, or those before ``stop``, turn."""
+    at = stop if start is None else start
+
+    def halves(t):
+        before = (slice(None),) * place
+        return t[(*before, slice(None, at))], t[(*before, slice(at, None))]
+
+    tables = [(None, None), (None, None)]
+    tables[0 if start is None else 1] = cos, sin
+    if not stands_in(x):
+        result = joined((norm, norm), halves(x), tables, mode, place, rms_type, result_type)
+        if result is not None:
+            return result
+    parts = halves(called(norm, x, None))
+    return torch.cat([_rotated(part, *own, mode, result_type) for part, own in zip(parts, tables)], place)
+
+
 @refusing
 def norm_rotary(
     norm,
@@ -97,6 +131,8 @@ def norm_rotary(
     *,
     heads=None,
     sequence_dim=None,
+    start=None,
+    stop=None,
     rms_type=None,
     result_type="input",
     strides="dense",
@@ -117,6 +153,9 @@ def norm_rotary(
             ``rotary_position_embedding(torch.cat([norm[0](x[0]), norm[1](x[1])], sequence_dim), cos, sin)``; not
             read for one tensor. [B, S, N, D] by 1 and [B, N, S, D] by 2 go in one pass, each head having its own
             norm.
+        start, stop: where one of them is given, only the rows ``[start:]`` or ``[:stop]`` of the dimension
+            ``sequence_dim`` turn, and the tables are theirs; the others are only normed. Both may be negative, as in
+            Python. Not for a list, nor with heads or strides.
         rms_type: as in ``norm_scale_shift``.
         result_type: as in ``rotary_position_embedding``, of what the norm gives.
         strides: ``"dense"``: the result is contiguous; ``"x"``: its dimensions lie in the order of x's, as behind a
@@ -133,14 +172,28 @@ def norm_rotary(
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
     expect_choice("strides", strides, _STRIDES)
+    partly = start is not None or stop is not None
+    if partly and (isinstance(x, (list, tuple)) or heads is not None or strides != "dense"):
+        raise ParametersInvalid(
+            "start and stop go with one tensor whose heads the norm sees by themselves and with dense strides, but x is "
+            f"{type(x).__name__}, heads {heads!r} and strides {strides!r}."
+        )
     if isinstance(x, (list, tuple)):
         parts = expect_parts(norm, x, sequence_dim, ("norm", "sequence_dim"))
         return _pair(*parts, cos, sin, rotated_mode, heads, sequence_dim, rms_type, result_type)
     if stands_in(x):  # each step is written down by itself
+        if partly:
+            place = _place_of_part(x, sequence_dim, start, stop)
+            return _part(norm, x, cos, sin, rotated_mode, place, start, stop, rms_type, result_type)
         return _rotated(called(norm, x, heads), cos, sin, rotated_mode, result_type)
     expect_tensor("x", x)
     if sin is None:
         expect_tensor("cos", cos)
+    if partly:
+        if norm is not None:
+            expect_callable("norm", norm)
+        place = _place_of_part(x, sequence_dim, start, stop)
+        return _part(norm, x, cos, sin, rotated_mode, place, start, stop, rms_type, result_type)
     place = _place_of(heads, x)
     if norm is None:
         return _rotated(x, cos, sin, rotated_mode, result_type)
