@@ -1,6 +1,8 @@
 // What may change a variable besides an assignment that lowering follows: references, addresses,
 // captures, loops, and writes into tensors' storage. Entry points: Lowering::find_changes,
 // assigned_in, writes_in_place; forget makes what is held unknown.
+#include <algorithm>
+
 #include "rewriter/cpp/lowering.hpp"
 
 namespace refit::cpp {
@@ -32,18 +34,42 @@ bool labels_inside(const clang::SwitchStmt* node) {
   return false;
 }
 
-// The variables that an expression refers to: of `c ? a : b` both, of `(f(), a)` the last.
+// The variables that an expression refers to: of `c ? a : b` both, of `(f(), a)` the last, of
+// `parts[0]`, `parts.front()` and `std::move(a)` whatever the call is handed.
 void referred(const clang::Expr* node, std::set<const clang::ValueDecl*>& out) {
-  const clang::Expr* bare = node->IgnoreParenImpCasts();
-  if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(bare)) {
+  const clang::Expr* inside = bare(node)->IgnoreParenCasts();
+  while (inside != bare(inside)->IgnoreParenCasts()) inside = bare(inside)->IgnoreParenCasts();
+  if (const clang::ValueDecl* held = named_or_held(inside)) {
+    out.insert(held);
+  } else if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(inside)) {
     referred(choice->getTrueExpr(), out);
     referred(choice->getFalseExpr(), out);
-  } else if (const auto* comma = llvm::dyn_cast<clang::BinaryOperator>(bare);
-             comma != nullptr && comma->isCommaOp()) {
-    referred(comma->getRHS(), out);
-  } else if (const clang::ValueDecl* held = named_or_held(node)) {
-    out.insert(held);
+  } else if (const auto* both = llvm::dyn_cast<clang::BinaryOperator>(inside)) {
+    if (both->isCommaOp()) referred(both->getRHS(), out);
+    if (both->isAssignmentOp()) referred(both->getLHS(), out);
+  } else if (const auto* part = llvm::dyn_cast<clang::MemberExpr>(inside)) {
+    referred(part->getBase(), out);
+  } else if (const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(inside)) {
+    referred(element->getBase(), out);
+  } else if (const auto* made = llvm::dyn_cast<clang::CallExpr>(inside)) {
+    if (!made->isGLValue()) return;
+    const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(made);
+    if (method != nullptr && method->getImplicitObjectArgument() != nullptr) {
+      referred(method->getImplicitObjectArgument(), out);
+    }
+    for (const clang::Expr* argument : made->arguments()) {
+      if (argument->isGLValue()) referred(argument, out);
+    }
   }
+}
+
+// The members that an expression names.
+void members_in(const clang::Stmt* node, std::set<std::string>& out) {
+  if (node == nullptr) return;
+  if (const auto* part = llvm::dyn_cast<clang::MemberExpr>(node)) {
+    out.insert(part->getMemberDecl()->getNameAsString());
+  }
+  for (const clang::Stmt* child : node->children()) members_in(child, out);
 }
 
 // What a statement assigns to, where that is an expression that chooses a variable.
@@ -187,6 +213,7 @@ void Lowering::stored_by_call(const clang::CallExpr* node) {
 // Variables that change where no assignment names them, and members.
 void Lowering::find_changes(const clang::Stmt* node) {
   std::vector<const clang::Stmt*> work{node};
+  std::vector<const clang::VarDecl*> constants;  // references that nothing changes through
   auto changing = [&](const clang::Expr* e) {
     referred(e, changing_);
     stored_through(e);
@@ -211,7 +238,11 @@ void Lowering::find_changes(const clang::Stmt* node) {
           stored_through(variable->getInit());
         }
         if (!variable->getType()->isReferenceType()) continue;
-        referred(variable->getInit(), changing_);
+        if (changeable_reference(variable->getType())) {
+          referred(variable->getInit(), changing_);
+        } else {
+          constants.push_back(variable);
+        }
       }
     } else if (const auto* each = llvm::dyn_cast<clang::CXXForRangeStmt>(at)) {
       if (changeable_reference(each->getLoopVariable()->getType())) {
@@ -232,6 +263,36 @@ void Lowering::find_changes(const clang::Stmt* node) {
       in_template_ = in_template_ || labels_inside(choice);
     }
     for (const clang::Stmt* child : at->children()) work.push_back(child);
+  }
+  change_with_referred(node, constants);
+}
+
+// A constant reference changes with what it refers to: a variable that is assigned anywhere in the
+// body or changes unseen, or a member that is stored. Both are unknown then.
+void Lowering::change_with_referred(const clang::Stmt* body,
+                                    const std::vector<const clang::VarDecl*>& references) {
+  Variables assigned;
+  assigned_in(body, assigned);
+  for (bool more = true; more;) {
+    more = false;
+    for (const clang::VarDecl* reference : references) {
+      if (changing_.contains(reference)) continue;
+      Variables to;
+      referred(reference->getInit(), to);
+      std::set<std::string> members;
+      members_in(reference->getInit(), members);
+      const bool changes =
+          std::ranges::any_of(to,
+                              [&](const clang::ValueDecl* variable) {
+                                return assigned.contains(variable) || changing_.contains(variable);
+                              }) ||
+          std::ranges::any_of(g().stored_attributes,
+                              [&](const std::string& name) { return members.contains(name); });
+      if (!changes) continue;
+      changing_.insert(reference);
+      changing_.insert(to.begin(), to.end());
+      more = true;
+    }
   }
 }
 

@@ -49,15 +49,20 @@ bool Lowering::plain_value(clang::QualType type) const {
   if (type.isNull()) return false;  // a part of what clang does not know
   clang::QualType held = type.getNonReferenceType();
   if (held->isArithmeticType() || held->isEnumeralType() || is_tensor(held)) return true;
+  if (holds_parts(held)) return true;
   std::string name = record_name(held);
   if (name.empty()) return false;
-  if (name == "std::vector" || name == "std::tuple" || name == "std::pair" ||
-      name == "std::array" || name == "std::optional" || name == "std::string") {
-    return true;
-  }
+  if (name == "std::optional" || name == "std::string") return true;
   return name.ends_with("ArrayRef") || name.ends_with("::IListRef") ||
          name.ends_with("::TensorOptions") || name.ends_with("::Scalar") ||
          name.ends_with("::Device");
+}
+
+// A tuple, or a list, of values.
+bool Lowering::holds_parts(clang::QualType type) const {
+  const std::string name = type.isNull() ? "" : record_name(type);
+  return name == "std::vector" || name == "std::tuple" || name == "std::pair" ||
+         name == "std::array";
 }
 
 ValueId Lowering::add(Value value, const clang::Expr* node) {
@@ -237,7 +242,9 @@ ValueId Lowering::inner(const clang::Expr* node) {
 
 ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
   if (auto seen = inlined_.find(decl); seen != inlined_.end()) return seen->second;
-  bool changes = changing_.contains(decl);
+  // A part of a tuple is read as what it holds, and the tuple's name is not seen behind that.
+  const bool changes =
+      changing_.contains(decl) || (holds_parts(decl->getType()) && named_elsewhere(decl));
   if (auto found = name_ids_.find(decl); found != name_ids_.end() && !changes) {
     DefinitionId d = env_[found->second];
     if (d != kNone) return g().definitions[d].value;

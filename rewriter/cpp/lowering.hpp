@@ -81,6 +81,8 @@ class Lowering {
   void close(StatementId id);
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
+  void change_with_referred(const clang::Stmt* body,
+                            const std::vector<const clang::VarDecl*>& references);
   void change_seen(const clang::Expr* node);
   void kept_by_object(const clang::Expr* node);
   void stored_through(const clang::Expr* node);
@@ -130,6 +132,7 @@ class Lowering {
                                     const clang::Expr* receiver);
   bool varies(const clang::FunctionDecl* definition);
   bool varies(const clang::FieldDecl* member);
+  bool named_elsewhere(const clang::ValueDecl* variable);
   struct Conditions;  // of the file that a declaration stands in
   Conditions conditions_of(const clang::Decl* decl);
   const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder);
@@ -152,6 +155,7 @@ class Lowering {
   bool keeps_optional(const clang::CallExpr* node) const;
   std::optional<ValueId> of_optional(const clang::CallExpr* node);
   bool plain_value(clang::QualType type) const;
+  bool holds_parts(clang::QualType type) const;
   std::string record_name(clang::QualType type) const;
   // Where it stands in the file; nothing where it does not. `locked` says why it cannot be edited.
   std::optional<ByteRange> range(clang::SourceRange where, std::string* locked = nullptr) const;

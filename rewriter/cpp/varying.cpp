@@ -1,6 +1,6 @@
 // Whether another build may have something else by a name: which branch of a condition is compiled
 // may decide that. Entry points: Lowering::varies, of a function that would be seen through and of
-// a member.
+// a member; named_elsewhere, of a local variable.
 #include <algorithm>
 
 #include "rewriter/cpp/branches.hpp"
@@ -83,6 +83,17 @@ bool Lowering::varies(const clang::FunctionDecl* definition) {
     return body.overlaps(found.declared) ||
            mentions(found.text.substr(body.begin, body.size()), definition->getName(), true);
   });
+}
+
+// Whether code of the function that depends on the build names a variable.
+bool Lowering::named_elsewhere(const clang::ValueDecl* variable) {
+  const ByteRange function = unit_.functions[index_].range;
+  const Conditions found = conditions_of(variable);
+  return variable->getIdentifier() != nullptr &&
+         std::ranges::any_of(found.bodies, [&](ByteRange body) {
+           return function.contains(body) &&
+                  mentions(found.text.substr(body.begin, body.size()), variable->getName(), false);
+         });
 }
 
 bool Lowering::varies(const clang::FieldDecl* member) {
