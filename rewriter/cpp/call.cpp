@@ -101,6 +101,8 @@ ValueId Lowering::call(const clang::CallExpr* node) {
         }
         return subscript(base, at, node);
       }
+      if (auto size = size_of(node, name, object)) return *size;
+      if (auto part = part_of(node, name, object)) return *part;
       const Operation* op = knowledge_.catalogue.method(name);
       if (op != nullptr) {
         if (auto known = known_call(node, op, object)) return *known;
@@ -130,13 +132,19 @@ ValueId Lowering::call(const clang::CallExpr* node) {
   if ((qualified == "std::move" || qualified == "std::forward") && node->getNumArgs() == 1) {
     return expression(node->getArg(0));
   }
-  if (qualified == "std::make_tuple" || qualified == "std::make_pair") {
+  const std::vector<const clang::Expr*> written(node->arg_begin(), node->arg_end());
+  if ((qualified == "std::make_tuple" || qualified == "std::make_pair") &&
+      holds(node->getType(), written)) {
     Value v;
     v.kind = Kind::tuple;
     for (const clang::Expr* argument : node->arguments()) {
       v.operands.push_back(expression(argument));
     }
     return add(std::move(v), node);
+  }
+  if (auto part = got(node)) return *part;
+  if ((qualified == "at::slice" || qualified == "at::select") && !may_be_another(node)) {
+    if (auto part = part_of(node, callee->getName(), nullptr)) return *part;
   }
   const Operation* op = knowledge_.catalogue.find(knowledge_.names.meaning(qualified));
   // `sqrt` and its kin are of numbers; a function of tensors by that name is somebody's own.

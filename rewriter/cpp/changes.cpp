@@ -249,8 +249,10 @@ void Lowering::find_changes(const clang::Stmt* node) {
         changing(each->getRangeInit());
       }
     } else if (const auto* made = llvm::dyn_cast<clang::CallExpr>(at)) {
-      change_seen(made);
-      stored_by_call(made);
+      if (!only_read_.contains(made)) {
+        change_seen(made);
+        stored_by_call(made);
+      }
     } else if (llvm::isa<clang::CXXConstructExpr, clang::InitListExpr>(at)) {
       kept_by_object(llvm::cast<clang::Expr>(at));
     } else if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at)) {
@@ -262,17 +264,15 @@ void Lowering::find_changes(const clang::Stmt* node) {
     } else if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(at)) {
       in_template_ = in_template_ || labels_inside(choice);
     }
+    note_read(at);
     for (const clang::Stmt* child : at->children()) work.push_back(child);
   }
-  change_with_referred(node, constants);
+  change_with_referred(constants);
 }
 
 // A constant reference changes with what it refers to: a variable that is assigned anywhere in the
 // body or changes unseen, or a member that is stored. Both are unknown then.
-void Lowering::change_with_referred(const clang::Stmt* body,
-                                    const std::vector<const clang::VarDecl*>& references) {
-  Variables assigned;
-  assigned_in(body, assigned);
+void Lowering::change_with_referred(const std::vector<const clang::VarDecl*>& references) {
   for (bool more = true; more;) {
     more = false;
     for (const clang::VarDecl* reference : references) {
@@ -284,7 +284,7 @@ void Lowering::change_with_referred(const clang::Stmt* body,
       const bool changes =
           std::ranges::any_of(to,
                               [&](const clang::ValueDecl* variable) {
-                                return assigned.contains(variable) || changing_.contains(variable);
+                                return assigned_.contains(variable) || changing_.contains(variable);
                               }) ||
           std::ranges::any_of(g().stored_attributes,
                               [&](const std::string& name) { return members.contains(name); });
@@ -328,6 +328,11 @@ void Lowering::change_seen(const clang::Expr* node) {
   const clang::FunctionDecl* callee = made->getDirectCallee();
   if (callee == nullptr) return;
   std::string qualified = callee->getQualifiedNameAsString();
+  // What a tuple that is moved from holds is no longer known.
+  if (qualified == "std::move" && made->getNumArgs() == 1 &&
+      holds_parts(made->getArg(0)->getType())) {
+    changing(made->getArg(0));
+  }
   if (qualified == "std::move" || qualified == "std::forward" || qualified == "std::make_tuple" ||
       qualified == "std::make_pair") {
     return;
@@ -348,22 +353,29 @@ void Lowering::change_seen(const clang::Expr* node) {
   }
 }
 
+// What one statement or expression assigns, what stands inside it aside.
+void Lowering::assigned_at(const clang::Stmt* node, Variables& out) {
+  const clang::Expr* target = nullptr;
+  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(node)) {
+    if (binary->isAssignmentOp()) target = binary->getLHS();
+  } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(node)) {
+    if (unary->isIncrementDecrementOp()) target = unary->getSubExpr();
+  } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
+    if (assigns(made->getOperator())) target = made->getArg(0);
+  }
+  if (target == nullptr) return;
+  if (const clang::ValueDecl* variable = named(target)) out.insert(variable);
+}
+
 void Lowering::assigned_in(const clang::Stmt* node, Variables& out) const {
   std::vector<const clang::Stmt*> work{node};
   while (!work.empty()) {
     const clang::Stmt* at = work.back();
     work.pop_back();
     if (at == nullptr) continue;
-    const clang::Expr* target = nullptr;
-    if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(at)) {
-      if (binary->isAssignmentOp()) target = binary->getLHS();
-    } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) {
-      if (unary->isIncrementDecrementOp()) target = unary->getSubExpr();
-    } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at)) {
-      if (assigns(made->getOperator())) target = made->getArg(0);
-    }
-    if (target != nullptr) {
-      if (const clang::ValueDecl* variable = named(target)) out.insert(variable);
+    assigned_at(at, out);
+    if (const auto tied = ties_.find(at); tied != ties_.end()) {
+      out.insert(tied->second.begin(), tied->second.end());
     }
     for (const clang::Stmt* child : at->children()) work.push_back(child);
   }

@@ -10,9 +10,27 @@ namespace {
 
 constexpr int kDepthBound = 200;  // nesting of expressions; deeper ones stay opaque
 
-bool loses(clang::CastKind kind) {
-  return kind == clang::CK_FloatingToIntegral || kind == clang::CK_FloatingToBoolean ||
-         kind == clang::CK_IntegralToBoolean;
+// Whether a conversion may give another number. Whole numbers are taken to fit into 32 bits, and a
+// constant is read as it is.
+bool loses(const clang::ImplicitCastExpr* cast, const clang::ASTContext& context) {
+  const clang::CastKind kind = cast->getCastKind();
+  if (kind == clang::CK_FloatingToIntegral || kind == clang::CK_FloatingToBoolean ||
+      kind == clang::CK_IntegralToBoolean) {
+    return true;
+  }
+  if (kind != clang::CK_IntegralCast) return false;
+  constexpr uint64_t kUsual = 32;  // bits
+  const clang::Expr* from = cast->getSubExpr();
+  const clang::QualType to = cast->getType();
+  const bool keeps_sign = !to->isUnsignedIntegerType() || from->getType()->isUnsignedIntegerType();
+  const uint64_t width = context.getIntWidth(to);
+  const bool keeps = (width >= context.getIntWidth(from->getType()) && keeps_sign) ||
+                     (width >= kUsual && keeps_sign) || width > kUsual;
+  if (keeps) return false;
+  clang::Expr::EvalResult constant;
+  return from->isValueDependent() || !from->EvaluateAsInt(constant, context) ||
+         constant.Val.getInt().isNegative() ||
+         constant.Val.getInt().getActiveBits() >= std::min(width, kUsual);
 }
 
 }  // namespace
@@ -164,7 +182,7 @@ ValueId Lowering::expression(const clang::Expr* node) {
 
 ValueId Lowering::inner(const clang::Expr* node) {
   if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(node)) {
-    if (loses(cast->getCastKind())) return opaque_children("conversion", node);
+    if (loses(cast, context_)) return opaque_children("conversion", node);
     return expression(cast->getSubExpr());
   }
   if (const auto* made = llvm::dyn_cast<clang::CXXFunctionalCastExpr>(node)) {
@@ -255,6 +273,7 @@ ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
   if (!local) {
     if (record_name(decl->getType()) == "std::nullopt_t") return none(node);
     std::string qualified = decl->getQualifiedNameAsString();
+    if (qualified == "at::indexing::Ellipsis") return literal(Literal::symbol("..."), node);
     std::string meaning = knowledge_.names.meaning(qualified);
     if (!meaning.empty()) return symbol(std::move(meaning), node);
   }
@@ -314,6 +333,16 @@ ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
       }
     }
     v.operands.resize(3, kNone);
+    const auto whole = [&](size_t place, int64_t number) {
+      if (v.operands[place] == kNone) return;
+      const Value& bound = g()[v.operands[place]];
+      const bool same = bound.kind == Kind::literal &&
+                        bound.literal.kind == Literal::Kind::integer &&
+                        bound.literal.integer == number;
+      if (same) v.operands[place] = kNone;
+    };
+    whole(0, 0);
+    whole(2, 1);
     return add(std::move(v), node);
   }
   if (given.empty()) {
@@ -323,8 +352,7 @@ ValueId Lowering::construct(const clang::CXXConstructExpr* node) {
     }
     return opaque("made without a value", {}, node);
   }
-  if (several && node->getConstructor()->getNumParams() == given.size() &&
-      !node->getConstructor()->isCopyOrMoveConstructor()) {
+  if (several && holds(node->getType(), given)) {
     Value v;
     v.kind = Kind::tuple;
     for (const clang::Expr* argument : given) v.operands.push_back(expression(argument));
@@ -350,10 +378,19 @@ ValueId Lowering::subscript(ValueId base, ValueId index, const clang::Expr* node
     if ((b.kind == Kind::tuple || b.kind == Kind::list) && n < b.operands.size()) {
       return b.operands[n];
     }
+    if (b.kind == Kind::op && b.op->id == "torch.unbind") {
+      const ValueId axis = g().argument(base, "dim");
+      if (axis != kNone && g()[axis].kind == Kind::literal &&
+          g()[axis].literal.kind == Literal::Kind::integer && g()[axis].literal.integer == -1) {
+        return along(b.operands[0], -1, index, node);
+      }
+    }
     if (b.kind == Kind::op && b.op->axes == AxisKind::split) {
       // Python unpacks; where the number of parts is written, an element is the same.
-      ValueId parts = g().argument(base, "chunks");
+      ValueId parts = g().argument(
+          base, b.op->id == "torch.tensor_split" ? "tensor_indices_or_sections" : "chunks");
       if (parts != kNone && g()[parts].kind == Kind::literal &&
+          g()[parts].literal.kind == Literal::Kind::integer &&
           i.literal.integer < g()[parts].literal.integer) {
         Value v;
         v.kind = Kind::element;

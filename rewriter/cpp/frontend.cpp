@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "rewriter/cpp/branches.hpp"
@@ -15,6 +16,8 @@ namespace refit::cpp {
 
 namespace {
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kConversions = {
+    {{"float", "kFloat"}, {"double", "kDouble"}, {"half", "kHalf"}, {"bfloat16", "kBFloat16"}}};
 constexpr size_t kReadings = 8;  // of one file, each with other branches of its conditions
 
 // An argument of the call that the function of Python has and that of C++ has not; "" for none.
@@ -348,6 +351,11 @@ std::optional<std::string> CppFrontend::fill(const std::string& text,
       text.find_first_not_of("0123456789-, ", open + 1) + 1 == text.size()) {
     auto object = operand(text.substr(0, dot), spell);
     if (!object) return std::nullopt;
+    // Those that have the name of a type are conversions.
+    const std::string method = text.substr(dot + 1, open - dot - 1);
+    for (const auto& [name, type] : kConversions) {
+      if (method == name) return fmt::format("{}.to(at::{})", *object, type);
+    }
     return *object + text.substr(dot);
   }
   auto parsed = parse_literal(text);

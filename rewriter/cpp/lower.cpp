@@ -118,6 +118,9 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   guards_.clear();
   in_template_ = in_template;
   scope_ = *where;
+  find_ties(body);
+  assigned_.clear();
+  assigned_in(body, assigned_);
   find_changes(body);
   auto definition = open(*where, StatementKind::other);
   for (const clang::ParmVarDecl* parameter : decl->parameters()) {
@@ -255,6 +258,7 @@ bool Lowering::assign(const clang::Expr* node) {
   const clang::Expr *left = nullptr, *right = nullptr;
   if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
     if (made->getOperator() != clang::OO_Equal || made->getNumArgs() != 2) return false;
+    if (assign_tied(made)) return true;
     left = made->getArg(0);
     right = made->getArg(1);
   } else if (const auto* plain = llvm::dyn_cast<clang::BinaryOperator>(node)) {
@@ -326,24 +330,14 @@ void Lowering::variable(const clang::VarDecl* decl) {
     // Parts of what stands elsewhere change with that.
     const bool refers =
         parts->getType()->isReferenceType() && (init == nullptr || !bare(init)->isPRValue());
-    for (size_t i = 0; i < bindings.size(); ++i) {
-      declared_in_[bindings[i]] = loop_;
-      const clang::QualType type = bindings[i]->getType();  // null where clang does not know it
-      if (refers || type.isNull() || type->isReferenceType()) changing_.insert(bindings[i]);
-      if (whole != kNone && g()[whole].kind == Kind::tuple &&
-          g()[whole].operands.size() == bindings.size()) {
-        bind(bindings[i], g()[whole].operands[i]);
-        continue;
-      }
-      Value part;
-      part.kind = Kind::element;
-      if (whole != kNone) part.operands = {whole};
-      if (whole == kNone) part.kind = Kind::unknown;
-      part.index = static_cast<int>(i);
-      part.count = static_cast<int>(bindings.size());
-      part.statement = current_;
-      bind(bindings[i], g().add(std::move(part)));
+    std::vector<const clang::ValueDecl*> names;
+    for (const clang::BindingDecl* binding : bindings) {
+      declared_in_[binding] = loop_;
+      const clang::QualType type = binding->getType();  // null where clang does not know it
+      if (refers || type.isNull() || type->isReferenceType()) changing_.insert(binding);
+      names.push_back(binding);
     }
+    bind_parts(names, whole);
     return;
   }
   if (!plain_value(decl->getType())) {

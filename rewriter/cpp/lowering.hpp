@@ -81,13 +81,13 @@ class Lowering {
   void close(StatementId id);
   void use(ValueId id);
   void find_changes(const clang::Stmt* node);  // variables that change unseen
-  void change_with_referred(const clang::Stmt* body,
-                            const std::vector<const clang::VarDecl*>& references);
+  void change_with_referred(const std::vector<const clang::VarDecl*>& references);
   void change_seen(const clang::Expr* node);
   void kept_by_object(const clang::Expr* node);
   void stored_through(const clang::Expr* node);
   void stored_by_call(const clang::CallExpr* node);
   bool leads_to_object(clang::QualType type) const;
+  static void assigned_at(const clang::Stmt* node, Variables& out);
   void assigned_in(const clang::Stmt* node, Variables& out) const;
   void forget(const clang::ValueDecl* decl, const std::string& why);
   void forget_handed(const clang::Expr* part);
@@ -116,6 +116,23 @@ class Lowering {
   ValueId construct(const clang::CXXConstructExpr* node);
   ValueId members(const clang::InitListExpr* node);
   ValueId subscript(ValueId base, ValueId index, const clang::Expr* node);
+  std::optional<ValueId> part_of(const clang::CallExpr* node, std::string_view name,
+                                 const clang::Expr* object);
+  std::optional<ValueId> size_of(const clang::CallExpr* node, std::string_view name,
+                                 const clang::Expr* object);
+  bool not_negative(ValueId id, int depth = 0) const;
+  bool same_size(ValueId id, ValueId base, int64_t axis) const;
+  ValueId along(ValueId base, int64_t axis, ValueId what, const clang::Expr* node);
+
+  // Tuples.
+  static const clang::CallExpr* call_of(const clang::Expr* node, std::string_view qualified);
+  std::vector<clang::QualType> by_value(clang::QualType type) const;
+  bool holds(clang::QualType type, const std::vector<const clang::Expr*>& given) const;
+  std::optional<ValueId> got(const clang::CallExpr* node);
+  void note_read(const clang::Stmt* node);
+  void find_ties(const clang::Stmt* body);
+  bool assign_tied(const clang::CXXOperatorCallExpr* node);
+  void bind_parts(const std::vector<const clang::ValueDecl*>& names, ValueId whole);
   ValueId member(const clang::MemberExpr* node);
   bool may_be_another(const clang::CallExpr* node) const;
   ValueId unknown_call(const clang::CallExpr* node, ValueId callee);
@@ -191,6 +208,9 @@ class Lowering {
   std::map<const clang::ValueDecl*, ValueId> inlined_;  // parameters and locals seen through
   int seeing_ = 0;
   Variables changing_;
+  Variables assigned_;  // by assignments anywhere in the function
+  std::map<const clang::Stmt*, std::vector<const clang::ValueDecl*>> ties_;  // what each assigns
+  std::set<const clang::CallExpr*> only_read_;  // references to parts that nothing changes through
   std::vector<Changes> frames_;
   std::vector<const clang::FunctionDecl*> lambdas_;  // to lower after the function around them
   std::vector<StatementId> guards_;  // statements opened by objects that hold to the block's end

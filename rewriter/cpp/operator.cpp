@@ -150,6 +150,11 @@ ValueId Lowering::builtin_binary(const clang::BinaryOperator* node) {
   ValueId a = expression(node->getLHS());
   ValueId b = expression(node->getRHS());
   std::string_view id = operator_id(node->getOpcode(), node->getType()->isFloatingType());
+  // Of numbers that are not negative, rounding towards zero is rounding down.
+  if (node->getOpcode() == clang::BO_Div && node->getType()->isIntegerType() && not_negative(a) &&
+      not_negative(b)) {
+    id = "operator.floordiv";
+  }
   if (id.empty()) return opaque("operator", {a, b}, node);
   // `mask.has_value() && mask->defined()` is one question: what is no tensor is None.
   const auto given = [&](ValueId asked) {

@@ -125,6 +125,10 @@ class tuple {
   tuple(const Types&... items);
   template <typename A, typename B>
   tuple(const pair<A, B>& items);
+  template <typename... Others>
+  tuple& operator=(const tuple<Others...>& other);
+  template <typename A, typename B>
+  tuple& operator=(const pair<A, B>& other);
 };
 
 template <typename T>
