@@ -1,6 +1,6 @@
 // Calls of C++ to the value graph: by the catalogue's signatures, with arguments bound by the names
-// of the parameters of what clang resolved the call to; short pure helpers are seen through. Entry
-// point: Lowering::call.
+// of the parameters of what clang resolved the call to; helper.cpp sees through short functions.
+// Entry point: Lowering::call.
 #include <algorithm>
 
 #include "rewriter/cpp/lowering.hpp"
@@ -9,8 +9,6 @@ namespace refit::cpp {
 
 namespace {
 
-constexpr unsigned kSeenStatements = 8;  // a helper longer than this is no mere spelling
-
 size_t parameter_of(const std::vector<Parameter>& parameters, const std::string& name) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
@@ -18,27 +16,6 @@ size_t parameter_of(const std::vector<Parameter>& parameters, const std::string&
   }
   // ATen calls the first tensor `self`, the Python API `input`.
   return name == "self" && !parameters.empty() ? 0 : SIZE_MAX;
-}
-
-// Whether an argument becomes another number on its way into a parameter: 0.5 that of an `int`.
-bool becomes_another(const clang::Expr* argument) {
-  const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(argument->IgnoreParens());
-  if (cast == nullptr) return false;
-  switch (cast->getCastKind()) {
-    case clang::CK_FloatingToIntegral:
-    case clang::CK_FloatingToBoolean:
-    case clang::CK_IntegralToBoolean:
-      return true;
-    case clang::CK_IntegralCast: {
-      const clang::QualType from = cast->getSubExpr()->getType(), to = cast->getType();
-      return to->isCharType() || to->isBooleanType() ||
-             to->isUnsignedIntegerType() != from->isUnsignedIntegerType() ||
-             (to->isSpecificBuiltinType(clang::BuiltinType::Short) ||
-              to->isSpecificBuiltinType(clang::BuiltinType::UShort));
-    }
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -115,6 +92,9 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     if (part != nullptr && part->isArrow() && callee != nullptr && node->getNumArgs() == 1 &&
         callee->getNameAsString() == "forward") {
       if (auto known = layer_call(node, part->getBase(), node->getArg(0))) return *known;
+    }
+    if (object != nullptr && callee != nullptr && is_fixed(method)) {
+      if (auto seen = see_through(node, callee)) return *seen;
     }
     ValueId object_value = object == nullptr ? kNone : expression(object);
     Value name;
@@ -268,13 +248,21 @@ void Lowering::forget_handed(const clang::Expr* part) {
 
 // The arguments that a call writes out, by the names of the callee's parameters; nullopt where
 // there are more than those.
-std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::CallExpr* node) {
+std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::CallExpr* node,
+                                                               bool* options) {
   const clang::FunctionDecl* callee = node->getDirectCallee();
   std::vector<Given> given;
   for (unsigned i = 0; i < node->getNumArgs(); ++i) {
     const clang::Expr* argument = node->getArg(i);
     if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
     if (i >= callee->getNumParams()) return std::nullopt;
+    if (is_options(callee->getParamDecl(i)->getType())) {
+      const auto set = options_of(argument, 0);
+      if (!set) return std::nullopt;
+      *options = true;
+      given.insert(given.end(), set->begin(), set->end());
+      continue;
+    }
     const auto* list = llvm::dyn_cast<clang::InitListExpr>(bare(argument->IgnoreImplicit()));
     const clang::RecordDecl* record = list == nullptr || !list->getType()->isRecordType()
                                           ? nullptr
@@ -300,8 +288,10 @@ std::optional<std::vector<Lowering::Given>> Lowering::given_to(const clang::Call
 
 // Where the parts of a known call stand in the file, for edits.
 void Lowering::note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
-                         const std::vector<Given>& given, const std::vector<size_t>& places) {
+                         const std::vector<Given>& given, const std::vector<size_t>& places,
+                         bool options) {
   CallText call;
+  call.options = options;
   std::string locked;
   if (receiver != nullptr) call.receiver = range(receiver->getSourceRange());
   if (auto where = range(node->getCallee()->getSourceRange())) call.callee = *where;
@@ -322,7 +312,8 @@ void Lowering::note_text(ValueId id, const clang::CallExpr* node, const clang::E
 
 std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const Operation* op,
                                             const clang::Expr* receiver) {
-  const std::optional<std::vector<Given>> given = given_to(node);
+  bool options = false;
+  const std::optional<std::vector<Given>> given = given_to(node, &options);
   if (!given) return std::nullopt;
   // Which signature: by the names alone, before anything is lowered.
   for (size_t which = 0; which <= op->overloads.size(); ++which) {
@@ -375,7 +366,7 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     if (!op->pure) impure_ = true;
     bool in_place = op->in_place;
     ValueId id = add(std::move(v), node);
-    if (seeing_ == 0) note_text(id, node, receiver, *given, places);
+    if (seeing_ == 0) note_text(id, node, receiver, *given, places, options);
     if (!op->pure) use(id);
     if (in_place) {
       use(id);
@@ -384,78 +375,6 @@ std::optional<ValueId> Lowering::known_call(const clang::CallExpr* node, const O
     return id;
   }
   return std::nullopt;
-}
-
-// The value that a call of a short pure function of this file gives.
-std::optional<ValueId> Lowering::see_through(const clang::CallExpr* node,
-                                             const clang::FunctionDecl* callee) {
-  const clang::FunctionDecl* definition = callee->getDefinition();
-  if (definition == nullptr || seeing_ > 1 || varies(definition) || definition->isVariadic() ||
-      definition->getNumParams() != node->getNumArgs() || !is_tensor(definition->getReturnType())) {
-    return std::nullopt;
-  }
-  const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
-  if (body == nullptr || body->size() == 0 || body->size() > kSeenStatements) return std::nullopt;
-  const auto* back = llvm::dyn_cast<clang::ReturnStmt>(body->body_back());
-  if (back == nullptr || back->getRetValue() == nullptr) return std::nullopt;
-  std::vector<const clang::VarDecl*> locals;
-  for (const clang::Stmt* s : body->body()) {
-    if (s == back) break;
-    const auto* declared = llvm::dyn_cast<clang::DeclStmt>(s);
-    if (declared == nullptr || !declared->isSingleDecl()) return std::nullopt;
-    const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
-    if (variable == nullptr || llvm::isa<clang::DecompositionDecl>(variable) ||
-        variable->getInit() == nullptr || !plain_value(variable->getType()) ||
-        (variable->getType()->isReferenceType() &&
-         !variable->getType().getNonReferenceType().isConstQualified())) {
-      return std::nullopt;
-    }
-    locals.push_back(variable);
-  }
-  // On trial: what turns out to have an effect is taken back.
-  size_t values = g().values.size();
-  size_t uses = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
-  size_t calls = unit_.project_calls.size(), definitions = g().definitions.size();
-  bool outer_impure = impure_;
-  auto outer_inlined = inlined_;
-  ValueId outer_self = self_;
-  std::map<const clang::ValueDecl*, ValueId> bound;
-  if (std::ranges::any_of(node->arguments(), becomes_another)) return std::nullopt;
-  for (unsigned i = 0; i < node->getNumArgs(); ++i) {
-    bound[definition->getParamDecl(i)] = expression(node->getArg(i));
-  }
-  size_t inside = g().values.size();
-  inlined_ = std::move(bound);
-  impure_ = false;
-  ++seeing_;
-  for (const clang::VarDecl* local : locals) inlined_[local] = expression(local->getInit());
-  ValueId result = expression(back->getRetValue());
-  --seeing_;
-  inlined_ = std::move(outer_inlined);
-  size_t uses_now = current_ == kNone ? g().sinks.size() : g().statements[current_].uses.size();
-  bool ok = !impure_ && uses_now == uses && g().definitions.size() == definitions &&
-            result != kNone && result >= inside && g()[result].kind == Kind::op;
-  impure_ = impure_ || outer_impure;
-  if (!ok) {
-    if (g().definitions.size() != definitions) return std::nullopt;  // it stays as it was lowered
-    unit_.project_calls.resize(calls);
-    auto& used = current_ == kNone ? g().sinks : g().statements[current_].uses;
-    used.resize(uses);
-    g().values.resize(values);
-    text().calls.erase(text().calls.lower_bound(static_cast<ValueId>(values)), text().calls.end());
-    text().locked.erase(text().locked.lower_bound(static_cast<ValueId>(values)),
-                        text().locked.end());
-    impure_ = outer_impure;
-    self_ = outer_self;
-    return std::nullopt;
-  }
-  if (seeing_ == 0) {
-    g()[result].range = range_or_empty(node->getSourceRange());
-    g()[result].syntax = 0;
-    unit_.project_calls.push_back(
-        {index_, result, dotted(callee->getQualifiedNameAsString()), kNone});
-  }
-  return result;
 }
 
 }  // namespace refit::cpp

@@ -262,7 +262,7 @@ ValueId Lowering::read(const clang::ValueDecl* decl, const clang::Expr* node) {
   if (auto seen = inlined_.find(decl); seen != inlined_.end()) return seen->second;
   // A part of a tuple is read as what it holds, and the tuple's name is not seen behind that.
   const bool changes =
-      changing_.contains(decl) || (holds_parts(decl->getType()) && named_elsewhere(decl));
+      changing_.contains(decl) || (holds_parts(decl->getType()) && named_elsewhere(decl, node));
   if (auto found = name_ids_.find(decl); found != name_ids_.end() && !changes) {
     DefinitionId d = env_[found->second];
     if (d != kNone) return g().definitions[d].value;

@@ -142,21 +142,34 @@ class Lowering {
     std::string name;
     const clang::Expr* expression;
   };
-  static std::optional<std::vector<Given>> given_to(const clang::CallExpr* node);
+  std::optional<std::vector<Given>> given_to(const clang::CallExpr* node, bool* options);
+  bool is_options(clang::QualType type) const;
+  std::optional<std::vector<Given>> options_of(const clang::Expr* node, int depth);
+  std::optional<std::vector<Given>> held_options(const clang::Expr* node, int depth);
   void note_text(ValueId id, const clang::CallExpr* node, const clang::Expr* receiver,
-                 const std::vector<Given>& given, const std::vector<size_t>& places);
+                 const std::vector<Given>& given, const std::vector<size_t>& places, bool options);
   std::optional<ValueId> known_call(const clang::CallExpr* node, const Operation* op,
                                     const clang::Expr* receiver);
   bool varies(const clang::FunctionDecl* definition);
   bool varies(const clang::FieldDecl* member);
-  bool named_elsewhere(const clang::ValueDecl* variable);
+  bool varies(const clang::CXXRecordDecl* record);
+  bool named_elsewhere(const clang::ValueDecl* variable, const clang::Expr* read) const;
   struct Conditions;  // of the file that a declaration stands in
   Conditions conditions_of(const clang::Decl* decl);
   const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder);
   std::optional<ValueId> layer_call(const clang::CallExpr* node, const clang::Expr* module,
                                     const clang::Expr* operand);
+
+  // Helpers.
+  std::optional<std::vector<const clang::VarDecl*>> only_computes(
+      const clang::CompoundStmt* body) const;
+  bool gives_tensors(clang::QualType type) const;
+  bool whole(const clang::CXXRecordDecl* record);
+  bool is_fixed(const clang::CXXMemberCallExpr* node);
+  bool is_fixed(const clang::CXXOperatorCallExpr* node);
   std::optional<ValueId> see_through(const clang::CallExpr* node,
                                      const clang::FunctionDecl* callee);
+
   ValueId operation(std::string_view id, std::vector<ValueId> operands, const clang::Expr* node);
   ValueId opaque(std::string why, std::vector<ValueId> operands, const clang::Expr* node);
   ValueId opaque_children(std::string why, const clang::Stmt* node);

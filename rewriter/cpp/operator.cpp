@@ -83,6 +83,10 @@ ValueId Lowering::overloaded_operator(const clang::CXXOperatorCallExpr* node) {
     if (node->getNumArgs() == 2) {
       if (auto known = layer_call(node, node->getArg(0), node->getArg(1))) return *known;
     }
+    if (is_fixed(node)) {
+      const auto* body = llvm::cast<clang::FunctionDecl>(node->getDirectCallee());
+      if (auto seen = see_through(node, body)) return *seen;
+    }
     // Another module or a function object: what it does is its class's affair.
     return unknown_call(node, expression(node->getArg(0)));
   }

@@ -209,6 +209,7 @@ class Realiser {
       return failure("the call has no text of its own");
     }
     const CallText& words = call->second;
+    if (words.options) return replace_options(words);
     const auto& parameters = parameters_of(root);
     // The slot of an argument: from the comma before it, and a `//` behind that, to the one behind
     // it.
@@ -278,6 +279,22 @@ class Realiser {
     return keep_above(comments);
   }
 
+  // Of a call with an object of options the arguments stand in that, or elsewhere.
+  Expected<void> replace_options(const CallText& words) {
+    const auto& parameters = parameters_of(g_[change_.root]);
+    std::vector<NewArgument> arguments;
+    for (NewArgument a : change_.arguments) {
+      for (const CallText::Argument& given : words.arguments) {
+        if (a.kept.empty() || parameters[given.parameter].name != a.kept) continue;
+        a.text = take(given.range);
+      }
+      if (a.text.empty()) return failure("an argument has no text of its own");
+      if (!a.kept.empty() && is_default(a, g_.argument(change_.root, a.kept))) continue;
+      arguments.push_back(std::move(a));
+    }
+    return replace_by(arguments);
+  }
+
   bool ends_with_comment(ByteRange where) const {
     return std::ranges::any_of(unit_.comments, [&](const ByteRange& c) {
       return c.end == where.end && unit_.source().slice(c).starts_with("//");
@@ -328,13 +345,18 @@ class Realiser {
     if (root.range.size() == 0) {
       return failure("branches give it its value; compute it in one expression");
     }
+    return replace_by(change_.arguments);
+  }
+
+  Expected<void> replace_by(const std::vector<NewArgument>& arguments) {
+    const Value& root = g_[change_.root];
     std::string comments = orphans(root.range, {});
-    for (const NewArgument& a : change_.arguments) {
+    for (const NewArgument& a : arguments) {
       if (a.text.find("//") != std::string::npos || a.text.find("/*") != std::string::npos) {
         return failure("a comment stands inside one of its parts; move it out");
       }
     }
-    auto list = fitted_list(place(), change_.arguments);
+    auto list = fitted_list(place(), arguments);
     if (!list) return tl::unexpected(list.error());
     (void)take(root.range);
     after_ = callee_text_ + *list + change_.behind;

@@ -31,6 +31,7 @@ struct CallText {
     ByteRange range;
   };
   std::vector<Argument> arguments;  // as written, in order
+  bool options = false;             // some of them are set in an object of options
 };
 
 // `auto x = …;`, which declares one variable.

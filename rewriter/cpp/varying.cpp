@@ -1,6 +1,6 @@
 // Whether another build may have something else by a name: which branch of a condition is compiled
-// may decide that. Entry points: Lowering::varies, of a function that would be seen through and of
-// a member; named_elsewhere, of a local variable.
+// may decide that. Entry points: Lowering::varies, of a function that would be seen through, of a
+// member and of a class; named_elsewhere, of a local variable.
 #include <algorithm>
 
 #include "rewriter/cpp/branches.hpp"
@@ -85,14 +85,28 @@ bool Lowering::varies(const clang::FunctionDecl* definition) {
   });
 }
 
-// Whether code of the function that depends on the build names a variable.
-bool Lowering::named_elsewhere(const clang::ValueDecl* variable) {
+// Of a class, whether any part of it depends on the build.
+bool Lowering::varies(const clang::CXXRecordDecl* record) {
+  if (unit_.chooses_headers && !sources_.isInMainFile(record->getLocation())) return true;
+  const Conditions found = conditions_of(record);
+  return std::ranges::any_of(found.bodies, [&](ByteRange body) {
+    return body.overlaps(found.declared) ||
+           (record->getIdentifier() != nullptr &&
+            mentions(found.text.substr(body.begin, body.size()), record->getName(), true));
+  });
+}
+
+// Whether code of the function that depends on the build names a variable, or declares it and does
+// not hold the place where it is read.
+bool Lowering::named_elsewhere(const clang::ValueDecl* variable, const clang::Expr* read) const {
   const ByteRange function = unit_.functions[index_].range;
-  const Conditions found = conditions_of(variable);
+  const ByteRange declared = range_or_empty(variable->getSourceRange());
+  const ByteRange at = read == nullptr ? ByteRange{} : range_or_empty(read->getSourceRange());
   return variable->getIdentifier() != nullptr &&
-         std::ranges::any_of(found.bodies, [&](ByteRange body) {
-           return function.contains(body) &&
-                  mentions(found.text.substr(body.begin, body.size()), variable->getName(), false);
+         std::ranges::any_of(unit_.branches, [&](const ByteRange& branch) {
+           if (!function.contains(branch)) return false;
+           if (branch.contains(declared)) return !branch.contains(at);
+           return mentions(unit_.source().slice(branch), variable->getName(), false);
          });
 }
 

@@ -23,10 +23,12 @@ class LoweredCpp {
     unit = static_cast<const cpp::CppUnit*>(loaded_.get());
   }
 
-  // What the last function returns, its `return`s in source order.
+  // What the last function that is no lambda returns, its `return`s in source order.
   std::string returned() const {
     std::string out;
-    const Graph& graph = unit->functions.back().graph;
+    size_t last = unit->functions.size() - 1;
+    while (last > 0 && unit->functions[last].name == "operator()") --last;
+    const Graph& graph = unit->functions[last].graph;
     for (ValueId id : graph.results) {
       if (!out.empty()) out += " | ";
       out += dump(graph, id);

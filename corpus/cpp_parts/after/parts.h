@@ -20,7 +20,7 @@ inline Tensor turn_by_index(const Tensor& x) {
 }
 
 inline Tensor by_index(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-  return x * cos + turn_by_index(x) * sin;
+  return mindiesd::ext::rotary_position_embedding(x, cos, sin, {.result_type = "promoted"});
 }
 
 inline Tensor by_index_in_place(const Tensor& x, const Tensor& cos, const Tensor& sin) {

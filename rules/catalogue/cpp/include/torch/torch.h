@@ -130,11 +130,46 @@ TORCH_MODULE(Sequential);
 namespace functional {
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim);
+  SoftmaxFuncOptions& dtype(optional<ScalarType> dtype);
 };
 Tensor softmax(const Tensor& input, const SoftmaxFuncOptions& options);
+struct LogSoftmaxFuncOptions {
+  LogSoftmaxFuncOptions(int64_t dim);
+  LogSoftmaxFuncOptions& dtype(optional<ScalarType> dtype);
+};
+Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& options);
+struct LayerNormFuncOptions {
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape);
+  LayerNormFuncOptions& weight(const Tensor& weight);
+  LayerNormFuncOptions& bias(const Tensor& bias);
+  LayerNormFuncOptions& eps(double eps);
+};
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options);
+struct GroupNormFuncOptions {
+  GroupNormFuncOptions(int64_t num_groups);
+  GroupNormFuncOptions& weight(const Tensor& weight);
+  GroupNormFuncOptions& bias(const Tensor& bias);
+  GroupNormFuncOptions& eps(double eps);
+};
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options);
+struct DropoutFuncOptions {
+  DropoutFuncOptions();
+  DropoutFuncOptions& p(double p);
+  DropoutFuncOptions& training(bool training);
+  DropoutFuncOptions& inplace(bool inplace);
+};
+Tensor dropout(Tensor input, const DropoutFuncOptions& options = {});
+struct GLUFuncOptions {
+  GLUFuncOptions(int64_t dim = -1);
+};
+Tensor glu(const Tensor& input, const GLUFuncOptions& options = {});
+struct GELUFuncOptions {
+  GELUFuncOptions();
+  GELUFuncOptions& approximate(std::string approximate);
+};
 Tensor relu(Tensor input);
 Tensor silu(const Tensor& input);
-Tensor gelu(const Tensor& input);
+Tensor gelu(const Tensor& input, const GELUFuncOptions& options = {});
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 }  // namespace functional
 
