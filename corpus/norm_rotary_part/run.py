@@ -33,7 +33,7 @@ def outputs():
         for text in (2, 4, 0, -3):
             rows, plain = drawn(attention.Rows(64, 4), dtype), drawn(attention.HeadsFirst(64, 4), dtype)
             length = x[:, text:].shape[1]
-            found += [rows(x, text, pairs(length, True)), plain(x, text, pairs(length))]
+            found += [rows(x, text, pairs(length, True)), rows(x, None, pairs(5, True)), plain(x, text, pairs(length))]
         turns = torch.polar(torch.ones(1, 5, 8), torch.rand(1, 5, 8) * 6)
         for text in (2, 4):
             found.append(drawn(attention.ComplexTables(64, 4), dtype)(x, text, turns[:, : 5 - text]))

@@ -34,6 +34,18 @@ def norm_rotary(x, weight, cos, sin, **options):
     return ext.norm_rotary(norm, x, cos, sin, **options)
 
 
+def norm_cat(x, other, weight, bias, *tables):
+    """Behind RMSNorms, or with a bias behind LayerNorms; with tables of the first."""
+    norms = []
+    for _ in range(2):
+        norm = torch.nn.RMSNorm(weight.numel()) if bias is None else torch.nn.LayerNorm(weight.numel())
+        norm.weight = torch.nn.Parameter(weight)
+        if bias is not None:
+            norm.bias = torch.nn.Parameter(bias)
+        norms.append(norm)
+    return ext.norm_cat(norms, [x, other], 1, (tables or None, None))
+
+
 def weighted_sum(*terms):
     return ext.weighted_sum(terms, [55, -59, 37, -9], scale=1 / 24)
 
@@ -73,6 +85,14 @@ CALLS = {
         (X.transpose(0, 1), torch.randn(64), TABLE[:2], TABLE[:2]),
         dict(heads=2, rotated_mode="rotated_interleaved", strides="x"),
     ),
+    "norm and rotation of a part": (
+        norm_rotary,
+        (torch.cat((X, X), 1), TABLE[0, 0], TABLE, TABLE),
+        dict(sequence_dim=1, stop=-7),
+    ),
+    "two streams": (norm_cat, (X, X[:, :3], TABLE[0, 0], None), {}),
+    "two streams, layer norms": (norm_cat, (X, X[:, :3], TABLE[0, 0], TABLE[1, 0]), {}),
+    "two streams, one turns": (norm_cat, (X, X[:, :3], TABLE[0, 0], None, TABLE, TABLE), {}),
     "joint heads": (
         ext.joint_heads,
         (X, X[:, :, :2], X[:, :, :2], X, X[:, :, 2:], X[:, :, 2:]),
