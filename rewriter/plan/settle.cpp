@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <tuple>
 
 #include "rewriter/plan/helper_ranks.hpp"
 #include "rewriter/plan/run.hpp"
@@ -17,6 +18,27 @@ namespace {
 constexpr size_t kRetries = 32;  // recognised computations of one file that are tried singly
 constexpr int kRounds = 4;       // times that a new text may be planned again
 constexpr size_t kLarge = size_t{1} << 20;
+
+// Where a text of a further round stood in the file: what an earlier round moved inside its
+// function where it stood, and of one that it made, for which `text` is set, what stood there.
+std::pair<uint32_t, uint32_t> moved_from(std::string_view whole, std::string& text, ByteRange at,
+                                         ByteRange function) {
+  if (text.empty() || whole.substr(at.begin, text.size()) == text) return {at.begin, at.end};
+  const auto distance = [&](size_t place) {
+    return place > at.begin ? place - at.begin : at.begin - place;
+  };
+  size_t nearest = std::string_view::npos;
+  for (size_t place = whole.find(text, function.begin); place < function.end;
+       place = whole.find(text, place + 1)) {
+    if (nearest == std::string_view::npos || distance(place) < distance(nearest)) nearest = place;
+  }
+  if (nearest == std::string_view::npos) {
+    text = whole.substr(at.begin, std::max(at.begin, at.end) - at.begin);
+    return {at.begin, at.end};
+  }
+  const auto begin = static_cast<uint32_t>(nearest);
+  return {begin, begin + static_cast<uint32_t>(text.size())};
+}
 
 }  // namespace
 
@@ -169,10 +191,11 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
   origins.emplace_back(edits);
   std::string now = bytes;
   std::unique_ptr<Unit> held;  // of the round before
-  const BoundsScope scope([&](uint32_t at) {
+  const auto before = [&](uint32_t at) {
     for (const Origins& round_before : std::views::reverse(origins)) at = round_before.before(at);
     return at;
-  });
+  };
+  const BoundsScope scope(before);
   for (int round = 0; round <= kRounds; ++round) {
     const Unit& last = held == nullptr ? unit : *held;
     std::unique_ptr<Unit> next = reload(i, last, made, now);
@@ -197,27 +220,10 @@ Run::Further Run::settle(size_t i, const Unit& unit, const EditSet& edits,
       any = true;
       Finding f = sites[c]->finding;
       f.after = realised->after[c];
-      uint32_t begin = sites[c]->range.begin, end = sites[c]->range.end;
-      for (const Origins& round_before : std::views::reverse(origins)) {
-        begin = round_before.before(begin);
-        end = round_before.before(end);
-      }
-      // A text that an earlier round moved is said where it stood, and of one that it made what
-      // stood there.
-      std::string_view whole = unit.source().text();
-      if (!f.before.empty() && whole.substr(begin, f.before.size()) != f.before) {
-        auto distance = [&](size_t at) { return at > begin ? at - begin : begin - at; };
-        size_t nearest = whole.find(f.before);
-        for (size_t at = nearest; at != std::string_view::npos; at = whole.find(f.before, at + 1)) {
-          if (distance(at) < distance(nearest)) nearest = at;
-        }
-        if (nearest != std::string_view::npos) {
-          begin = static_cast<uint32_t>(nearest);
-          end = begin + static_cast<uint32_t>(f.before.size());
-        } else {
-          f.before = whole.substr(begin, std::max(begin, end) - begin);
-        }
-      }
+      uint32_t begin = before(sites[c]->range.begin), end = before(sites[c]->range.end);
+      const ByteRange home = next->functions[sites[c]->site_function].range;
+      std::tie(begin, end) = moved_from(unit.source().text(), f.before, {begin, end},
+                                        {before(home.begin), before(home.end)});
       f.line = unit.source().position(begin).line;
       f.column = unit.source().position(begin).column;
       f.end_line = unit.source().position(std::max(begin, end)).line;

@@ -114,9 +114,11 @@ class ReadBetween:
     """The joint tensor's size is read before it turns: a list has none."""
 
     def __call__(self, attn: JointAttention, x, context, rotary_emb=None):
-        query = attn.norm_q(attn.to_q(x).unflatten(-1, (-1, attn.head_dim)))
-        other = attn.norm_added_q(attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)))
-        query = torch.cat([other, query], dim=1)
+        query = mindiesd.ext.norm_cat(
+            (attn.norm_added_q, attn.norm_q),
+            [attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)), attn.to_q(x).unflatten(-1, (-1, attn.head_dim))],
+            1,
+        )
         length = query.shape[1]
         query = mindiesd.rotary_position_embedding(
             query,
@@ -131,9 +133,11 @@ class CopiedBetween:
     """More than a name between the concatenation and the rotation."""
 
     def __call__(self, attn: JointAttention, x, context, rotary_emb=None):
-        query = attn.norm_q(attn.to_q(x).unflatten(-1, (-1, attn.head_dim)))
-        other = attn.norm_added_q(attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)))
-        query = torch.cat([other, query], dim=1)
+        query = mindiesd.ext.norm_cat(
+            (attn.norm_added_q, attn.norm_q),
+            [attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)), attn.to_q(x).unflatten(-1, (-1, attn.head_dim))],
+            1,
+        )
         query = query.contiguous()
         query = mindiesd.rotary_position_embedding(
             query,
@@ -148,9 +152,11 @@ class TwoNames:
     """Another name of the joint tensor."""
 
     def __call__(self, attn: JointAttention, x, context, rotary_emb=None):
-        query = attn.norm_q(attn.to_q(x).unflatten(-1, (-1, attn.head_dim)))
-        other = attn.norm_added_q(attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)))
-        joint = torch.cat([other, query], dim=1)
+        joint = mindiesd.ext.norm_cat(
+            (attn.norm_added_q, attn.norm_q),
+            [attn.add_q_proj(context).unflatten(-1, (-1, attn.head_dim)), attn.to_q(x).unflatten(-1, (-1, attn.head_dim))],
+            1,
+        )
         both = joint
         query = mindiesd.rotary_position_embedding(
             both,
