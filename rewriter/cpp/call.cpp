@@ -142,8 +142,8 @@ ValueId Lowering::call(const clang::CallExpr* node) {
   }
   if (op != nullptr) {
     if (auto known = known_call(node, op, nullptr)) return *known;
-  } else if (auto seen = see_through(node, callee)) {
-    return *seen;
+  } else if (!hidden_by_base(node)) {
+    if (auto seen = see_through(node, callee)) return *seen;
   }
   Value name;
   name.kind = Kind::symbol;

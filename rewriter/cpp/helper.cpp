@@ -1,6 +1,7 @@
 // Calls of short functions that only compute: the value that they give, as if it were written where
 // the call stands. Besides free functions these are lambdas without captures, and members of the
-// same object that no other class can override. Entry points: Lowering::see_through, is_fixed.
+// same object that no other class can override. Entry points: Lowering::see_through, is_fixed,
+// hidden_by_base.
 #include <algorithm>
 
 #include "rewriter/cpp/lowering.hpp"
@@ -81,25 +82,55 @@ bool Lowering::gives_tensors(clang::QualType type) const {
          std::ranges::all_of(parts, [&](clang::QualType part) { return is_tensor(part); });
 }
 
-// Whether a class is read as it is in every build, the classes that it inherits from aside. What a
-// missing header may have declared is not known, so that a class outside of this text is only
-// where none is missing.
-bool Lowering::whole(const clang::CXXRecordDecl* record) {
-  if (record->isDependentContext() || record->isInvalidDecl()) return false;
+// Of a library whose classes have no members by the names of a program's.
+bool Lowering::from_library(const clang::CXXRecordDecl* record) {
   const std::string qualified = record->getQualifiedNameAsString();
-  if (qualified.starts_with("torch::nn::") || qualified.starts_with("std::")) return true;
+  return qualified.starts_with("torch::nn::") || qualified.starts_with("std::");
+}
+
+// Whether as many bases of a class are known as its text names.
+bool Lowering::bases_show(const clang::CXXRecordDecl* record) const {
+  if (from_library(record)) return true;
   const clang::SourceLocation name = record->getLocation(),
                               brace = record->getBraceRange().getBegin();
   if (name.isMacroID() || brace.isMacroID()) return false;
   const clang::FileID file = sources_.getFileID(name);
   const unsigned begin = sources_.getFileOffset(name), end = sources_.getFileOffset(brace);
-  if (file != sources_.getFileID(brace) || begin > end || varies(record)) return false;
+  if (file != sources_.getFileID(brace) || begin > end) return false;
   const llvm::StringRef text = sources_.getBufferData(file);
   const auto bases = bases_in({text.data() + begin, end - begin});
-  if (!bases || *bases != record->getNumBases()) return false;
-  if (!sources_.isInMainFile(name)) return !unit_.incomplete;
-  const unsigned last = sources_.getFileOffset(record->getBraceRange().getEnd());
-  return std::ranges::none_of(errors_, [&](uint32_t at) { return begin <= at && at <= last; });
+  return bases && *bases == record->getNumBases();
+}
+
+// Whether a base that is not read may have a member by the name that a call in one of its members
+// finds outside of the class.
+bool Lowering::hidden_by_base(const clang::CallExpr* node) const {
+  const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(bare(node->getCallee())->IgnoreImplicit());
+  if (name == nullptr || name->hasQualifier()) return false;
+  for (const clang::DeclContext* at = function_; at != nullptr; at = at->getParent()) {
+    const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(at);
+    if (record == nullptr || record->isLambda()) continue;
+    record = record->getDefinition();
+    if (record == nullptr || record->isDependentContext() || !bases_show(record) ||
+        !record->forallBases([&](const clang::CXXRecordDecl* base) { return bases_show(base); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a class is read as it is in every build, the classes that it inherits from aside. What a
+// missing header may have declared is not known, so that a class outside of this text is only
+// where none is missing.
+bool Lowering::whole(const clang::CXXRecordDecl* record) {
+  if (record->isDependentContext() || record->isInvalidDecl() || !bases_show(record)) return false;
+  if (from_library(record)) return true;
+  if (varies(record)) return false;
+  if (!sources_.isInMainFile(record->getLocation())) return !unit_.incomplete;
+  const ByteRange text = range_or_empty(record->getSourceRange());
+  return text.size() != 0 && std::ranges::none_of(errors_, [&](uint32_t at) {
+           return text.begin <= at && at < text.end;
+         });
 }
 
 // Whether a call of a member of the same object can run nothing but what is read of it.

@@ -90,6 +90,7 @@ void Lowering::function(const clang::FunctionDecl* decl, bool in_template) {
   const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(decl->getBody());
   if (!where || body == nullptr) return;  // out of a macro, or a constructor's try
   index_ = static_cast<uint32_t>(unit_.functions.size());
+  function_ = decl;
   Function made;
   made.name = decl->getNameAsString();
   made.qualified = dotted(decl->getQualifiedNameAsString());

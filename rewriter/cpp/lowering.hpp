@@ -164,6 +164,9 @@ class Lowering {
   std::optional<std::vector<const clang::VarDecl*>> only_computes(
       const clang::CompoundStmt* body) const;
   bool gives_tensors(clang::QualType type) const;
+  static bool from_library(const clang::CXXRecordDecl* record);
+  bool bases_show(const clang::CXXRecordDecl* record) const;
+  bool hidden_by_base(const clang::CallExpr* node) const;
   bool whole(const clang::CXXRecordDecl* record);
   bool is_fixed(const clang::CXXMemberCallExpr* node);
   bool is_fixed(const clang::CXXOperatorCallExpr* node);
@@ -202,6 +205,7 @@ class Lowering {
   const clang::SourceManager& sources_;
   std::map<unsigned, std::vector<ByteRange>> bodies_;  // of conditionals, by file
   uint32_t index_ = 0;
+  const clang::FunctionDecl* function_ = nullptr;  // that is lowered
   uint32_t clock_ = 0;
   int depth_ = 0;
   StatementId current_ = kNone;

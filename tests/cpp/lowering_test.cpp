@@ -378,6 +378,44 @@ TEST(CppErrors, OfALambdaLeaveTheFunctionAroundItAlone) {
   EXPECT_FALSE(code.unit->unread.empty());
 }
 
+// A base that is not read may have a member by that name, or declare one virtual.
+TEST(CppHelpers, OfAClassWithAnUnreadBaseAreNotSeenThrough) {
+  const auto returned = [](const std::string& head, const std::string& member) {
+    return LoweredCpp("torch::Tensor turn(const torch::Tensor& t) { return torch::neg(t); }\n" +
+                      head + " {\n" + member +
+                      "  torch::Tensor f(torch::Tensor x) { return turn(x); }\n};\n")
+        .returned();
+  };
+  const std::string own =
+      "  torch::Tensor turn(const torch::Tensor& t) { return torch::neg(t); }\n";
+  for (const std::string& member : {std::string(), own}) {
+    for (const std::string head :
+         {"struct A", "struct A final : torch::nn::Module", "struct B {}; struct A : public B"}) {
+      EXPECT_EQ(returned(head, member), "operator.neg(x)") << head << member;
+    }
+    for (const std::string head :
+         {"struct A : Gone", "struct A : torch::nn::Module, public Gone",
+          "struct B : Gone {}; struct A : B", "template <typename T> struct A : T"}) {
+      EXPECT_EQ(returned(head, member).find("operator.neg"), std::string::npos) << head << member;
+    }
+  }
+}
+
+TEST(CppHelpers, ThatAreVirtualAreNotSeenThrough) {
+  const std::string turn =
+      "torch::Tensor turn(const torch::Tensor& t) const { return torch::neg(t); }\n";
+  const std::string use = "torch::Tensor f(torch::Tensor x) { return turn(x); }\n};\n";
+  const std::string base =
+      "struct B { virtual torch::Tensor turn(const torch::Tensor& t) const = 0; };\n";
+  EXPECT_EQ(LoweredCpp("struct A final { virtual " + turn + use).returned(), "operator.neg(x)");
+  for (const std::string& code :
+       {"struct A { virtual " + turn + use, base + "struct A : B { " + turn + use,
+        "struct A {\n#ifdef OPEN\nvirtual\n#endif\n" + turn + use,
+        "struct A { " + turn + "torch::Tensor turn(Gone t) const;\n" + use}) {
+    EXPECT_EQ(LoweredCpp(code).returned().find("operator.neg"), std::string::npos) << code;
+  }
+}
+
 TEST(CppErrors, OfNames) {
   // A header that is not there is no error of the file's.
   const LoweredCpp missing(
