@@ -227,6 +227,11 @@ void Lowering::find_changes(const clang::Stmt* node) {
       for (const clang::LambdaCapture& capture : lambda->captures()) {
         if (!capture.capturesVariable() || capture.getCaptureKind() != clang::LCK_ByRef) continue;
         changing_.insert(capture.getCapturedVar());
+        // `[&part = parts[0]]`
+        const auto* made = llvm::dyn_cast<clang::VarDecl>(capture.getCapturedVar());
+        if (made != nullptr && made->getInit() != nullptr && made->isInitCapture()) {
+          changing(made->getInit());
+        }
       }
     } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(at)) {
       if (unary->getOpcode() == clang::UO_AddrOf) changing(unary->getSubExpr());
