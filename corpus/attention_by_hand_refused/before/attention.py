@@ -60,3 +60,18 @@ def gated(q, k, v, gate):
 def linear_attention(q, k, v):
     """No product before the softmax: not even a candidate."""
     return q.softmax(dim=-1) @ (k.softmax(dim=-2).transpose(-2, -1) @ v)
+
+
+def mask_of_the_scores_shape(q, k, v):
+    """The product would be computed still, for its shape."""
+    scores = q @ k.transpose(-2, -1)
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+    return scores.masked_fill(later, float("-inf")).softmax(dim=-1) @ v
+
+
+def mask_of_the_equations_shape(q, k, v):
+    scores = torch.einsum("bhid,bhjd->bhij", q, k)
+    rows, columns = scores.shape[-2:]
+    later = torch.ones(rows, columns, dtype=torch.bool, device=q.device).triu(1)
+    weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)
+    return torch.einsum("bhij,bhjd->bhid", weights, v)

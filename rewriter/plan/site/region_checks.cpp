@@ -95,9 +95,12 @@ bool SitePlanner::still_read(const PlannedSite& site, const Supplanted& replaced
     if (g_[id].kind == Kind::call) return true;
     if (g_[id].kind != Kind::op) return false;
     if (std::ranges::find(kept, id) != kept.end()) return false;
-    AxisKind axes = g_[id].op->axes;
-    return !g_[id].op->view && axes != AxisKind::cast && axes != AxisKind::query &&
-           !reads().reach(kept, id);  // else it is part of the text of a kept value
+    const AxisKind axes = g_[id].op->axes;
+    if (g_[id].op->view || axes == AxisKind::cast || axes == AxisKind::query) return false;
+    // A product that a kept value reads (a mask of the scores' shape) would be computed still. A
+    // test, `norm is not None`, costs nothing, and is part of the text of that value.
+    return axes != AxisKind::opaque || g_[id].op->autocast == Autocast::follows ||
+           !reads().reach(kept, id);
   });
 }
 
