@@ -5,6 +5,7 @@ import lists
 import named
 import properties
 import torch
+import yielded
 
 
 def outputs():
@@ -29,6 +30,13 @@ def outputs():
 
         def copies():
             return [t.clone() for t in (q, k, v, fresh)]
+
+        for generator in (yielded.steps, yielded.pauses, yielded.whole):
+            a, b, c, d = copies()
+            steps = generator(a, b, c)
+            next(steps)
+            c.mul_(2)
+            results.append(next(steps))
 
         a, b, c, d = copies()
         results.append(lists.sum_of_lists(a, b, [c], [d]))

@@ -191,7 +191,8 @@ ValueId FunctionLowering::expression_inner(TSNode node) {
     return comprehension(node);
   }
   if (type == "lambda") return lambda(node);
-  if (type == "await" || type == "yield") {
+  if (type == "yield") return yielded(node);
+  if (type == "await") {
     impure_ = true;
     ValueId id = opaque_children(std::string(type_name(node)), node);
     use(id);

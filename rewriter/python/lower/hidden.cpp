@@ -1,7 +1,8 @@
 // What a program runs or stores without its name being written as a call's or a target's:
-// properties and other methods that operators and `with` call, and attributes that are stored by
-// their names in quotes. Entry points: FunctionLowering::read_attribute, run_of_context,
-// end_of_context, store_attribute, note_named_stores.
+// properties and other methods that operators and `with` call, readers of generators, and
+// attributes that are stored by their names in quotes. Entry points:
+// FunctionLowering::read_attribute, run_of_context, end_of_context, yielded, store_attribute,
+// note_named_stores.
 #include <algorithm>
 #include <array>
 
@@ -34,6 +35,29 @@ ValueId FunctionLowering::hidden_call(ValueId callee, const std::vector<ValueId>
   const ValueId id = add(std::move(v), node);
   use(id);
   g().writers.emplace(id, kNone);
+  return id;
+}
+
+// `yield x`: whoever reads the generator runs until it asks for more, and may write what it is
+// given and what it made the generator of.
+ValueId FunctionLowering::yielded(TSNode node) {
+  impure_ = true;
+  const ValueId given = opaque_children("yield", node);
+  if (context_.pattern) {
+    use(given);
+    return given;
+  }
+  Value reader;
+  reader.kind = Kind::call;
+  reader.operands = {given};
+  const std::vector<ValueId> values = g()[given].operands;
+  reader.operands.insert(reader.operands.end(), values.begin(), values.end());
+  for (ValueId id = 0; id < g().values.size(); ++id) {
+    if (g()[id].kind == Kind::parameter && g()[id].text != "self") reader.operands.push_back(id);
+  }
+  reader.keywords.resize(reader.operands.size() - 1);
+  const ValueId id = add(std::move(reader), node);
+  use(id);
   return id;
 }
 

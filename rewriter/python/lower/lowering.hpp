@@ -102,6 +102,7 @@ class FunctionLowering {
 
   // What runs or stores without being written as that (hidden.cpp).
   ValueId hidden_call(ValueId callee, const std::vector<ValueId>& given, TSNode node);
+  ValueId yielded(TSNode node);
   void write_anything();
   ValueId read_attribute(ValueId attribute, TSNode node);
   bool runs_a_writer(ValueId value, int depth);

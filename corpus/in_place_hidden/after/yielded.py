@@ -1,0 +1,28 @@
+"""Whoever reads a generator may write what it is given, and what it made the generator of."""
+import math
+
+import mindiesd.ext
+import torch.nn.functional as F
+
+
+def steps(q, k, v):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    yield v
+    yield F.softmax(scores, dim=-1) @ v
+
+
+def pauses(q, k, v):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    yield
+    yield F.softmax(scores, dim=-1) @ v
+
+
+def parts(q, k, v):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    yield from [v[..., :4], k]
+    return F.softmax(scores, dim=-1) @ v
+
+
+def whole(q, k, v):
+    yield v
+    yield mindiesd.ext.attention_forward(q, k, v, scale=1 / math.sqrt(q.shape[-1]), head_first=True, strides="BNSD")
