@@ -135,6 +135,15 @@ def test_errors(change, text):
         ext.norm_rotary(cos=torch.ones(2, 1, D), sin=torch.zeros(2, 1, D), **given)
 
 
+def test_a_place_of_none(backend):
+    """As slices have it: all rows turn, and all of them stand beside those."""
+    x, norm = tensor(torch.float32, "dense", 1), norm_of(D, ext.RMSNorm, torch.float32)
+    cos, sin = tables_of(x, 1, {"stop": None}, False)
+    for cut in ({"stop": None}, {"start": None}):
+        found = ext.norm_rotary(norm, x, cos, sin, sequence_dim=1, **cut)
+        torch.testing.assert_close(found, written(norm, x, cos, sin, False, 1, cut))
+
+
 def test_tables_of_another_length():
     x = tensor(torch.float32, "dense", 1)
     with pytest.raises(ParametersInvalid):

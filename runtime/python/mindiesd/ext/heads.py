@@ -87,10 +87,15 @@ def _pair(norms, parts, cos, sin, mode, heads, sequence, rms_type, result_type):
     return _rotated(whole, cos, sin, mode, result_type)
 
 
+def _is_given(place, default):
+    """Whether a place of the sequence is another than the default, a word that no slice takes."""
+    return not isinstance(place, str) or place != default
+
+
 def _place_of_part(x, sequence, start, stop):
     """The number of the dimension of which a part turns."""
-    if start is not None and stop is not None:
-        raise ParametersInvalid("one of start and stop can be given, but both are; leave one of them None.")
+    if _is_given(start, "first") and _is_given(stop, "last"):
+        raise ParametersInvalid("one of start and stop can be given, but both are; leave one of them out.")
     whole = isinstance(sequence, int) and not isinstance(sequence, bool)
     if stands_in(x) and whole and sequence >= 0:
         return sequence
@@ -105,14 +110,15 @@ def _place_of_part(x, sequence, start, stop):
 
 def _part(norm, x, cos, sin, mode, place, start, stop, rms_type, result_type):
     """The expression of which the rows from ``start`` on, or those before ``stop``, turn."""
-    at = stop if start is None else start
+    behind = _is_given(start, "first")
+    at = start if behind else stop
 
     def halves(t):
         before = (slice(None),) * place
         return t[(*before, slice(None, at))], t[(*before, slice(at, None))]
 
     tables = [(None, None), (None, None)]
-    tables[0 if start is None else 1] = cos, sin
+    tables[int(behind)] = cos, sin
     if not stands_in(x):
         result = joined((norm, norm), halves(x), tables, mode, place, rms_type, result_type)
         if result is not None:
@@ -131,8 +137,8 @@ def norm_rotary(
     *,
     heads=None,
     sequence_dim=None,
-    start=None,
-    stop=None,
+    start="first",
+    stop="last",
     rms_type=None,
     result_type="input",
     strides="dense",
@@ -154,8 +160,9 @@ def norm_rotary(
             read for one tensor. [B, S, N, D] by 1 and [B, N, S, D] by 2 go in one pass, each head having its own
             norm.
         start, stop: where one of them is given, only the rows ``[start:]`` or ``[:stop]`` of the dimension
-            ``sequence_dim`` turn, and the tables are theirs; the others are only normed. Both may be negative, as in
-            Python. Not for a list, nor with heads or strides.
+            ``sequence_dim`` turn, and the tables are theirs; the rows of the other slice, ``[:start]`` or ``[stop:]``,
+            are only normed. Each is what a slice takes, a negative number or None too. Not for a list, nor with
+            ``heads`` or ``strides``.
         rms_type: as in ``norm_scale_shift``.
         result_type: as in ``rotary_position_embedding``, of what the norm gives.
         strides: ``"dense"``: the result is contiguous; ``"x"``: its dimensions lie in the order of x's, as behind a
@@ -172,7 +179,7 @@ def norm_rotary(
     expect_choice("rotated_mode", rotated_mode, _MODES)
     expect_choice("result_type", result_type, _RESULTS)
     expect_choice("strides", strides, _STRIDES)
-    partly = start is not None or stop is not None
+    partly = _is_given(start, "first") or _is_given(stop, "last")
     if partly and (isinstance(x, (list, tuple)) or heads is not None or strides != "dense"):
         raise ParametersInvalid(
             "start and stop go with one tensor whose heads the norm sees by themselves and with dense strides, but x is "
