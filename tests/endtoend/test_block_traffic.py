@@ -18,10 +18,10 @@ import models_bench  # noqa: E402
 PASSES = {
     "Flux, two streams": (130.2, 17.0, 11),
     "Flux, one stream": (125.2, 23.0, 7),
-    "SD3.5": (72.2, 19.9, 16),
+    "SD3.5": (72.2, 15.9, 12),
     "Wan": (187.7, 20.3, 9),
-    "HunyuanVideo, two streams": (118.2, 24.3, 17),
-    "HunyuanVideo, one stream": (121.2, 34.3, 13),
+    "HunyuanVideo, two streams": (118.2, 20.8, 15),
+    "HunyuanVideo, one stream": (121.2, 26.8, 9),
     "CogVideoX": (93.4, 28.7, 18),
     "LTX-Video": (181.7, 26.3, 9),
     "Lumina 2": (193.3, 30.0, 9),
