@@ -232,7 +232,7 @@ def test_little_is_looked_into(migrated):
     """Bounds a little above what docs/performance-tool.md gives: a rule or an isomorphism whose words
     tell less shows here."""
     files = migrated.report.content["files"]
-    assert files["parsed"] <= 210, files["parsed"]
+    assert files["parsed"] <= 225, files["parsed"]
     assert files["lowered_functions"] <= 2450, files["lowered_functions"]
 
 

@@ -205,7 +205,7 @@ std::string SitePlanner::why_not_bypassed(const PlannedSite& site, Change::Bypas
       const auto& uses = g_.statements[id].uses;
       if (std::ranges::find(uses, carrier) != uses.end()) {
         alone = keeps_apart(apart(id, site.root));
-        }
+      }
     }
     if (!alone) return "is read elsewhere too";
   }
