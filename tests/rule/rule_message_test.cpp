@@ -229,7 +229,7 @@ TEST(RuleMessages, OfWhere) {
       {6, "where: [{unread: {except: -1}, code: c, says: s}]",
        "r.yaml:6:27: expected a result's number, from 0, for `except`"},
       {6, "where: [{unpacked: {into: 2, first: 3}, code: c, says: s}]",
-       "r.yaml:6:38: expected how many of the results may be read, from 1 to `into`, for `first`"},
+       "r.yaml:6:37: expected how many of the results may be read, from 1 to `into`, for `first`"},
   });
 }
 
