@@ -262,14 +262,34 @@ _FOLLOWERS = {
 }
 
 
+def _given(func, args) -> dict[str, object]:
+    return dict(zip((a.name for a in func._schema.arguments), args, strict=False))
+
+
+def _name_of(func, args) -> str:
+    """The operator's name; of one that turns nothing in this call, that it does not."""
+    name = func._schema.name.partition("::")[2]
+    given = _given(func, args) if name == "joint_heads" else {}
+    turns = not given or any(given[table] is not None for table in ("cos", "other_cos"))
+    return name if turns else "heads that are joined and do not turn"
+
+
 def _rms_norms_inside(func, args) -> int:
     """How many RMSNorms a fused operator of the runtime stands for: of the sum, and of the branch; or of what it
     rotates."""
     if func._schema.name == "mindiesd::norm_rotary":
         return 1
-    given = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
+    given = _given(func, args)
     if func._schema.name == "mindiesd::joint_heads":
-        return sum(name.endswith("_eps") and value is not None for name, value in given.items())
+        if given["kind"] != RMS_NORM:
+            return 0
+        # A norm of one tensor of which a part turns is handed on for either part.
+        weights = {
+            name: given[name.removesuffix("eps") + "weight"]
+            for name, value in given.items()
+            if name.endswith("_eps") and value is not None
+        }
+        return len({name if w is None else w.data_ptr() for name, w in weights.items()})
     fused = given.get("kind") == RMS_NORM and "scale" in given
     return int(fused) + int(given.get("branch_eps") is not None)
 
@@ -286,6 +306,7 @@ class _Operators(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         namespace, _, name = func._schema.name.partition("::")
         if namespace == "mindiesd":
+            name = _name_of(func, args)
             self.runtime[name] += 1
             if inside := _rms_norms_inside(func, args):
                 self.runtime[f"rms_norm in {name}"] += inside

@@ -29,7 +29,7 @@ def special(name: str):
     return None
 
 
-def _attend(q, k, v, scale, causal, window, softcap=0.0):
+def _attend(q, k, v, scale, causal, window, softcap=0.0, with_lse=False):
     """q, k, v [B, S, N, D]; causal aligns the last query with the last key."""
     group = q.shape[2] // k.shape[2]
     k, v = (t.repeat_interleave(group, dim=2) for t in (k, v))
@@ -47,17 +47,20 @@ def _attend(q, k, v, scale, causal, window, softcap=0.0):
         allowed &= there >= here - left
     if right >= 0:
         allowed &= there <= here + right
-    weights = torch.softmax(scores.masked_fill(~allowed, float("-inf")).float(), dim=-1)
-    return torch.einsum("bnst,btnd->bsnd", torch.nan_to_num(weights).to(v.dtype), v)
+    scores = scores.masked_fill(~allowed, float("-inf")).float()
+    weights = torch.softmax(scores, dim=-1)
+    out = torch.einsum("bnst,btnd->bsnd", torch.nan_to_num(weights).to(v.dtype), v)
+    return (out, torch.logsumexp(scores, dim=-1)) if with_lse else out
 
 
 def flash_attn_func(
     q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
     alibi_slopes=None, deterministic=False, return_attn_probs=False,
 ):  # fmt: skip
-    assert q.dim() == 4 and alibi_slopes is None and not return_attn_probs
+    assert q.dim() == 4 and alibi_slopes is None
     assert isinstance(causal, bool)
-    return _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap)
+    result = _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap, return_attn_probs)
+    return (*result, None) if return_attn_probs else result
 
 
 def flash_attn_varlen_func(
@@ -79,10 +82,10 @@ def flash_attn_varlen_func(
 
 def flash_attn_3_func(
     q, k, v, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None,
-    v_descale=None, window_size=(-1, -1), attention_chunk=0, softcap=0.0,
+    v_descale=None, window_size=(-1, -1), attention_chunk=0, softcap=0.0, return_attn_probs=False,
 ):  # fmt: skip
     assert q.dim() == 4 and isinstance(causal, bool) and qv is None and attention_chunk == 0
-    return _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap)
+    return _attend(q, k, v, softmax_scale, causal, tuple(window_size), softcap, return_attn_probs)
 
 
 def memory_efficient_attention(query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None):
