@@ -31,6 +31,7 @@ def outputs():
         def copies():
             return [t.clone() for t in (q, k, v, fresh)]
 
+        results.append(yielded.shared(*(x.clone() for x in (q, k, v))))
         for generator in (yielded.steps, yielded.pauses, yielded.whole):
             a, b, c, d = copies()
             steps = generator(a, b, c)

@@ -304,6 +304,7 @@ SiteView SitePlanner::view_of(ValueId root, const Operation* constructed) const 
   };
   view.unpacked = [this, root](int into, int first) {
     const auto& users = g_.users(root);
+    if (first < into && g_.used_by_statement(root)) return false;
     return !users.empty() && std::ranges::all_of(users, [&](ValueId user) {
       const Value& u = g_[user];
       if (u.kind != Kind::element || u.count != into) return false;
@@ -356,6 +357,7 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
     return g_[user].kind == Kind::call && g_[g_[user].operands[0]].text == "isinstance";
   });
   bool tensor = false;
+  bool whole = g_.used_by_statement(id);  // somebody gets it as it is
   std::vector<ValueId> work{id};
   std::set<ValueId> seen;
   while (!work.empty()) {
@@ -390,6 +392,8 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
         } else if (g_.live()[user] || unbound(user) || at != id) {
           return false;
         }
+      } else if (at == id) {
+        whole = true;
       }
     }
   }
@@ -397,7 +401,7 @@ bool SitePlanner::only_part(ValueId id, int except, std::vector<ValueId>* parts)
     parts->clear();
     return true;
   }
-  return tensor != !parts->empty();
+  return tensor != !parts->empty() && (parts->empty() || !whole);
 }
 
 std::string SitePlanner::place_of(ValueId id) const {

@@ -38,8 +38,8 @@ ValueId FunctionLowering::hidden_call(ValueId callee, const std::vector<ValueId>
   return id;
 }
 
-// `yield x`: whoever reads the generator runs until it asks for more, and may write what it is
-// given and what it made the generator of.
+// `yield x`: whoever reads the generator runs until it asks for more, and may write whatever it
+// has: what it is given, what it made the generator of, what functions around it share.
 ValueId FunctionLowering::yielded(TSNode node) {
   impure_ = true;
   const ValueId given = opaque_children("yield", node);
@@ -58,6 +58,7 @@ ValueId FunctionLowering::yielded(TSNode node) {
   reader.keywords.resize(reader.operands.size() - 1);
   const ValueId id = add(std::move(reader), node);
   use(id);
+  g().writers.emplace(id, kNone);
   return id;
 }
 

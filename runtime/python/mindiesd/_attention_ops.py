@@ -183,8 +183,7 @@ def with_lse_of_torch(query, key, value, attn_mask, scale, head_first, *rest):
     """The operator's results by torch's functions."""
     if not head_first:
         query, key, value = (t.transpose(1, 2) for t in (query, key, value))
-    operands = (query, key, value, attn_mask, scale, *rest)
-    result, lse = _math.attention(*operands), _math.attention_lse(*operands)
+    result, lse = _math.attention_with_lse(query, key, value, attn_mask, scale, *rest)
     if not head_first:
         result = result.transpose(1, 2)
     return result.contiguous(), lse.to(lse_type(query))

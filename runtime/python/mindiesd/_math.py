@@ -50,10 +50,8 @@ def _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype
     return scores, not (mask is None and allowed is None)
 
 
-def attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
-    """Operands are [B, N, S, D]."""
-    dtype = computing_type(query, key, value, mask)
-    scores, hides = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
+def _weighted(scores, hides, query, value, dtype):
+    """softmax(scores) value, of query's type."""
     if value.shape[1] != query.shape[1]:
         value = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
     if hides:
@@ -66,13 +64,21 @@ def attention(query, key, value, mask, scale, causal, left, right, softcap, slop
     return torch.matmul(weights, value.to(dtype)).to(query.dtype)
 
 
-def attention_lse(query, key, value, mask, scale, causal, left, right, softcap, slopes):
-    """The logarithm of the sum of each query's exponentials, [B, N, Sq], -infinity where it sees no key."""
+def attention(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """Operands are [B, N, S, D]."""
     dtype = computing_type(query, key, value, mask)
-    scores, _ = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
+    scores, hides = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
+    return _weighted(scores, hides, query, value, dtype)
+
+
+def attention_with_lse(query, key, value, mask, scale, causal, left, right, softcap, slopes):
+    """The same, and the logarithm of the sum of each query's exponentials, [B, N, Sq], -infinity where it sees no
+    key."""
+    dtype = computing_type(query, key, value, mask)
+    scores, hides = _scores(query, key, mask, scale, causal, left, right, softcap, slopes, dtype)
     empty = (scores == float("-inf")).all(dim=-1)
     sums = torch.logsumexp(scores.masked_fill(empty[..., None], 0.0), dim=-1)
-    return sums.masked_fill(empty, float("-inf"))
+    return _weighted(scores, hides, query, value, dtype), sums.masked_fill(empty, float("-inf"))
 
 
 def fused_computes(query, key, mask, causal, left, right, softcap, slopes):
@@ -133,9 +139,12 @@ def attention_varlen(
         q, k, v = (t.transpose(0, 1)[None] for t in (query[rows], key[columns], value[columns]))
         own = slopes[s] if slopes is not None and slopes.dim() == 2 else slopes
         rest = (None, scale, causal, left, right, softcap, own)
-        output[rows] = attention(q, k, v, *rest)[0].transpose(0, 1)
-        if lse is not None:
-            lse[:, rows] = attention_lse(q, k, v, *rest)[0]
+        if lse is None:
+            result = attention(q, k, v, *rest)
+        else:
+            result, sums = attention_with_lse(q, k, v, *rest)
+            lse[:, rows] = sums[0]
+        output[rows] = result[0].transpose(0, 1)
     return output
 
 
