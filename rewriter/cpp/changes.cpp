@@ -72,16 +72,20 @@ void members_in(const clang::Stmt* node, std::set<std::string>& out) {
   for (const clang::Stmt* child : node->children()) members_in(child, out);
 }
 
-// What a statement assigns to, where that is an expression that chooses a variable.
-const clang::Expr* chosen_target(const clang::Stmt* node) {
-  const clang::Expr* target = nullptr;
+// What a statement assigns to; null where it is no assignment.
+const clang::Expr* assigned(const clang::Stmt* node) {
   if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(node)) {
-    if (binary->isAssignmentOp()) target = binary->getLHS();
+    if (binary->isAssignmentOp()) return binary->getLHS();
   } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(node)) {
-    if (unary->isIncrementDecrementOp()) target = unary->getSubExpr();
+    if (unary->isIncrementDecrementOp()) return unary->getSubExpr();
   } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
-    if (assigns(made->getOperator())) target = made->getArg(0);
+    if (assigns(made->getOperator())) return made->getArg(0);
   }
+  return nullptr;
+}
+// The same, where it is an expression that chooses a variable.
+const clang::Expr* chosen_target(const clang::Stmt* node) {
+  const clang::Expr* const target = assigned(node);
   return target != nullptr && named(target) == nullptr ? target : nullptr;
 }
 
@@ -360,14 +364,7 @@ void Lowering::change_seen(const clang::Expr* node) {
 
 // What one statement or expression assigns, what stands inside it aside.
 void Lowering::assigned_at(const clang::Stmt* node, Variables& out) {
-  const clang::Expr* target = nullptr;
-  if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(node)) {
-    if (binary->isAssignmentOp()) target = binary->getLHS();
-  } else if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(node)) {
-    if (unary->isIncrementDecrementOp()) target = unary->getSubExpr();
-  } else if (const auto* made = llvm::dyn_cast<clang::CXXOperatorCallExpr>(node)) {
-    if (assigns(made->getOperator())) target = made->getArg(0);
-  }
+  const clang::Expr* const target = assigned(node);
   if (target == nullptr) return;
   if (const clang::ValueDecl* variable = named(target)) out.insert(variable);
 }
