@@ -117,6 +117,8 @@ def cases(device):
             "layernorm_scale_shift",
             lambda: mindiesd.layernorm_scale_shift(norm, rows, scale, shift),
         ),
+        ("ext.norm_scale_shift", lambda: ext.norm_scale_shift(norm, rows, scale, shift)),
+        ("ext.residual", lambda: ext.residual(rows, branch, gate)),
         ("ext.residual_norm", lambda: ext.residual_norm(norm, rows, branch, gate, scale, shift)),
         ("ext.layer_norm", lambda: ext.layer_norm(rows, (64,))),
         ("F.layer_norm", lambda: F.layer_norm(rows, (64,))),

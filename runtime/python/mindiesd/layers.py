@@ -9,6 +9,7 @@ from ._checks import expect_choice, expect_tensor
 from ._eager import stands_in
 from ._refusals import refusing
 from .ext.activation import activate
+from .ext.blocks import know_norm
 from .ext.norm import casting_norm, modulated_norm, module_norm, rows_of
 from .utils import ParametersInvalid
 
@@ -47,6 +48,9 @@ class RMSNorm(nn.Module):
 
     def extra_repr(self):
         return f"{tuple(self.weight.shape)}, eps={self.variance_epsilon}"
+
+
+know_norm(RMSNorm, "promoted")
 
 
 def _expect_layer_norm(name, norm):

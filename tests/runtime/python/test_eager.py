@@ -32,6 +32,19 @@ def packed():
 
 NORM = torch.nn.LayerNorm(16)
 ROOT = torch.nn.RMSNorm(16, eps=1e-6)
+TYPED = ext.TypedRMSNorm(16, result_type="weight").bfloat16()
+
+
+class Other(torch.nn.Module):
+    """An RMSNorm by the attributes that other packages give theirs."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(16))
+        self.eps = 1e-5
+
+
+OTHER = Other()
 GRID = torch.polar(torch.ones(4, 8), torch.randn(4, 8))
 GROUPS = torch.nn.GroupNorm(4, 8)
 WEIGHT = torch.randn(16)
@@ -104,6 +117,21 @@ CALLS = {
     "residual": (
         lambda: [torch.randn(2, 7, 16), torch.randn(2, 7, 16), torch.randn(2, 1, 16)],
         lambda x, y, g: ext.residual_norm(NORM, x, y, g, g),
+    ),
+    "residual of a norm": (
+        lambda: [torch.randn(2, 7, 16).bfloat16(), torch.randn(2, 7, 16).bfloat16(), torch.randn(2, 1, 16)],
+        lambda x, y, g: ext.residual_norm(
+            OTHER, x, y, g, g, gate_function="tanh", branch_norm=TYPED, rms_type="promoted",
+            input_dtype="float32", sum_dtype=torch.bfloat16, dtype="sum",
+        ),
+    ),
+    "residual alone": (
+        lambda: [torch.randn(2, 1, 16), torch.randn(2, 7, 16), torch.randn(2, 7, 16)],
+        lambda g, x, y: ext.residual(x, g, y),  # the gate and the branch change places
+    ),
+    "norm of another class": (
+        lambda: [torch.randn(2, 7, 16).bfloat16(), torch.randn(2, 1, 16)],
+        lambda x, a: ext.norm_scale_shift(OTHER, x, a, rms_type="weight", input_dtype="float32", strides="x"),
     ),
     "softmax": (
         lambda: [torch.randn(2, 7, 9), torch.randn(9)],

@@ -7,6 +7,7 @@ accept: in one pass where the norm is a known one and the operands are floating 
 
 import torch
 from torch import nn
+from torch.compiler import is_dynamo_compiling
 from torch.nn.modules.normalization import LayerNorm
 from torch.nn.modules.normalization import RMSNorm as TorchRMSNorm
 
@@ -21,6 +22,9 @@ _RMS_TYPES = (None, "promoted", "input", "weight", "float32")
 _GATE_FUNCTIONS = (None, "tanh")
 _STRIDES = ("dense", "x")
 _SUM_STRIDES = ("x", "branch", "gate")
+# Types of norms' results that no ``rms_type`` names: what torch's own norm has, the operand's.
+_BY_AUTOCAST, _AS_OPERAND = "by autocast", "as operand"
+_ABSENT = object()
 
 
 def _expect_options(gate_function, rms_types, dtypes):
@@ -34,35 +38,77 @@ def _expect_options(gate_function, rms_types, dtypes):
             raise ParametersInvalid(f"{name} must be None or a floating torch.dtype, but is {value!r}.")
 
 
-def _norm_parts(norm, dtype, rms_type, x):
-    """(weight, bias, eps, kind, type of the norm's result for an operand of ``dtype``) where calling the
-    module is nothing but the norm over the last dimension; None where it is something else."""
+_norms_of_the_package = []
+
+
+def know_norm(kind, rms_type):
+    """Tells of a class of this package whose ``forward`` is an RMSNorm: ``rms_type`` is how its result is rounded,
+    or None where the attribute ``result_type`` of each module says it. The classes' own modules, which import this
+    one, call it."""
+    _norms_of_the_package.append((kind, kind.forward, rms_type))
+
+
+def _attribute(module, name, default):
+    """``getattr(module, name, default)``, without the text that ``nn.Module`` makes for what it lacks."""
+    if is_dynamo_compiling():
+        return getattr(module, name, default)
+    for attributes in (module._parameters, module.__dict__):
+        if name in attributes:
+            return attributes[name]
+    kind = type(module)
+    elsewhere = name in module._buffers or name in module._modules or hasattr(kind, name)
+    if elsewhere or kind.__getattr__ is not nn.Module.__getattr__:
+        return getattr(module, name, default)
+    return default
+
+
+def _norm_facts(norm, rms_type, x):
+    """(weight, bias, eps, kind, rule) where calling the module is nothing but the norm over the last dimension;
+    None where it is something else. The rule says what type the result has (``_norm_type``)."""
     if isinstance(norm, (LayerNorm, TorchRMSNorm)):
         if parts := module_norm(norm):
-            return *parts, _torch_norm_type(x, parts[0], dtype, parts[3])
+            return *parts, _BY_AUTOCAST
         parts = casting_norm(norm, x) if isinstance(norm, LayerNorm) else None
-        return (*parts, dtype) if parts else None
-    from ..layers import RMSNorm as PublishedRMSNorm
-    from .modules import TypedRMSNorm
-
-    if isinstance(norm, PublishedRMSNorm):
-        if type(norm).forward is not PublishedRMSNorm.forward:
-            return None
-        rms_type = "promoted"
-    elif isinstance(norm, TypedRMSNorm):
-        if type(norm).forward is not TypedRMSNorm.forward:
-            return None
-        rms_type = norm.result_type
-    if rms_type is None or not isinstance(norm, nn.Module) or has_hooks(norm) or not hasattr(norm, "weight"):
-        return None  # without a weight, be it None, it may be a norm of another kind
+        return (*parts, _AS_OPERAND) if parts else None
+    for own, forward, named in _norms_of_the_package:
+        if isinstance(norm, own):
+            if type(norm).forward is not forward:
+                return None
+            rms_type = named or norm.result_type
+            break
+    if rms_type is None or not isinstance(norm, nn.Module) or has_hooks(norm):
+        return None
     if type(norm).__module__.startswith("torch.nn."):
         return None  # torch's norms of other kinds
-    weight, bias = getattr(norm, "weight", None), getattr(norm, "bias", None)
-    eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", None))
+    weight = _attribute(norm, "weight", _ABSENT)
+    if weight is _ABSENT:
+        return None  # without a weight, be it None, it may be a norm of another kind
+    bias = _attribute(norm, "bias", None)
+    eps = _attribute(norm, "variance_epsilon", _ABSENT)
+    if eps is _ABSENT:
+        eps = _attribute(norm, "eps", None)
     if eps is None or not all(t is None or isinstance(t, torch.Tensor) for t in (weight, bias)):
         return None
+    return weight, bias, eps, _ops.RMS_NORM, rms_type
+
+
+def _norm_type(rule, dtype, weight, bias, kind, x):
+    """The type of the norm's result for an operand of ``dtype`` on x's device, by the rule of ``_norm_facts``."""
+    if rule == _AS_OPERAND:
+        return dtype
+    if rule == _BY_AUTOCAST:
+        return _torch_norm_type(x, weight, dtype, kind)
     types = (None if t is None else t.dtype for t in (weight, bias))
-    return weight, bias, eps, _ops.RMS_NORM, _norm_types(rms_type, dtype, *types)[0]
+    return _norm_types(rule, dtype, *types)[0]
+
+
+def _norm_parts(norm, dtype, rms_type, x):
+    """What ``_norm_facts`` gives, with the type of the norm's result in the place of its rule."""
+    facts = _norm_facts(norm, rms_type, x)
+    if facts is None:
+        return None
+    weight, bias, eps, kind, rule = facts
+    return weight, bias, eps, kind, _norm_type(rule, dtype, weight, bias, kind, x)
 
 
 def _named(dtype):
@@ -139,11 +185,37 @@ def _modulated(normal, scale, shift, dtype):
     return _cast(normal if shift is None else normal + shift, dtype)
 
 
+def _are_tensors(x, *others):
+    """Whether x is a tensor, and each of the others one or absent."""
+    if not isinstance(x, torch.Tensor):
+        return False
+    for value in others:
+        if value is not None and not isinstance(value, torch.Tensor):
+            return False
+    return True
+
+
+def _expect_norm_options(rms_type, input_dtype, dtype, strides):
+    expect_choice("strides", strides, _STRIDES)
+    _expect_options(None, {"rms_type": rms_type}, {"input_dtype": input_dtype, "dtype": dtype})
+
+
 @eager
-def _norm_scale_shift(x, weight, bias, scale, shift, eps, kind, dtype):
-    return _forms.norm_scale_shift(
-        x, weight, bias, scale, shift, _eps(eps, x), kind, dtype, _ops.DENSE
+def _norm_scale_shift(
+    x, scale, shift, weight, bias, eps, kind, rule, rms_type, input_dtype, dtype, strides
+):  # fmt: skip
+    """``norm_scale_shift`` with what ``_norm_facts`` gives; None where torch's operators have to compute."""
+    input_dtype = _named(input_dtype)
+    _expect_norm_options(rms_type, input_dtype, dtype, strides)
+    if not (_is_row(x) and _repeats_over(scale, x) and _repeats_over(shift, x)):
+        return None
+    if not (_fits(weight, x) and _fits(bias, x)):
+        return None
+    own = _norm_type(rule, input_dtype or x.dtype, weight, bias, kind, x)
+    result = _forms.norm_scale_shift(
+        x, weight, bias, scale, shift, _eps(eps, x), kind, dtype or promoted(own, scale, shift), _ops.DENSE
     )
+    return _lying_as(x, result, strides)
 
 
 @refusing
@@ -172,33 +244,35 @@ def norm_scale_shift(
     Raises:
         ParametersInvalid: x is no tensor, the norm cannot be called, or an option has another value.
     """
+    facts = _norm_facts(norm, rms_type, x) if _are_tensors(x, scale, shift) else None
+    if facts:
+        result = _norm_scale_shift(x, scale, shift, *facts, rms_type, input_dtype, dtype, strides)
+        if result is not None:
+            return result
     expect_tensor("x", x)
-    expect_choice("strides", strides, _STRIDES)
     input_dtype = _named(input_dtype)
-    _expect_options(None, {"rms_type": rms_type}, {"input_dtype": input_dtype, "dtype": dtype})
-    if _is_row(x) and _repeats_over(scale, x) and _repeats_over(shift, x):
-        parts = _norm_parts(norm, input_dtype or x.dtype, rms_type, x)
-        if parts and _fits(parts[0], x) and _fits(parts[1], x):
-            weight, bias, eps, kind, own = parts
-            result = _norm_scale_shift(
-                x, weight, bias, scale, shift, eps, kind, dtype or promoted(own, scale, shift)
-            )
-            return _lying_as(x, result, strides)
+    _expect_norm_options(rms_type, input_dtype, dtype, strides)
     expect_callable("norm", norm)
     return _modulated(norm(_cast(x, input_dtype)), scale, shift, dtype)
 
 
-def _branch_parts(norm, rms_type, branch):
-    """(weight, eps) of the branch's own RMSNorm, eps None where it has none; None where the norm has to
+def _branch_facts(norm, rms_type, branch):
+    """(weight, eps, rule) of the branch's own RMSNorm, all None where it has none; None where the norm has to
     be called."""
     if norm is None:
-        return None, None
-    parts = _norm_parts(norm, branch.dtype, rms_type, branch)
-    if parts is None or parts[3] != _ops.RMS_NORM or parts[1] is not None:
+        return None, None, None
+    facts = _norm_facts(norm, rms_type, branch)
+    if facts is None:
         return None
-    if not _fits(parts[0], branch):
-        return None
-    return parts[0], float(_eps(parts[2], branch))
+    weight, bias, eps, kind, rule = facts
+    return (weight, eps, rule) if kind == _ops.RMS_NORM and bias is None else None
+
+
+def _branch_norm(branch, weight, eps, rule):
+    """(eps as a number, type of what is added), by what ``_branch_facts`` gives."""
+    if rule is None:
+        return None, branch.dtype
+    return float(_eps(eps, branch)), _norm_type(rule, branch.dtype, weight, None, _ops.RMS_NORM, branch)
 
 
 def _sum_of(x, branch, gate, gate_function, branch_norm, dtype, strides="x"):
@@ -225,16 +299,27 @@ def _sum_of(x, branch, gate, gate_function, branch_norm, dtype, strides="x"):
     return _cast(x + gate * branch, dtype)
 
 
-def _branch_type(branch, branch_norm, rms_type):
-    """The type of what is added."""
-    if branch_norm is None:
-        return branch.dtype
-    return _norm_parts(branch_norm, branch.dtype, rms_type, branch)[4]
+def _expect_sum_options(gate_function, branch_rms_type, dtype, strides):
+    _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
+    expect_choice("strides", strides, _SUM_STRIDES)
 
 
 @eager
-def _residual(x, branch, gate, gate_tanh, branch_weight, branch_eps, dtype):
-    return _forms.residual(x, branch, gate, dtype, gate_tanh, branch_weight, branch_eps)
+def _residual(
+    x, branch, gate, branch_weight, branch_eps, branch_rule, gate_function, branch_rms_type, dtype, strides
+):  # fmt: skip
+    """``residual`` with what ``_branch_facts`` gives; None where torch's operators have to compute."""
+    _expect_sum_options(gate_function, branch_rms_type, dtype, strides)
+    if gate_function is None and branch_rule is None:
+        branch, gate, strides = _in_order(branch, gate, x, strides)
+    if not (_is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x)):
+        return None
+    if not _fits(branch_weight, branch) or branch_rule is None and _lies_by_columns(x):
+        return None
+    eps, own = _branch_norm(branch, branch_weight, branch_eps, branch_rule)
+    result = dtype or promoted(torch.promote_types(x.dtype, own), gate)
+    total = _forms.residual(x, branch, gate, result, gate_function == "tanh", branch_weight, eps)
+    return _lying_as_sum(total, x, branch, gate, strides)
 
 
 @refusing
@@ -261,30 +346,53 @@ def residual(
     Raises:
         ParametersInvalid: a norm cannot be called, or an option has another value.
     """
-    _expect_options(gate_function, {"branch_rms_type": branch_rms_type}, {"dtype": dtype})
-    expect_choice("strides", strides, _SUM_STRIDES)
+    facts = _branch_facts(branch_norm, branch_rms_type, branch) if _are_tensors(x, branch, gate) else None
+    if facts:
+        total = _residual(x, branch, gate, *facts, gate_function, branch_rms_type, dtype, strides)
+        if total is not None:
+            return total
+    _expect_sum_options(gate_function, branch_rms_type, dtype, strides)
     if gate_function is None and branch_norm is None:
         branch, gate, strides = _in_order(branch, gate, x, strides)
-    columns = branch_norm is None and _is_row(x) and _lies_by_columns(x)
-    if not columns and _is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x):
-        parts = _branch_parts(branch_norm, branch_rms_type, branch)
-        if parts:
-            own = _branch_type(branch, branch_norm, branch_rms_type)
-            result = dtype or promoted(torch.promote_types(x.dtype, own), gate)
-            total = _residual(x, branch, gate, gate_function == "tanh", *parts, result)
-            return _lying_as_sum(total, x, branch, gate, strides)
     return _sum_of(x, branch, gate, gate_function, branch_norm, dtype, strides)
+
+
+def _expect_both_options(gate_function, branch_rms_type, rms_type, input_dtype, sum_dtype, dtype, strides):
+    expect_choice("strides", strides, _STRIDES)
+    _expect_options(
+        gate_function,
+        {"rms_type": rms_type, "branch_rms_type": branch_rms_type},
+        {"input_dtype": input_dtype, "sum_dtype": sum_dtype, "dtype": dtype},
+    )
 
 
 @eager
 def _residual_norm(
-    x, branch, gate, weight, bias, scale, shift, eps, kind, sum_dtype, dtype, gate_tanh,
-    branch_weight, branch_eps,
+    x, branch, gate, scale, shift, weight, bias, eps, kind, rule, branch_weight, branch_eps, branch_rule,
+    gate_function, branch_rms_type, rms_type, input_dtype, sum_dtype, dtype, strides,
 ):  # fmt: skip
-    return _forms.residual_norm(
-        x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, sum_dtype, dtype, gate_tanh,
-        branch_weight, branch_eps,
+    """``residual_norm`` with what ``_norm_facts`` and ``_branch_facts`` give; None where torch's operators have
+    to compute."""
+    as_sum = isinstance(dtype, str) and dtype == "sum"
+    input_dtype, dtype = _named(input_dtype), None if as_sum else _named(dtype)
+    _expect_both_options(gate_function, branch_rms_type, rms_type, input_dtype, sum_dtype, dtype, strides)
+    if gate_function is None and branch_rule is None:
+        branch, gate, _ = _in_order(branch, gate, x)
+    if not (_is_row(x) and _same_rows(branch, x)):
+        return None
+    if not (_repeats_over(gate, x) and _repeats_over(scale, x) and _repeats_over(shift, x)):
+        return None
+    if not (_fits(branch_weight, branch) and _fits(weight, x) and _fits(bias, x)):
+        return None
+    branch_eps, added = _branch_norm(branch, branch_weight, branch_eps, branch_rule)
+    summed = sum_dtype or promoted(torch.promote_types(x.dtype, added), gate)
+    own = _norm_type(rule, input_dtype or summed, weight, bias, kind, x)
+    total, normal = _forms.residual_norm(
+        x, branch, gate, weight, bias, scale, shift, _eps(eps, x), kind, summed,
+        summed if as_sum else dtype or promoted(own, scale, shift),
+        gate_function == "tanh", branch_weight, branch_eps,
     )  # fmt: skip
+    return total, _lying_as(total, normal, strides)
 
 
 @refusing
@@ -323,30 +431,21 @@ def residual_norm(
     Raises:
         ParametersInvalid: a norm cannot be called, or an option has another value.
     """
-    expect_choice("strides", strides, _STRIDES)
+    tensors = _are_tensors(x, branch, gate, scale, shift)
+    added = _branch_facts(branch_norm, branch_rms_type, branch) if tensors else None
+    facts = _norm_facts(norm, rms_type, x) if added else None
+    if facts:
+        results = _residual_norm(
+            x, branch, gate, scale, shift, *facts, *added, gate_function, branch_rms_type, rms_type,
+            input_dtype, sum_dtype, dtype, strides,
+        )  # fmt: skip
+        if results is not None:
+            return results
     as_sum = isinstance(dtype, str) and dtype == "sum"
     input_dtype, dtype = _named(input_dtype), None if as_sum else _named(dtype)
-    _expect_options(
-        gate_function,
-        {"rms_type": rms_type, "branch_rms_type": branch_rms_type},
-        {"input_dtype": input_dtype, "sum_dtype": sum_dtype, "dtype": dtype},
-    )
+    _expect_both_options(gate_function, branch_rms_type, rms_type, input_dtype, sum_dtype, dtype, strides)
     if gate_function is None and branch_norm is None:
         branch, gate, _ = _in_order(branch, gate, x)
-    rows = _is_row(x) and _same_rows(branch, x)
-    if rows and _repeats_over(gate, x) and _repeats_over(scale, x) and _repeats_over(shift, x):
-        added = _branch_parts(branch_norm, branch_rms_type, branch)
-        if added:
-            own = _branch_type(branch, branch_norm, branch_rms_type)
-            summed = sum_dtype or promoted(torch.promote_types(x.dtype, own), gate)
-            parts = _norm_parts(norm, input_dtype or summed, rms_type, x)
-            if parts and _fits(parts[0], x) and _fits(parts[1], x):
-                weight, bias, eps, kind, own = parts
-                total, normal = _residual_norm(
-                    x, branch, gate, weight, bias, scale, shift, eps, kind, summed,
-                    summed if as_sum else dtype or promoted(own, scale, shift), gate_function == "tanh", *added,
-                )  # fmt: skip
-                return total, _lying_as(total, normal, strides)
     expect_callable("norm", norm)
     total = _sum_of(x, branch, gate, gate_function, branch_norm, sum_dtype)
     if not isinstance(total, torch.Tensor):

@@ -12,6 +12,7 @@ from .._eager import stands_in
 from .._refusals import refusing
 from ..utils import ParametersInvalid
 from .attention import attention_forward, attention_forward_varlen
+from .blocks import know_norm
 from .norm import casting_norm, modulated_norm, module_norm, rms_norm
 
 
@@ -133,6 +134,9 @@ class TypedRMSNorm(nn.Module):
         return rms_norm(
             hidden_states, self.weight, self.eps, bias=self.bias, result_type=self.result_type
         )
+
+
+know_norm(TypedRMSNorm, None)
 
 
 class _FlashAttention(nn.Module):
