@@ -24,7 +24,7 @@ _STRIDES = ("dense", "x")
 _SUM_STRIDES = ("x", "branch", "gate")
 # Types of norms' results that no ``rms_type`` names: what torch's own norm has, the operand's.
 _BY_AUTOCAST, _AS_OPERAND = "by autocast", "as operand"
-_ABSENT = object()
+_ABSENT = Ellipsis  # which torch.compile can compare
 
 
 def _expect_options(gate_function, rms_types, dtypes):
