@@ -138,11 +138,24 @@ def test_behind_another_tensor(device, dtype):
         wanted = torch.cat((before, torch.tanh(linear(x))), -1)
         assert torch.equal(ext.linear_activation(linear, x, torch.nn.Tanh(), after=before), wanted)
     before = torch.randn(2, 9, 32, device=device).to(dtype)
-    names = ours(lambda: ext.linear_activation(linear, x, "gelu-tanh", after=before))
-    wide = device == "cuda" and dtype == torch.float32  # for which cuBLASLt has no such epilogue
-    assert names == ["mindiesd::activation" if wide else "mindiesd::linear_activation.out"]
     with pytest.raises(RuntimeError, match="[Ss]izes of tensors must match"):
         ext.linear_activation(linear, x, "gelu-tanh", after=before[:, :4])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("rows", [9, 700])
+def test_a_large_product_is_written_behind_another_tensor(device, dtype, rows):
+    """A small one is copied there: launches cost more."""
+    linear, x = layer(16, 1600, dtype, device), torch.randn(rows, 16, device=device).to(dtype)
+    before = torch.randn(rows, 32, device=device).to(dtype)
+    found = []
+    names = ours(lambda: found.append(ext.linear_activation(linear, x, "gelu-tanh", after=before)))
+    wide = device == "cuda" and dtype == torch.float32  # for which cuBLASLt has no such epilogue
+    product = "mindiesd::linear_activation.out" if rows > 9 else "mindiesd::linear_activation"
+    assert names == ["mindiesd::activation" if wide else product]
+    wanted = torch.cat((before, ext.linear_activation(linear, x, "gelu-tanh")), -1)
+    torch.testing.assert_close(found[0], wanted, rtol=2e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh", "fast"])

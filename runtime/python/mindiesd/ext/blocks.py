@@ -314,7 +314,7 @@ def _residual(
         branch, gate, strides = _in_order(branch, gate, x, strides)
     if not (_is_row(x) and _same_rows(branch, x) and _repeats_over(gate, x)):
         return None
-    if not _fits(branch_weight, branch) or branch_rule is None and _lies_by_columns(x):
+    if not _fits(branch_weight, branch):
         return None
     eps, own = _branch_norm(branch, branch_weight, branch_eps, branch_rule)
     result = dtype or promoted(torch.promote_types(x.dtype, own), gate)
@@ -346,7 +346,8 @@ def residual(
     Raises:
         ParametersInvalid: a norm cannot be called, or an option has another value.
     """
-    facts = _branch_facts(branch_norm, branch_rms_type, branch) if _are_tensors(x, branch, gate) else None
+    tensors = _are_tensors(x, branch, gate) and not (branch_norm is None and x.dim() and _lies_by_columns(x))
+    facts = _branch_facts(branch_norm, branch_rms_type, branch) if tensors else None
     if facts:
         total = _residual(x, branch, gate, *facts, gate_function, branch_rms_type, dtype, strides)
         if total is not None:

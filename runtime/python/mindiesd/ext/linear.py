@@ -150,7 +150,8 @@ def linear_activation(
         if parts:
             weight, bias = parts
             kind = _activations.GATES[name]
-            if _stands_before(after, x):
+            rows = x.numel() // max(x.shape[-1], 1)
+            if _stands_before(after, x) and rows * weight.shape[0] >= _JOINED_FROM:
                 return _joined(
                     after,
                     (*x.shape[:-1], weight.shape[0]),
