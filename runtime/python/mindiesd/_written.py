@@ -1,6 +1,7 @@
 """The expressions that calls replace, in torch's own operators, types and errors: for operands and numbers that no
 kernel takes and model code seldom has, such as whole numbers, odd widths and tensors without dimensions."""
 
+import math
 import numbers
 
 import torch
@@ -120,9 +121,16 @@ def attention(query, key, value, mask, scale, fill=float("-inf")):
     return scores.softmax(dim=-1) @ value
 
 
+def _gelu_tanh(x):
+    """Of complex numbers, which torch's function does not take, what its formula gives."""
+    if not x.is_complex():
+        return F.gelu(x, approximate="tanh")
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
 _ACTIVATIONS = {
     "gelu": F.gelu,
-    "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu-tanh": _gelu_tanh,
     "gelu-fast": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": F.silu,
 }

@@ -1,6 +1,7 @@
 """Activations and gated products against the torch code that they replace."""
 
 import itertools
+import math
 
 import mindiesd
 import pytest
@@ -208,11 +209,14 @@ def test_bad_arguments(call, text):
 
 
 def test_what_is_not_floating_is_torchs_to_refuse():
+    z = torch.randn(2, 6, dtype=torch.complex64)
     for call in (ext.gelu, torch.nn.functional.gelu):
         with pytest.raises(NotImplementedError):
-            call(torch.ones(3, dtype=torch.int64))
-    z = torch.randn(2, 6, dtype=torch.complex64)
+            call(z)
     torch.testing.assert_close(ext.silu(z), torch.nn.functional.silu(z))
+    cube = 0.044715 * z**3
+    expected = 0.5 * z * (1 + torch.tanh(math.sqrt(2 / math.pi) * (z + cube)))
+    torch.testing.assert_close(ext.gelu(z, approximate="tanh"), expected)
 
 
 def test_an_odd_size_has_parts_of_two_sizes():
@@ -227,7 +231,14 @@ def test_an_odd_size_has_parts_of_two_sizes():
 def test_whole_numbers_count_as_in_the_product(dtype):
     x = (torch.arange(24).reshape(2, 12) % 5).to(dtype)
     for _ in range(3):
-        for found, factor in ((ext.gelu(x, approximate="fast"), 1.702), (ext.silu(x), 1.0)):
-            expected = x * torch.sigmoid(factor * x)
+        cube = x.to(torch.float32) ** 3
+        bend = torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * cube))
+        pairs = (
+            (ext.gelu(x, approximate="fast"), x * torch.sigmoid(1.702 * x)),
+            (ext.silu(x), x * torch.sigmoid(x)),
+            (ext.gelu(x), 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))),
+            (ext.gelu(x, approximate="tanh"), 0.5 * x * (1 + bend)),
+        )
+        for found, expected in pairs:
             assert found.dtype == expected.dtype
             torch.testing.assert_close(found, expected)

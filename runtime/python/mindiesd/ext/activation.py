@@ -64,9 +64,8 @@ def gelu(x, approximate="none", *, out=None):
     """x times the standard normal distribution function of x (arXiv 1606.08415).
 
     Args:
-        x: a floating tensor; with ``"fast"`` whole numbers count in torch's default type, as they do in
-            the product that this call replaces.
-            Of what is not floating torch's own function has the say.
+        x: a tensor; whole numbers count in torch's default type, as they do in the products that this call
+            replaces. Of what is not floating torch's operators have the say.
         approximate: ``"none"``: with erf; ``"tanh"``: its approximation with tanh, as in torch;
             ``"fast"``: x * sigmoid(1.702 x), which is quick gelu.
         out: None, or a floating tensor of the result's shape, such as a slice of a wider one, in which the
@@ -79,8 +78,7 @@ def gelu(x, approximate="none", *, out=None):
         ParametersInvalid: an argument has the wrong type or value.
     """
     expect_choice("approximate", approximate, tuple(_GELUS))
-    if approximate == "fast":
-        x = _counted(x)
+    x = _counted(x)
     expect_tensor("x", x)
     if out is None and not x.is_floating_point():
         return _written.activation(x, GELU_NAMES[approximate])
