@@ -1,3 +1,4 @@
+import factory
 import refused
 import resnet
 import torch
@@ -13,7 +14,8 @@ def outputs():
         last = x.to(memory_format=torch.channels_last)
         norms = [resnet.Optional(8), resnet.Optional(8, False), resnet.Optional(8, active=False)]
         plain = [resnet.Out(8), refused.Rectified(8), refused.Batched(8, True)]
-        for block in (*norms, *plain, refused.OverItsOperand(8), refused.Gated(8)):
+        made = [factory.Block(8), factory.Unknown(8)]
+        for block in (*norms, *plain, *made, refused.OverItsOperand(8), refused.Gated(8)):
             found += [block.to(dtype).eval()(of) for of in (x, last)]
         found.append(resnet.Swished(8).to(dtype)(torch.randn(2, 8, 7).to(dtype)))
     return found

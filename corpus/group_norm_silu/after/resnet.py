@@ -1,13 +1,12 @@
 """Blocks of an autoencoder: GroupNorm and SiLU in front of each convolution."""
 
 import mindiesd.ext
-import torch
 from diffusers.models.activations import get_activation
 from torch import nn
 
 
 def swish(x):
-    return x * torch.sigmoid(x)
+    return mindiesd.ext.silu(x)
 
 
 class ResnetBlock(nn.Module):

@@ -103,6 +103,9 @@ class ClassFacts {
   std::unordered_set<std::string_view> stores_of_others() const;
   const Locals& locals_of(TSNode function);
   std::optional<std::string> meaning(TSNode at, std::string_view dotted);
+  // The call that makes the object: the one given, or what the function of this file that it calls
+  // returns and does nothing else, `def normalize(n): return nn.GroupNorm(32, n)`.
+  TSNode construction(TSNode call);
   const Operation* layer(TSNode call);
   bool class_of(TSNode value, std::vector<const Operation*>& out);
   bool over_last_axis(TSNode value);

@@ -73,6 +73,7 @@ bool ClassFacts::over_last_axis(TSNode value) {
     auto parts = children_of(value);
     return parts.size() == 3 && over_last_axis(parts[0]) && over_last_axis(parts[2]);
   }
+  value = construction(value);
   const Operation* op = layer(value);
   if (op == nullptr || !op->pure) return false;
   if (op->axes == AxisKind::elementwise) return true;
@@ -214,8 +215,36 @@ bool ClassFacts::numeric(TSNode value, int depth) {
   return false;
 }
 
+TSNode ClassFacts::construction(TSNode call) {
+  const TSNode name = is(call, "call") ? field(call, "function") : TSNode{};
+  // A name of two meanings has none, so that the definition of a name is the only one.
+  if (!present(name) || !is(name, "identifier") || !meaning(name, text_at(name))) return call;
+  TSNode module = call;
+  while (present(ts_node_parent(module))) module = ts_node_parent(module);
+  for (TSNode definition : children_of(module)) {
+    if (!is(definition, "function_definition") || text_at(definition).starts_with("async") ||
+        text_at(field(definition, "name")) != text_at(name)) {
+      continue;
+    }
+    NodeList body = statements_of(field(definition, "body"));
+    const bool documented = body.size() == 2 && is(body[0], "expression_statement") &&
+                            is(children_of(body[0])[0], "string");
+    if (documented) body.erase(body.begin());
+    if (body.size() != 1 || !is(body[0], "return_statement")) return call;
+    const NodeList given = children_of(body[0]);
+    const TSNode made = given.size() == 1 && is(given[0], "call") ? given[0] : TSNode{};
+    const TSNode maker = present(made) ? field(made, "function") : TSNode{};
+    if (!present(maker) || (!is(maker, "identifier") && !is(maker, "attribute"))) return call;
+    const auto qualified = meaning(maker, text_at(maker));
+    const Operation* op = qualified ? catalogue_.find(*qualified) : nullptr;
+    return op != nullptr && op->is_class ? made : call;
+  }
+  return call;
+}
+
 // The catalogue's class that a call makes an object of.
 const Operation* ClassFacts::layer(TSNode call) {
+  call = construction(call);
   if (!is(call, "call")) return nullptr;
   TSNode function = field(call, "function");
   if (!is(function, "identifier") && !is(function, "attribute")) return nullptr;
@@ -250,6 +279,9 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
       continue;
     }
     if (type == "identifier" && binds) known->second.names.insert(text_at(node));
+    if (type == "function_definition" || type == "class_definition") {
+      known->second.names.insert(text_at(field(node, "name")));
+    }
     if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
     for (TSNode child : children_of(node)) work.emplace_back(child, binds);
     if (type == "assignment") {
@@ -258,6 +290,8 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
       work.emplace_back(left, true);
     }
     if (type == "for_statement") work.emplace_back(field(node, "left"), true);
+    if (type == "named_expression") work.emplace_back(field(node, "name"), true);
+    if (type == "as_pattern_target") work.emplace_back(node, true);
   }
   return known->second;
 }

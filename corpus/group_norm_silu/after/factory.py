@@ -1,0 +1,62 @@
+"""Norms that functions of the file make."""
+import mindiesd.ext
+from torch import nn
+
+
+def normalize(channels, groups=2):
+    """As many groups as two."""
+    return nn.GroupNorm(num_groups=groups, num_channels=channels, eps=1e-6)
+
+
+def swish(x):
+    return mindiesd.ext.silu(x)
+
+
+def one_of_two(channels, batched=False):
+    if batched:
+        return nn.BatchNorm2d(channels)
+    return nn.GroupNorm(2, channels)
+
+
+def made_and_kept(channels, kept=[]):
+    kept.append(nn.GroupNorm(2, channels))
+    return kept[-1]
+
+
+def doubled(make):
+    return lambda channels: nn.Sequential(make(channels), make(channels))
+
+
+@doubled
+def decorated(channels):
+    return nn.GroupNorm(2, channels)
+
+
+class Block(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.norm1 = normalize(channels)
+        self.norm2 = normalize(channels, groups=4)
+
+    def forward(self, x):
+        h = mindiesd.ext.group_norm(self.norm1, x, "silu")
+        return x + mindiesd.ext.group_norm(self.norm2, h, "silu")
+
+
+class Unknown(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.either = one_of_two(channels)
+        self.kept = made_and_kept(channels)
+        self.both = decorated(channels)
+
+        def normalize(channels):
+            return nn.BatchNorm2d(channels)
+
+        self.local = normalize(channels)
+
+    def forward(self, x):
+        x = mindiesd.ext.silu(self.either(x))
+        x = mindiesd.ext.silu(self.kept(x))
+        x = mindiesd.ext.silu(self.both(x))
+        return mindiesd.ext.silu(self.local(x))
