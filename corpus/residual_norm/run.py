@@ -1,5 +1,6 @@
 import blocks
 import refused
+import rows
 import torch
 
 
@@ -22,6 +23,7 @@ def outputs():
             (refused.OnlyNormed(16), (x, y)),
         ]
         found += [block.to(dtype).eval()(*operands) for block, operands in made]
+        found.append(rows.Block(16).to(dtype)(rows.Rows(x[0]), modulators[0]).features)
         wan = blocks.WanLike(16).to(dtype).eval()
         for norm in (wan.norm1, wan.norm2, wan.norm3):
             norm.float()

@@ -125,7 +125,8 @@ bool tensor_or_none(const Where&, const SiteView& site, const Argument& a) {
   return is_tensor_or_none(*site.graph, a.value);
 }
 
-// Nothing shows that it is an object which some class or its factory made.
+// Nothing shows that it is an object which some class or its factory made, or a sum or product of
+// one.
 bool no_object(const Where&, const SiteView& site, const Argument& a) {
   if (a.value == kNone) return true;
   std::vector<ValueId> work{a.value};
@@ -141,7 +142,15 @@ bool no_object(const Where&, const SiteView& site, const Argument& a) {
       work.push_back(v.operands[2]);
     }
     if (v.kind == Kind::op && v.op->is_class) return false;
+    if (v.kind == Kind::op && v.op->axes == AxisKind::elementwise && !v.operands.empty()) {
+      work.push_back(v.operands[0]);
+    }
     if (v.kind == Kind::call && (*site.graph)[v.operands[0]].kind == Kind::symbol) {
+      return false;
+    }
+    // Declared as an object of a class of its own, which may compute as it likes.
+    if (v.kind == Kind::parameter && v.literal.kind == Literal::Kind::symbol &&
+        !v.literal.text.starts_with("torch.")) {
       return false;
     }
   }
