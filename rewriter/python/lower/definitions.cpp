@@ -1,5 +1,8 @@
 // Definitions of functions and classes: what runs where they stand, and what is lowered after them.
 // Entry points: FunctionLowering::define_function, define_class.
+#include <algorithm>
+#include <iterator>
+
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/syntax/python_modules.hpp"
 #include "rewriter/text/stack.hpp"
@@ -78,7 +81,8 @@ bool FunctionLowering::definition(TSNode node) {
   const bool function = is(inner, "function_definition");
   if (!function && !is(inner, "class_definition")) return false;
   std::vector<std::string> decorated_by;
-  if (decorated && (function ? !unit_.is_left_out(range_of(inner)) : own_statements_)) {
+  // What compiles a class compiles its methods, so that it is read even where they alone are.
+  if (decorated && !(function && unit_.is_left_out(range_of(inner)))) {
     auto id = open(node, StatementKind::other);
     decorated_by = decorators(node);
     close(id);
@@ -86,7 +90,7 @@ bool FunctionLowering::definition(TSNode node) {
   if (function) {
     define_function(inner, std::move(decorated_by));
   } else {
-    define_class(inner);
+    define_class(inner, decorated_by);
   }
   return true;
 }
@@ -138,7 +142,7 @@ std::vector<TSNode> FunctionLowering::statements_within(TSNode body) {
   return out;
 }
 
-void FunctionLowering::define_class(TSNode node) {
+void FunctionLowering::define_class(TSNode node, const std::vector<std::string>& decorators_of) {
   if (stack_is_low()) {
     unit_.too_deep.push_back(range_of(node));
     opaque_names({std::string(text(field(node, "name")))}, "nested too deeply", {});
@@ -166,10 +170,12 @@ void FunctionLowering::define_class(TSNode node) {
         lower_defaults(inner);
         decorated_by = decorators(child);
       }
+      std::ranges::copy_if(decorators_of, std::back_inserter(decorated_by),
+                           [](const auto& by) { return by == "torch.jit.script"; });
       const uint32_t index = add_function(inner, std::move(decorated_by), name);
       unit_.methods.emplace(index, unit_.functions[index_].qualified);
     } else if (is(inner, "class_definition")) {
-      define_class(inner);
+      define_class(inner, {});
     } else if (is(inner, "expression_statement") && own_statements_) {
       for (TSNode e : children_of(inner)) {
         if (is(e, "assignment")) {

@@ -83,7 +83,7 @@ class FunctionLowering {
   std::vector<std::string> decorators(TSNode node);
   bool library_function(std::string_view qualified) const;
   void note_scripted(Function& function, std::string_view class_name) const;
-  void define_class(TSNode node);
+  void define_class(TSNode node, const std::vector<std::string>& decorators_of);
   std::vector<TSNode> statements_within(TSNode body);
   // Stores: a name is bound, a part of a tensor becomes an update, anything else is an effect.
   void assign(TSNode target, ValueId value);
