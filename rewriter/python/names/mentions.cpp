@@ -293,7 +293,7 @@ class Reader {
       asking_ = true;
     } else if (word == "__name__" && by_name_) {
       add(Use::quoted, last_name(module_));
-    } else if (scripts_ && one_of(word, {"script", "script_if_tracing"})) {
+    } else if (scripts_ && one_of(word, {"script", "script_if_tracing", "script_method"})) {
       compiling_ = compiling_ || previous_.kind == Kind::dot || imported(word);
     }
   }

@@ -2,6 +2,8 @@
 // to it by name, `gelu = torch.jit.script(gelu)`, and what such functions and decorated ones call;
 // and which names are decorators that may be that compiler, `fuser = torch.jit.script`. See
 // facts.hpp; entry point: note_scripted.
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -12,6 +14,9 @@
 namespace refit::python {
 
 namespace {
+
+constexpr std::array<std::string_view, 3> kCompilers = {"jit.script", "jit.script_if_tracing",
+                                                        "jit.script_method"};
 
 class ScriptedReader {
  public:
@@ -43,7 +48,8 @@ class ScriptedReader {
  private:
   void note_use(TSNode node) {
     const std::string meaning = names_.meaning(node);
-    if (!meaning.ends_with("jit.script") && !meaning.ends_with("jit.script_if_tracing")) return;
+    if (std::ranges::none_of(kCompilers, [&](auto name) { return meaning.ends_with(name); }))
+      return;
     TSNode at = ts_node_parent(node);
     const bool called = is(at, "call") && field(at, "function") == node;
     if (called) handed(at);
