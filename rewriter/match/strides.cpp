@@ -48,6 +48,9 @@ class Leading {
       case Kind::update:
         return of(v.operands[0], depth + 1);
       case Kind::phi: {
+        // What is made of a tensor or None is made of the tensor, or raises.
+        if (is_none(v.operands[1])) return of(v.operands[2], depth + 1);
+        if (is_none(v.operands[2])) return of(v.operands[1], depth + 1);
         const Leader a = of(v.operands[1], depth + 1), b = of(v.operands[2], depth + 1);
         if (a == b) return a;
         return lies_dense(a) && lies_dense(b) ? kDense : Leader{};
@@ -61,6 +64,11 @@ class Leading {
 
  private:
   static constexpr Leader kDense{Leader::Kind::dense, kNone};
+
+  bool is_none(ValueId id) const {
+    return id != kNone && g_[id].kind == Kind::literal &&
+           g_[id].literal.kind == Literal::Kind::none;
+  }
 
   // A value that leads may be shown to be contiguous.
   bool lies_dense(const Leader& led) const {
