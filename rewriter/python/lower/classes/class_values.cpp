@@ -186,6 +186,7 @@ bool ClassFacts::numeric(TSNode value, int depth) {
     if (sign == "**") {  // a size to a power that is a number
       return numeric(right, depth + 1) && size(left, depth + 1);
     }
+    if (sign == "//") return size(value, depth + 1);  // of sizes alone
     return numeric(left, depth + 1) && numeric(right, depth + 1);
   }
   if (type == "call") {
