@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "rewriter/language/outside_call.hpp"
 #include "rewriter/plan/run.hpp"
 
 namespace refit {
@@ -94,7 +95,13 @@ void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32
     const Function& home = unit.functions[call.function];
     const Value& v = home.graph[call.value];
     CallSites& calls = state.calls;
-    CallSites::Site site{calls.add(call.callee), {}, 0, 0, 0, nullptr, nullptr, nullptr};
+    CallSites::Site site{{}, {}, 0, 0, 0, nullptr, nullptr, nullptr};
+    if (call.local == kOutside) {  // reported by its name, or not at all
+      if (v.op != nullptr && compiled_.by_callee.contains(v.op)) continue;
+      name_anchor(call.callee, site);
+      if (site.rule == nullptr) continue;
+    }
+    site.callee = calls.add(call.callee);
     if (is_result(home.graph, call.value)) {
       calls.gives.push_back({calls.add(home.qualified), site.callee});
     }

@@ -4,6 +4,7 @@
 
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/graph/storage.hpp"
+#include "rewriter/language/outside_call.hpp"
 #include "rewriter/python/lower/classes/other_classes.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/lower/only_reads.hpp"
@@ -172,8 +173,11 @@ void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
       unit_.project_calls.push_back({index_, value, own + c.text.substr(dot), kNone});
       return;
     }
-    if (dot == 0) return;
+    if (dot == 0) break;
     dot = c.text.rfind('.', dot - 1);
+  }
+  if (c.text.find('.') != std::string::npos) {
+    unit_.project_calls.push_back({index_, value, c.text, kOutside});
   }
 }
 
