@@ -99,6 +99,12 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     ValueId object_value = object == nullptr ? kNone : expression(object);
     Value name;
     name.kind = Kind::attribute;
+    if (object_value != kNone && callee != nullptr && node->getNumArgs() == 0 &&
+        callee->getQualifiedNameAsString() == "torch::nn::Module::is_training") {
+      name.text = "training";  // what Python has as an attribute
+      name.operands = {object_value};
+      return add(std::move(name), node);
+    }
     name.text = callee == nullptr ? "" : callee->getNameAsString();
     if (object_value == kNone) {
       name.kind = Kind::unknown;
@@ -123,6 +129,7 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     return add(std::move(v), node);
   }
   if (auto part = got(node)) return *part;
+  if (auto number = limit(node, qualified)) return *number;
   if ((qualified == "at::slice" || qualified == "at::select") && !may_be_another(node)) {
     if (auto part = part_of(node, callee->getName(), nullptr)) return *part;
   }
@@ -153,6 +160,28 @@ ValueId Lowering::call(const clang::CallExpr* node) {
     unit_.project_calls.push_back({index_, id, dotted(qualified), kNone});
   }
   return id;
+}
+
+// `std::numeric_limits<float>::infinity()` and its neighbours, by which hidden scores are filled.
+std::optional<ValueId> Lowering::limit(const clang::CallExpr* node, std::string_view qualified) {
+  if (!node->getType()->isFloatingType()) return std::nullopt;
+  const bool of_type = qualified.starts_with("std::numeric_limits<");
+  if ((of_type && qualified.ends_with("::infinity")) || qualified == "__builtin_inff" ||
+      qualified == "__builtin_inf" || qualified == "__builtin_huge_val") {
+    return symbol("torch.inf", node);
+  }
+  const bool largest = of_type && qualified.ends_with("::max");
+  if (!largest && !(of_type && qualified.ends_with("::lowest"))) return std::nullopt;
+  const bool single = context_.hasSameUnqualifiedType(node->getType(), context_.FloatTy);
+  if (!single && !context_.hasSameUnqualifiedType(node->getType(), context_.DoubleTy)) {
+    return std::nullopt;
+  }
+  const ValueId type = symbol(single ? "torch.float32" : "torch.float64", node);
+  Value v;
+  v.kind = Kind::attribute;
+  v.text = largest ? "max" : "min";
+  v.operands = {operation("torch.finfo", {type}, node)};
+  return add(std::move(v), node);
 }
 
 // The layer that the table of names knows a module for, a pointer or what holds one; null for none,

@@ -71,6 +71,7 @@ bool Lowering::plain_value(clang::QualType type) const {
   std::string name = record_name(held);
   if (name.empty()) return false;
   if (name == "std::optional" || name == "std::string") return true;
+  if (name.ends_with("string_view")) return true;
   return name.ends_with("ArrayRef") || name.ends_with("::IListRef") ||
          name.ends_with("::TensorOptions") || name.ends_with("::Scalar") ||
          name.ends_with("::Device");

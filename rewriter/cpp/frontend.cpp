@@ -10,7 +10,6 @@
 #include "rewriter/cpp/branches.hpp"
 #include "rewriter/cpp/read.hpp"
 #include "rewriter/text/bounds.hpp"
-#include "rewriter/text/words.hpp"
 
 namespace refit::cpp {
 
@@ -60,131 +59,6 @@ bool hidden(const CppUnit& unit, std::string_view name) {
   }
   return false;
 }
-
-class Speller {
- public:
-  Speller(const CppUnit& unit, uint32_t function, ValueId root, const std::set<StatementId>& dead)
-      : unit_(unit),
-        text_(unit.texts[function]),
-        g_(unit.functions[function].graph),
-        dead_(dead),
-        root_(g_[root].range) {
-    if (g_[root].statement != kNone) time_ = g_.statements[g_[root].statement].time;
-  }
-
-  std::optional<std::string> spell(ValueId id) const {
-    if (id == kNone) return std::nullopt;
-    const Value& v = g_[id];
-    if (v.range.size() != 0 && root_.contains(v.range) && v.range.size() < root_.size()) {
-      return std::string(unit_.source().slice(v.range));
-    }
-    if (v.kind == Kind::literal && v.range.size() != 0) {
-      return std::string(unit_.source().slice(v.range));
-    }
-    if (auto name = named(id)) return name;
-    if (v.kind != Kind::attribute) return restated(id);
-    const auto& stored = g_.stored_attributes;
-    if (std::ranges::find(stored, v.text) != stored.end()) return std::nullopt;
-    const Value& base = g_[v.operands[0]];
-    if (base.kind == Kind::parameter && base.text == "this") {
-      return g_.name_index(v.text) ? "this->" + v.text : v.text;
-    }
-    // A field of a named object, as it was written.
-    if (v.range.size() == 0 || !named(v.operands[0])) return std::nullopt;
-    std::string written(unit_.source().slice(v.range));
-    return written.find('(') == std::string::npos ? std::optional(written) : std::nullopt;
-  }
-
- private:
-  // A variable that means the value at the root's place and is not hidden there: one that the root
-  // reads, or else the newest.
-  std::optional<std::string> named(ValueId id) const {
-    std::optional<std::string> best;
-    std::pair<bool, DefinitionId> rank;
-    for (uint32_t name = 0; name < g_.names.size(); ++name) {
-      const Local& local = text_.locals[name];
-      if (local.changes || !local.scope.contains(root_)) continue;
-      DefinitionId d = effective(g_, g_.reaching(name, time_), dead_);
-      if (d == kNone || g_.definitions[d].value != id || hidden(name)) continue;
-      const std::pair<bool, DefinitionId> own{read_by_root(local.identifier), d};
-      if (!best || own >= rank) {
-        best = local.identifier;
-        rank = own;
-      }
-    }
-    return best;
-  }
-
-  bool read_by_root(std::string_view identifier) const {
-    const std::string_view written = unit_.source().slice(root_);
-    bool read = false;
-    visit_words(written, [&](uint64_t, size_t begin, size_t end) {
-      read = read || written.substr(begin, end - begin) == identifier;
-    });
-    return read;
-  }
-
-  // A number that the root's place computes again, as it was written: where every variable in it
-  // means there what it meant.
-  std::optional<std::string> restated(ValueId id) const {
-    const Value& v = g_[id];
-    if (!v.number || v.range.size() == 0 || v.statement == kNone || !computes_only(id, 0)) {
-      return std::nullopt;
-    }
-    const uint32_t then = g_.statements[v.statement].time;
-    const std::string_view written = unit_.source().slice(v.range);
-    bool same = true;
-    visit_words(written, [&](uint64_t, size_t begin, size_t end) {
-      const std::string_view word = written.substr(begin, end - begin);
-      const auto& stored = g_.stored_attributes;
-      same = same && std::ranges::find(stored, word) == stored.end() && means_the_same(word, then);
-    });
-    return same ? std::optional(std::string(written)) : std::nullopt;
-  }
-
-  bool means_the_same(std::string_view word, uint32_t then) const {
-    for (uint32_t name = 0; name < g_.names.size(); ++name) {
-      const Local& local = text_.locals[name];
-      if (local.identifier != word) continue;
-      if (local.changes || !local.scope.contains(root_) || hidden(name) ||
-          effective(g_, g_.reaching(name, then), dead_) !=
-              effective(g_, g_.reaching(name, time_), dead_)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Whether a number is made of numbers, sizes and members by nothing but arithmetic.
-  bool computes_only(ValueId id, int depth) const {
-    constexpr int kDepth = 16;
-    const Value& v = g_[id];
-    if (depth > kDepth || v.inlined) return false;
-    if (v.kind == Kind::literal || v.kind == Kind::parameter) return true;
-    const bool known = (v.kind == Kind::op && v.op->pure) || v.kind == Kind::attribute ||
-                       v.kind == Kind::index || (v.kind == Kind::opaque && v.text == "conversion");
-    return known && std::ranges::all_of(v.operands, [&](ValueId operand) {
-             return operand == kNone || named(operand) || computes_only(operand, depth + 1);
-           });
-  }
-
-  bool hidden(uint32_t name) const {
-    const Local& local = text_.locals[name];
-    for (uint32_t other = 0; other < g_.names.size(); ++other) {
-      const Local& o = text_.locals[other];
-      if (other == name || o.identifier != local.identifier) continue;
-      if (o.scope.contains(root_) && local.scope.contains(o.scope)) return true;
-    }
-    return false;
-  }
-
-  const CppUnit& unit_;
-  const FunctionText& text_;
-  const Graph& g_;
-  const std::set<StatementId>& dead_;
-  ByteRange root_;
-  uint32_t time_ = 0;
-};
 
 // Whether a text binds as closely as a name: a name, a number, or one call.
 bool binds(std::string_view text) {
@@ -344,6 +218,10 @@ std::optional<std::string> CppFrontend::fill(const std::string& text,
     int part = -1;
     return spell(text.substr(1), &part);
   }
+  if (text.starts_with("~$")) {
+    auto negated = operand(text.substr(1), spell);
+    return negated ? std::optional("~" + *negated) : std::nullopt;
+  }
   // A method of a tensor handed whole numbers: C++ writes it in the same way.
   const size_t dot = text.find('.'), open = text.find('(');
   if (text.starts_with("$") && dot < open && text.ends_with(")") &&
@@ -380,7 +258,7 @@ std::optional<std::string> CppFrontend::spell(const Unit& base, uint32_t functio
                                               ValueId root,
                                               const std::set<StatementId>& dead) const {
   const auto& unit = static_cast<const CppUnit&>(base);
-  return Speller(unit, function, root, dead).spell(value);
+  return spell_value(unit, function, value, root, dead);
 }
 
 bool CppFrontend::editable(const Unit&, const Change& change) const {

@@ -67,6 +67,10 @@ Expected<EditSet> change_edits(const CppUnit& unit, const Change& change, const 
 Expected<void> clear_of_conditions(const CppUnit& unit, const Change& change,
                                    const std::set<StatementId>& dead);
 
+// How a value is written at the place of `root` once the statements `dead` are gone, if it can be.
+std::optional<std::string> spell_value(const CppUnit& unit, uint32_t function, ValueId value,
+                                       ValueId root, const std::set<StatementId>& dead);
+
 // Edits that add `#include <HEADER>` lines where a person would.
 void add_includes(const CppUnit& unit, const std::set<std::string>& headers, EditSet& edits);
 

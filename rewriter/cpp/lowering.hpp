@@ -157,6 +157,7 @@ class Lowering {
   struct Conditions;  // of the file that a declaration stands in
   Conditions conditions_of(const clang::Decl* decl);
   const Operation* layer_of(const clang::Expr* module, const clang::Expr*& holder);
+  std::optional<ValueId> limit(const clang::CallExpr* node, std::string_view qualified);
   std::optional<ValueId> layer_call(const clang::CallExpr* node, const clang::Expr* module,
                                     const clang::Expr* operand);
 

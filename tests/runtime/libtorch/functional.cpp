@@ -162,12 +162,28 @@ void what_no_kernel_takes() {
   expect_refused([&] { ext::softmax(none, {.mask_value = 1.0}); }, "needs a boolean mask");
 }
 
+// Heads whose last dimension is not dense, as a permutation of channels that come first leaves it.
+void check_sparse_heads() {
+  const auto lying = [](int64_t keys) { return at::randn({2, 3, 16, keys}).transpose(-2, -1); };
+  const at::Tensor q = lying(5), k = lying(7), v = lying(7);
+  const at::Tensor wanted = at::scaled_dot_product_attention(q, k, v);
+  expect("attention of sparse heads", ext::attention_forward(q, k, v, {.head_first = true}),
+         wanted);
+  expect("attention of sparse heads, in the order of a product",
+         ext::attention_forward(q, k, v, {.head_first = true, .strides = "BNSD"}),
+         wanted.contiguous());
+  const auto turned = [](const at::Tensor& t) { return t.transpose(1, 2); };
+  expect("attention of sparse heads behind the sequence",
+         ext::attention_forward(turned(q), turned(k), turned(v)), turned(wanted).contiguous());
+}
+
 }  // namespace
 
 int main() {
   at::manual_seed(20);
   for (at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) of_type(type);
   what_no_kernel_takes();
+  check_sparse_heads();
   if (g_wrong == 0) std::puts("all as expected");
   return g_wrong == 0 ? 0 : 1;
 }

@@ -12,7 +12,7 @@ from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_THE_CORPUS = ("migrated.cpp", "modules.cpp", "control.cpp", "optional.cpp", "conditions.cpp",
-                 "parts.cpp", "helpers.cpp", "options.cpp")
+                 "parts.cpp", "helpers.cpp", "options.cpp", "shapes.cpp")
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")

@@ -231,19 +231,10 @@ optional<typename decay<T>::type> make_optional(T&& value);
 template <typename T, typename... Arguments>
 optional<T> make_optional(Arguments&&... arguments);
 
-class string {
- public:
-  string();
-  string(const char* text);
-  size_t size() const;
-  const char* c_str() const;
-};
-string operator+(const string& a, const string& b);
-bool operator==(const string& a, const string& b);
-bool operator!=(const string& a, const string& b);
-string to_string(int value);
-string to_string(long value);
-string to_string(double value);
+}  // namespace std
+#include "refit_string.h"
+namespace std {
+
 class string_view {
  public:
   constexpr string_view();
@@ -256,16 +247,46 @@ class shared_ptr {
  public:
   shared_ptr();
   shared_ptr(nullptr_t);
+  explicit shared_ptr(T* owned);
+  template <typename U>
+  shared_ptr(const shared_ptr<U>& other);
   T* get() const;
   T& operator*() const;
   T* operator->() const;
   explicit operator bool() const;
+};
+template <typename T, typename U>
+bool operator==(const shared_ptr<T>& a, const shared_ptr<U>& b);
+template <typename T>
+bool operator==(const shared_ptr<T>& a, nullptr_t);
+template <typename T>
+bool operator!=(const shared_ptr<T>& a, nullptr_t);
+template <typename T, typename U>
+shared_ptr<T> dynamic_pointer_cast(const shared_ptr<U>& from);
+template <typename T, typename U>
+shared_ptr<T> static_pointer_cast(const shared_ptr<U>& from);
+template <typename T>
+class weak_ptr {
+ public:
+  weak_ptr();
+  weak_ptr(const shared_ptr<T>& from);
+  shared_ptr<T> lock() const;
+};
+template <typename T>
+class enable_shared_from_this {
+ public:
+  shared_ptr<T> shared_from_this();
+  weak_ptr<T> weak_from_this();
 };
 template <typename T>
 class unique_ptr {
  public:
   unique_ptr();
   unique_ptr(nullptr_t);
+  explicit unique_ptr(T* owned);
+  unique_ptr(unique_ptr&& other);
+  template <typename U>
+  unique_ptr(unique_ptr<U>&& other);
   T* get() const;
   T& operator*() const;
   T* operator->() const;
@@ -288,18 +309,34 @@ class function<Result(Arguments...)> {
 };
 
 template <typename K, typename V>
-class unordered_map {
- public:
-  V& operator[](const K& key);
-  V& at(const K& key);
-  size_t count(const K& key) const;
-};
-template <typename K, typename V>
 class map {
  public:
+  using value_type = pair<const K, V>;
+  map();
+  map(initializer_list<value_type> items);
   V& operator[](const K& key);
   V& at(const K& key);
+  const V& at(const K& key) const;
   size_t count(const K& key) const;
+  bool contains(const K& key) const;
+  size_t size() const;
+  bool empty() const;
+  value_type* begin();
+  value_type* end();
+  const value_type* begin() const;
+  const value_type* end() const;
+  value_type* find(const K& key);
+  const value_type* find(const K& key) const;
+  template <typename... Arguments>
+  void emplace(Arguments&&... arguments);
+  void insert(const value_type& item);
+  size_t erase(const K& key);
+  void clear();
+};
+template <typename K, typename V>
+class unordered_map : public map<K, V> {
+ public:
+  using map<K, V>::map;
 };
 
 class exception {
@@ -381,6 +418,29 @@ struct numeric_limits {
   static constexpr T infinity() noexcept;
 };
 
+template <typename Iterator, typename T>
+T accumulate(Iterator first, Iterator last, T init);
+template <typename Iterator, typename T>
+void iota(Iterator first, Iterator last, T value);
+template <typename Iterator>
+void sort(Iterator first, Iterator last);
+template <typename Iterator, typename Compare>
+void sort(Iterator first, Iterator last, Compare compare);
+template <typename Iterator>
+void reverse(Iterator first, Iterator last);
+template <typename Iterator, typename T>
+void fill(Iterator first, Iterator last, const T& value);
+template <typename Iterator, typename Output>
+Output copy(Iterator first, Iterator last, Output to);
+template <typename Iterator, typename T>
+Iterator find(Iterator first, Iterator last, const T& value);
+template <typename Iterator, typename Test>
+Iterator find_if(Iterator first, Iterator last, Test test);
+template <typename C>
+auto begin(C& of) -> decltype(of.begin());
+template <typename C>
+auto end(C& of) -> decltype(of.end());
+
 double sqrt(double x);
 float sqrt(float x);
 template <typename T>  // of whole numbers
@@ -396,6 +456,12 @@ double log(double x);
 double log2(double x);
 double sin(double x);
 double cos(double x);
+float log(float x);
+float sin(float x);
+float cos(float x);
+double tan(double x);
+double tanh(double x);
+double round(double x);
 double floor(double x);
 double ceil(double x);
 double abs(double x);
@@ -405,19 +471,11 @@ const T& max(const T& a, const T& b);
 template <typename T>
 const T& min(const T& a, const T& b);
 
-class ostream {
- public:
-  ostream& operator<<(const char*);
-  ostream& operator<<(const string&);
-  ostream& operator<<(long);
-  ostream& operator<<(int);
-  ostream& operator<<(double);
-  ostream& operator<<(ostream& (*)(ostream&));
-};
-extern ostream cout, cerr;
-ostream& endl(ostream&);
-
 }  // namespace std
 
 double sqrt(double x);
 float sqrtf(float x);
+#define INFINITY __builtin_inff()
+#define M_PI 3.14159265358979323846
+
+#include "refit_streams.h"

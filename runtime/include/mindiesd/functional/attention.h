@@ -22,6 +22,15 @@ inline at::Tensor empty_by_heads(const at::Tensor& query, bool head_first) {
   return at::empty(query.transpose(1, 2).sizes(), query.options()).transpose(1, 2);
 }
 
+// Whether neighbours along the last dimension lie next to each other, as the kernels read them.
+inline bool is_dense(const at::Tensor& tensor) {
+  return tensor.size(-1) == 1 || tensor.stride(-1) == 1;
+}
+
+inline at::Tensor dense(const at::Tensor& tensor) {
+  return is_dense(tensor) ? tensor : tensor.contiguous();
+}
+
 inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const std::optional<at::Tensor>& attn_mask, std::optional<double> scale,
                             bool head_first, bool is_causal, std::string_view strides) {
@@ -42,6 +51,8 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
     }
     // Query heads may share a key head, as torch has it with enable_gqa.
     direct = direct && key.size(heads) > 0 && query.size(heads) % key.size(heads) == 0;
+    // Where the result's order of strides is the query's, torch decides what that comes to.
+    direct = direct && (by_heads || !head_first || is_dense(query));
   }
   if (!direct) {
     const auto turned = [&](const at::Tensor& t) { return head_first ? t : t.transpose(-3, -2); };
@@ -65,6 +76,7 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
   const at::Tensor output = by_heads     ? empty_by_heads(query, head_first)
                             : head_first ? at::empty_like(query)
                                          : at::empty(query.sizes(), query.options());
+  const at::Tensor lying = dense(query), dense_key = dense(key), dense_value = dense(value);
   const torch::internal::Optional mask(attn_mask, "attn_mask");
   AttentionOptions options;
   options.mask = mask.get();
@@ -72,9 +84,9 @@ inline at::Tensor attention(const at::Tensor& query, const at::Tensor& key, cons
   options.layout = head_first ? Layout::kBNSD : Layout::kBSND;
   options.causal = is_causal ? Causal::kTopLeft : Causal::kNone;
   torch::internal::check(attention_forward(
-      torch::internal::view_of(query, "query"), torch::internal::view_of(key, "key"),
-      torch::internal::view_of(value, "value"), torch::internal::view_of(output, "output"), options,
-      torch::internal::stream_of(query)));
+      torch::internal::view_of(lying, "query"), torch::internal::view_of(dense_key, "key"),
+      torch::internal::view_of(dense_value, "value"), torch::internal::view_of(output, "output"),
+      options, torch::internal::stream_of(query)));
   return output;
 }
 

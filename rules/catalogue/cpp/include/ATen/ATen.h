@@ -8,6 +8,8 @@
 #define TORCH_CHECK(condition, ...) ((void)(condition))
 #define TORCH_INTERNAL_ASSERT(condition, ...) ((void)(condition))
 #define TORCH_API
+#define TORCH_WARN(...) ((void)0)
+#define TORCH_WARN_ONCE(...) ((void)0)
 
 namespace c10 {
 
@@ -17,6 +19,8 @@ using std::optional;
 
 enum class ScalarType : signed char { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16 };
 constexpr ScalarType kByte = ScalarType::Byte;
+constexpr ScalarType kChar = ScalarType::Char;
+constexpr ScalarType kShort = ScalarType::Short;
 constexpr ScalarType kInt = ScalarType::Int;
 constexpr ScalarType kLong = ScalarType::Long;
 constexpr ScalarType kHalf = ScalarType::Half;
@@ -25,15 +29,36 @@ constexpr ScalarType kDouble = ScalarType::Double;
 constexpr ScalarType kBool = ScalarType::Bool;
 constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 
-enum class DeviceType : signed char { CPU, CUDA };
+enum class DeviceType : signed char { CPU, CUDA, MPS, XPU, HIP, Meta };
 constexpr DeviceType kCPU = DeviceType::CPU;
 constexpr DeviceType kCUDA = DeviceType::CUDA;
+constexpr DeviceType kMPS = DeviceType::MPS;
+constexpr DeviceType kXPU = DeviceType::XPU;
+constexpr DeviceType kHIP = DeviceType::HIP;
+constexpr DeviceType kMeta = DeviceType::Meta;
+using DeviceIndex = signed char;
 struct Device {
-  Device(DeviceType type, signed char index = -1);
+  Device(DeviceType type, DeviceIndex index = -1);
+  Device(const std::string& text);
+  Device(const char* text);
   bool is_cuda() const;
   bool is_cpu() const;
+  bool is_mps() const;
+  bool is_meta() const;
+  bool has_index() const;
+  DeviceIndex index() const;
+  DeviceType type() const;
+  std::string str() const;
 };
-enum class MemoryFormat : signed char { Contiguous, Preserve, ChannelsLast };
+bool operator==(const Device& a, const Device& b);
+bool operator!=(const Device& a, const Device& b);
+std::ostream& operator<<(std::ostream& out, const Device& device);
+std::ostream& operator<<(std::ostream& out, ScalarType type);
+class Error : public std::exception {
+ public:
+  const char* what_without_backtrace() const;
+};
+enum class MemoryFormat : signed char { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 class Scalar {
  public:
@@ -43,6 +68,13 @@ class Scalar {
   Scalar(float value);
   Scalar(double value);
   Scalar(bool value);
+  Scalar(long long value);
+  double toDouble() const;
+  float toFloat() const;
+  int64_t toLong() const;
+  int toInt() const;
+  template <typename T>
+  T to() const;
 };
 
 template <typename T>
@@ -65,6 +97,9 @@ class ArrayRef {
 };
 using IntArrayRef = ArrayRef<int64_t>;
 bool operator==(IntArrayRef a, IntArrayRef b);
+bool operator!=(IntArrayRef a, IntArrayRef b);
+template <typename T>
+std::ostream& operator<<(std::ostream& out, const ArrayRef<T>& items);
 
 class OptionalIntArrayRef {
  public:
@@ -92,7 +127,9 @@ namespace caffe2 {
 class TypeMeta {
  public:
   c10::ScalarType toScalarType() const;
+  size_t itemsize() const;
 };
+std::ostream& operator<<(std::ostream& out, const TypeMeta& type);
 bool operator==(const TypeMeta& a, const TypeMeta& b);
 bool operator!=(const TypeMeta& a, const TypeMeta& b);
 bool operator==(const TypeMeta& a, c10::ScalarType b);
@@ -111,7 +148,11 @@ struct TensorOptions {
   TensorOptions dtype(caffe2::TypeMeta dtype) const;
   TensorOptions device(Device device) const;
   TensorOptions device(DeviceType device) const;
-  TensorOptions requires_grad(bool requires_grad) const;
+  TensorOptions requires_grad(bool requires_grad = true) const;
+  TensorOptions pinned_memory(bool pinned_memory = true) const;
+  TensorOptions memory_format(MemoryFormat memory_format) const;
+  caffe2::TypeMeta dtype() const;
+  Device device() const;
 };
 
 }  // namespace c10
@@ -175,6 +216,8 @@ class Tensor {
   Tensor& operator*=(const Scalar&);
   Tensor& operator/=(const Tensor&);
   Tensor& operator/=(const Scalar&);
+  Tensor& operator&=(const Tensor&);
+  Tensor& operator|=(const Tensor&);
   Tensor operator-() const;
   Tensor operator~() const;
   Tensor operator[](int64_t index) const;
@@ -197,7 +240,9 @@ class Tensor {
   bool is_contiguous(MemoryFormat memory_format = MemoryFormat::Contiguous) const;
   bool is_floating_point() const;
   bool requires_grad() const;
-  void backward() const;
+  void backward(const Tensor& gradient = {}, optional<bool> retain_graph = nullopt,
+                bool create_graph = false) const;
+  const Scalar item() const;
   template <typename T>
   T item() const;
   template <typename T>
@@ -308,6 +353,7 @@ class Tensor {
   Tensor ge(const Scalar& other) const;
   Tensor eq(const Scalar& other) const;
   Tensor ne(const Scalar& other) const;
+#include "ATen/refit_methods.h"
 };
 
 Tensor operator+(const Tensor& x, const Tensor& y);
@@ -336,6 +382,7 @@ Tensor operator!=(const Tensor& x, const Tensor& y);
 Tensor operator!=(const Tensor& x, const Scalar& y);
 Tensor operator&(const Tensor& x, const Tensor& y);
 Tensor operator|(const Tensor& x, const Tensor& y);
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const optional<Tensor>& attn_mask = {}, double dropout_p = 0.0,
@@ -394,5 +441,6 @@ Tensor view_as_complex(const Tensor& self);
 Tensor view_as_real(const Tensor& self);
 Tensor polar(const Tensor& abs, const Tensor& angle);
 Tensor outer(const Tensor& self, const Tensor& vec2);
+#include "ATen/refit_functions.h"
 
 }  // namespace at

@@ -3,6 +3,17 @@
 
 #include "ATen/ATen.h"
 
+// An option of a module: a member of the name with `_` behind it, and what sets and reads it.
+#define TORCH_ARG(T, name)                        \
+ public:                                          \
+  auto name(const T& new_##name) -> decltype(*this); \
+  const T& name() const noexcept;                 \
+  T& name() noexcept;                             \
+                                                  \
+ private:                                         \
+  T name##_ /* NOLINT */
+#define FORWARD_HAS_DEFAULT_ARGS(...)
+
 namespace torch {
 
 using namespace at;
@@ -14,38 +25,142 @@ constexpr ScalarType kFloat32 = at::kFloat;
 constexpr ScalarType kFloat64 = at::kDouble;
 constexpr ScalarType kInt32 = at::kInt;
 constexpr ScalarType kInt64 = at::kLong;
+constexpr ScalarType kInt16 = at::kShort;
+constexpr ScalarType kInt8 = at::kChar;
+constexpr ScalarType kUInt8 = at::kByte;
+constexpr ScalarType kU8 = at::kByte;
+constexpr ScalarType kI64 = at::kLong;
+constexpr ScalarType kF32 = at::kFloat;
+constexpr ScalarType kF16 = at::kHalf;
+constexpr ScalarType kF64 = at::kDouble;
+using Dtype = ScalarType;
 
 struct NoGradGuard {
   NoGradGuard();
   ~NoGradGuard();
 };
+using c10::AutoGradMode;
+using c10::InferenceMode;
 
+// What torch::tensor takes: a number, or nested lists of them.
+struct TensorDataContainer {
+  TensorDataContainer();
+  TensorDataContainer(bool value);
+  TensorDataContainer(int value);
+  TensorDataContainer(int64_t value);
+  TensorDataContainer(float value);
+  TensorDataContainer(double value);
+  TensorDataContainer(std::initializer_list<TensorDataContainer> items);
+  template <typename T>
+  TensorDataContainer(ArrayRef<T> items);
+  template <typename T>
+  TensorDataContainer(const std::vector<T>& items);
+};
 TensorOptions dtype(ScalarType dtype);
+TensorOptions dtype(caffe2::TypeMeta dtype);
 TensorOptions device(Device device);
+TensorOptions requires_grad(bool requires_grad = true);
 Tensor ones(IntArrayRef size, const TensorOptions& options = {});
 Tensor zeros(IntArrayRef size, const TensorOptions& options = {});
 Tensor empty(IntArrayRef size, const TensorOptions& options = {});
+Tensor rand(IntArrayRef size, const TensorOptions& options = {});
 Tensor randn(IntArrayRef size, const TensorOptions& options = {});
+Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options = {});
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options = {});
+Tensor randperm(int64_t n, const TensorOptions& options = {});
+Tensor normal(double mean, double std, IntArrayRef size);
+Tensor normal(const Tensor& mean, double std = 1);
+Tensor normal(const Tensor& mean, const Tensor& std);
 Tensor full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options = {});
+Tensor eye(int64_t n, const TensorOptions& options = {});
+Tensor eye(int64_t n, int64_t m, const TensorOptions& options = {});
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
               const TensorOptions& options = {});
-Tensor tensor(double value, const TensorOptions& options = {});
-Tensor empty_like(const Tensor& self, const TensorOptions& options = {});
-Tensor zeros_like(const Tensor& self, const TensorOptions& options = {});
-Tensor ones_like(const Tensor& self, const TensorOptions& options = {});
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
+                const TensorOptions& options = {});
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0,
+                const TensorOptions& options = {});
+Tensor tensor(TensorDataContainer value, const TensorOptions& options = {});
+Tensor scalar_tensor(const Scalar& s, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides,
+                 const TensorOptions& options = {});
+Tensor hann_window(int64_t window_length, const TensorOptions& options = {});
+Tensor stft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_length,
+            optional<int64_t> win_length, const optional<Tensor>& window = {});
 void manual_seed(uint64_t seed);
+void set_num_threads(int count);
+template <typename T>
+void save(const T& value, const std::string& to);
+template <typename T>
+void load(T& value, const std::string& from);
+namespace cuda {
+bool is_available();
+bool cudnn_is_available();
+size_t device_count();
+void manual_seed_all(uint64_t seed);
+void synchronize(int64_t device_index = -1);
+}  // namespace cuda
+namespace mps {
+bool is_available();
+}
+namespace serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace serialize
 
 namespace nn {
 
-class Module {
+template <typename V>
+class OrderedDict {
+ public:
+  class Item {
+   public:
+    const std::string& key() const;
+    V& value();
+    const V& value() const;
+    const std::string& operator*() const;
+  };
+  V& operator[](const std::string& key);
+  const V& operator[](const std::string& key) const;
+  V* find(const std::string& key);
+  bool contains(const std::string& key) const;
+  void insert(std::string key, V value);
+  Item* begin();
+  Item* end();
+  const Item* begin() const;
+  const Item* end() const;
+  size_t size() const;
+  bool is_empty() const;
+  std::vector<std::string> keys() const;
+  std::vector<V> values() const;
+};
+
+class Module : public std::enable_shared_from_this<Module> {
  public:
   Module();
   explicit Module(std::string name);
   virtual ~Module();
   virtual void train(bool on = true);
   void eval();
+  const std::string& name() const noexcept;
+  std::vector<Tensor> parameters(bool recurse = true) const;
+  OrderedDict<Tensor> named_parameters(bool recurse = true) const;
+  std::vector<Tensor> buffers(bool recurse = true) const;
+  OrderedDict<Tensor> named_buffers(bool recurse = true) const;
+  std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
+  std::vector<std::shared_ptr<Module>> children() const;
+  OrderedDict<std::shared_ptr<Module>> named_modules() const;
+  OrderedDict<std::shared_ptr<Module>> named_children() const;
+  template <typename Function>
+  void apply(const Function& function);
+  virtual void zero_grad(bool set_to_none = true);
+  virtual void save(serialize::OutputArchive& archive) const;
+  virtual void load(serialize::InputArchive& archive);
+  virtual void pretty_print(std::ostream& stream) const;
+  virtual std::shared_ptr<Module> clone(const optional<Device>& device = nullopt) const;
   template <typename M>
   M* as() noexcept;
   template <typename M>
@@ -53,12 +168,18 @@ class Module {
   bool is_training() const noexcept;
   void to(Device device, bool non_blocking = false);
   void to(ScalarType dtype, bool non_blocking = false);
+  void to(Device device, ScalarType dtype, bool non_blocking = false);
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor tensor);
   template <typename M>
   std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module);
   template <typename M>
   M register_module(std::string name, M module);
+  template <typename M>
+  std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module);
+  template <typename M>
+  M replace_module(const std::string& name, M module);
+  void unregister_module(const std::string& name);
 };
 
 template <typename Derived>
@@ -80,8 +201,9 @@ class ModuleHolder {
   std::shared_ptr<Contained> ptr() const;
   bool is_empty() const noexcept;
   explicit operator bool() const noexcept;
-  template <typename... Arguments>
-  Tensor operator()(Arguments&&... arguments) const;
+  template <typename... Arguments, typename Held = Contained>
+  auto operator()(Arguments&&... arguments) const
+      -> decltype(static_cast<Held*>(nullptr)->forward(static_cast<Arguments&&>(arguments)...));
 };
 
 #define TORCH_MODULE_IMPL(Name, ImplType)                                \
@@ -92,40 +214,7 @@ class ModuleHolder {
   }
 #define TORCH_MODULE(Name) TORCH_MODULE_IMPL(Name, Name##Impl)
 
-struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features);
-  LinearOptions& bias(bool bias);
-};
-struct LinearImpl : Module {
-  LinearImpl(int64_t in_features, int64_t out_features);
-  explicit LinearImpl(const LinearOptions& options);
-  Tensor forward(const Tensor& input);
-  Tensor weight, bias;
-};
-TORCH_MODULE(Linear);
-struct DropoutOptions {
-  DropoutOptions(double p = 0.5);
-};
-struct DropoutImpl : Module {
-  explicit DropoutImpl(double p);
-  Tensor forward(Tensor input);
-};
-TORCH_MODULE(Dropout);
-struct LayerNormOptions {
-  LayerNormOptions(std::vector<int64_t> normalized_shape);
-  LayerNormOptions& eps(double eps);
-  LayerNormOptions& elementwise_affine(bool elementwise_affine);
-};
-struct LayerNormImpl : Module {
-  explicit LayerNormImpl(const LayerNormOptions& options);
-  Tensor forward(const Tensor& input);
-  Tensor weight, bias;
-};
-TORCH_MODULE(LayerNorm);
-struct ModuleListImpl : Module {};
-TORCH_MODULE(ModuleList);
-struct SequentialImpl : Module {};
-TORCH_MODULE(Sequential);
+#include "torch/refit_modules.h"
 
 namespace functional {
 struct SoftmaxFuncOptions {
@@ -167,7 +256,7 @@ struct GELUFuncOptions {
   GELUFuncOptions();
   GELUFuncOptions& approximate(std::string approximate);
 };
-Tensor relu(Tensor input);
+#include "torch/refit_functional.h"
 Tensor silu(const Tensor& input);
 Tensor gelu(const Tensor& input, const GELUFuncOptions& options = {});
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
@@ -175,3 +264,5 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 
 }  // namespace nn
 }  // namespace torch
+
+#include "torch/refit_training.h"
