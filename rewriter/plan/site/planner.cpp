@@ -66,7 +66,7 @@ void SitePlanner::run(const std::vector<bool>& enabled, std::vector<PlannedSite>
 }
 
 std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
-                                              std::set<ValueId>& taken) {
+                                              std::set<ValueId>& taken) const {
   std::ranges::stable_sort(regions, [](const auto& a, const auto& b) {
     if (a.rewritten != b.rewritten) return a.rewritten;
     return a.interior.size() > b.interior.size();
@@ -80,7 +80,8 @@ std::vector<PlannedSite> SitePlanner::largest(std::vector<PlannedSite> regions,
   std::vector<PlannedSite> out;
   for (PlannedSite& site : regions) {
     bool free = std::ranges::none_of(site.interior, [&](ValueId v) {
-      if (!taken.contains(v)) return false;
+      // A test for None is asked by every call that needs it, and costs nothing.
+      if (!taken.contains(v) || g_[v].kind == Kind::literal || none_test(v)) return false;
       const std::vector<ValueId>& together = owner.at(v).together;
       return together.empty() || together != site.change.together;
     });

@@ -242,6 +242,14 @@ bool SitePlanner::remove_parts(const CompiledRule& rule, const std::vector<Value
     for (StatementId s = statement; s != kNone; s = g_.statements[s].parent) dead.erase(s);
   }
   change.dead.assign(dead.begin(), dead.end());
+  for (const Change::Bypass& bypass : change.bypassed) {
+    if (!dead.contains(g_[bypass.value].statement)) continue;
+    refuse(site, rule.rule->shared,
+           text_of_value(bypass.value) +
+               " stands inside a statement that the new call makes needless, which leaves its "
+               "operand without a text; give what it computes a name");
+    return false;
+  }
   if (still_read(site, replaced, change, dead)) {
     site.shares = true;
     refuse(

@@ -44,8 +44,9 @@ class SitePlanner {
 
  private:
   // Of sites that explain the same values the largest stays; `taken` gets what the winners explain.
-  static std::vector<PlannedSite> largest(std::vector<PlannedSite> regions,
-                                          std::set<ValueId>& taken);
+  // Values that several may ask for at no cost keep none of them apart.
+  std::vector<PlannedSite> largest(std::vector<PlannedSite> regions,
+                                   std::set<ValueId>& taken) const;
   // A site with its place and text, before anything is decided about it.
   PlannedSite new_site(const CompiledRule& rule, ValueId id);
   // A call by a rule's name whose callee the code does not show.

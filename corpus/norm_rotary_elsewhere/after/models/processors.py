@@ -45,25 +45,15 @@ class QwenLike:
     def __call__(self, attn: Attention, hidden_states, encoder_hidden_states, rotary_emb=None):
         img_query = attn.to_q(hidden_states).unflatten(-1, (-1, attn.head_dim))
         txt_query = attn.add_q_proj(encoder_hidden_states).unflatten(-1, (-1, attn.head_dim))
-        if attn.norm_q is not None:
-            img_query = img_query if rotary_emb is not None else attn.norm_q(img_query)
-        if attn.norm_added_q is not None:
-            txt_query = txt_query if rotary_emb is not None else attn.norm_added_q(txt_query)
         if rotary_emb is not None:
             img_freqs, txt_freqs = rotary_emb
-            img_query = mindiesd.ext.norm_rotary(
-                attn.norm_q,
-                img_query,
-                img_freqs.unsqueeze(1),
-                rms_type="weight",
-            )
-            txt_query = mindiesd.ext.norm_rotary(
-                attn.norm_added_q,
-                txt_query,
-                txt_freqs.unsqueeze(1),
-                rms_type="weight",
-            )
-        return torch.cat([txt_query, img_query], dim=1)
+        return mindiesd.ext.norm_cat(
+            (attn.norm_added_q, attn.norm_q),
+            [txt_query, img_query],
+            1,
+            (txt_freqs.unsqueeze(1), img_freqs.unsqueeze(1)) if rotary_emb is not None else (None, None),
+            rms_type="weight",
+        )
 
 
 class Halves:
