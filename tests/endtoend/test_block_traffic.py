@@ -25,7 +25,7 @@ PASSES = {
     "CogVideoX": (93.4, 28.7, 18),
     "LTX-Video": (181.7, 26.3, 9),
     "Lumina 2": (193.3, 30.0, 9),
-    "Qwen-Image": (91.2, 28.1, 28),
+    "Qwen-Image": (91.2, 24.1, 24),
     "PixArt": (37.0, 29.0, 16),
     "Sana": (75.6, 58.6, 19),
     "SDXL's transformer": (39.0, 31.0, 9),
