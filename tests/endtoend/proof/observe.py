@@ -36,7 +36,7 @@ RMS_NORM = 1  # the argument `kind` of the runtime's operators of modulated norm
 RUNTIME_KINDS = (
     ("rotary", "rotary"),
     ("rope", "rotary"),
-    ("joint_heads", "rotary"),  # of the one query or key that norm_rotary hands it
+    ("joint_heads", "rotary"),  # of the one query or key that norm_rotary or norm_cat hands it
     ("rms", "norm"),
     ("attention", "attention"),
 )
@@ -274,6 +274,16 @@ def _name_of(func, args) -> str:
     return name if turns else "heads that are joined and do not turn"
 
 
+def _computations(func, args) -> int:
+    """How many of its kind one call of an operator stands for: two streams that turn by tables which lie apart are two
+    rotations, those that turn by the parts of one table are one."""
+    if func._schema.name != "mindiesd::joint_heads":
+        return 1
+    given = _given(func, args)
+    tables = [given[name] for name in ("cos", "other_cos") if given[name] is not None]
+    return max(1, len({_storage(table) for table in tables}))
+
+
 def _rms_norms_inside(func, args) -> int:
     """How many RMSNorms a fused operator of the runtime stands for: of the sum, and of the branch; or of what it
     rotates."""
@@ -307,7 +317,7 @@ class _Operators(TorchDispatchMode):
         namespace, _, name = func._schema.name.partition("::")
         if namespace == "mindiesd":
             name = _name_of(func, args)
-            self.runtime[name] += 1
+            self.runtime[name] += _computations(func, args)
             if inside := _rms_norms_inside(func, args):
                 self.runtime[f"rms_norm in {name}"] += inside
         elif namespace == "aten" and name in TORCH_KERNELS:
