@@ -1,5 +1,6 @@
 """Norms that functions of the file make."""
 import mindiesd.ext
+import torch
 from torch import nn
 
 
@@ -54,6 +55,8 @@ class Unknown(nn.Module):
             return nn.BatchNorm2d(channels)
 
         self.local = normalize(channels)
+        with torch.no_grad() as swish:
+            self.size = (width := channels) if swish is None else 0
 
     def forward(self, x):
         x = mindiesd.ext.silu(self.either(x))

@@ -56,6 +56,8 @@ class Unknown(nn.Module):
             return nn.BatchNorm2d(channels)
 
         self.local = normalize(channels)
+        with torch.no_grad() as swish:
+            self.size = (width := channels) if swish is None else 0
 
     def forward(self, x):
         x = F.silu(self.either(x))

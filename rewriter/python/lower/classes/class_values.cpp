@@ -284,7 +284,8 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
       known->second.names.insert(text_at(field(node, "name")));
     }
     if (type == "attribute" || type == "subscript" || type == "class_definition") continue;
-    for (TSNode child : children_of(node)) work.emplace_back(child, binds);
+    const bool bound = binds || type == "as_pattern_target";
+    for (TSNode child : children_of(node)) work.emplace_back(child, bound);
     if (type == "assignment") {
       const TSNode left = field(node, "left");
       known->second.assigned.insert(text_at(left));
@@ -292,7 +293,6 @@ const ClassFacts::Locals& ClassFacts::locals_of(TSNode function) {
     }
     if (type == "for_statement") work.emplace_back(field(node, "left"), true);
     if (type == "named_expression") work.emplace_back(field(node, "name"), true);
-    if (type == "as_pattern_target") work.emplace_back(node, true);
   }
   return known->second;
 }
