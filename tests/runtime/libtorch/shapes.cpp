@@ -34,6 +34,24 @@
 #define equations equations_after
 #include "cpp_einsum/after/einsum.h"
 #undef equations
+#define rope rope_before
+#include "cpp_rope/before/rope.h"
+#undef rope
+#define rope rope_after
+#include "cpp_rope/after/rope.h"
+#undef rope
+#define products products_before
+#include "cpp_products/before/products.h"
+#undef products
+#define products products_after
+#include "cpp_products/after/products.h"
+#undef products
+#define block block_before
+#include "cpp_block/before/block.h"
+#undef block
+#define block block_after
+#include "cpp_block/after/block.h"
+#undef block
 
 #include <cstdio>
 
@@ -144,6 +162,54 @@ void check_einsum() {
   BOTH(equations, weighed, q, k, v, gain);
 }
 
+void check_rope() {
+  const auto x = drawn({2, 3, 6, 16}), k = drawn({2, 3, 6, 16});
+  const auto cos = drawn({6, 16}), sin = drawn({6, 16}), half = drawn({6, 8}),
+             other = drawn({6, 8});
+  expect_same(std::get<0>(rope_after::apply(x, k, cos, sin)),
+              std::get<0>(rope_before::apply(x, k, cos, sin)), "rope, query");
+  expect_same(std::get<1>(rope_after::apply(x, k, cos, sin)),
+              std::get<1>(rope_before::apply(x, k, cos, sin)), "rope, key");
+  BOTH(rope, halves, x, cos, sin);
+  BOTH(rope, pairs, x, half, other);
+  BOTH(rope, steps, x, half, other);
+  BOTH(rope, backwards, x, cos, sin);
+  BOTH(rope, mirrored, x, cos, sin);
+  BOTH(rope, along_rows, x, cos, sin);
+  BOTH(rope, joined_otherwise, x, half, other);
+  BOTH(rope, written, x.clone(), cos, sin);
+}
+
+void check_products() {
+  const auto x = drawn({2, 5, 24}), gate = drawn({2, 5, 24});
+  BOTH(products, swiglu, x);
+  BOTH(products, geglu, x);
+  BOTH(products, of_two, gate, x);
+  BOTH(products, by_tanh, gate, x);
+  BOTH(products, alone, x);
+  BOTH(products, quick, x);
+  BOTH(products, in_parts, x);
+  BOTH(products, other_factor, x);
+  BOTH(products, of_three, x);
+  BOTH(products, written, gate.clone(), x);
+  BOTH(products, reglu, x);
+}
+
+void check_block() {
+  block_before::Block before(16, 4);
+  block_after::Block after(16, 4);
+  equip(after, before);
+  std::optional<block_before::Cache> held_before;
+  std::optional<block_after::Cache> held_after;
+  for (const int64_t tokens : {5, 1, 1}) {
+    const auto x = drawn({2, tokens, 16});
+    const int64_t keys = tokens + (held_before ? held_before->key.size(2) : 0);
+    const auto mask = torch::full({tokens, keys}, -10.0).triu(keys - tokens + 1);
+    expect_same(after->forward(x, mask, held_after), before->forward(x, mask, held_before),
+                "block");
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -154,6 +220,9 @@ int main() {
   check_limits();
   check_training();
   check_einsum();
+  check_rope();
+  check_products();
+  check_block();
   if (g_wrong == 0) std::puts("all as expected");
   return g_wrong == 0 ? 0 : 1;
 }
