@@ -56,9 +56,9 @@ class StableDiffusion3Like:
         key = attn.to_k(hidden_states)
         value = attn.to_v(hidden_states)
         head_dim = attn.head_dim
-        query = query.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
-        key = key.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
-        value = value.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
+        query = query.view(batch_size, -1, attn.heads, head_dim)
+        key = key.view(batch_size, -1, attn.heads, head_dim)
+        value = value.view(batch_size, -1, attn.heads, head_dim)
 
         if attn.norm_q is not None:
             query = query if encoder_hidden_states is not None else attn.norm_q(query)
@@ -69,26 +69,26 @@ class StableDiffusion3Like:
             other_query = attn.add_q_proj(encoder_hidden_states)
             other_key = attn.add_k_proj(encoder_hidden_states)
             other_value = attn.add_v_proj(encoder_hidden_states)
-            other_query = other_query.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
-            other_key = other_key.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
-            other_value = other_value.view(batch_size, -1, attn.heads, head_dim).transpose(1, 2)
+            other_query = other_query.view(batch_size, -1, attn.heads, head_dim)
+            other_key = other_key.view(batch_size, -1, attn.heads, head_dim)
+            other_value = other_value.view(batch_size, -1, attn.heads, head_dim)
 
             query = mindiesd.ext.norm_cat(
                 (attn.norm_q, attn.norm_added_q),
                 [query, other_query],
-                2,
+                1,
                 rms_type="weight",
             )
             key = mindiesd.ext.norm_cat(
                 (attn.norm_k, attn.norm_added_k),
                 [key, other_key],
-                2,
+                1,
                 rms_type="weight",
             )
-            value = torch.cat([value, other_value], dim=2)
+            value = torch.cat([value, other_value], dim=1)
 
-        out = mindiesd.attention_forward(query, key, value, head_first=True)
-        return out.transpose(1, 2).reshape(batch_size, -1, attn.heads * head_dim)
+        out = mindiesd.attention_forward(query, key, value)
+        return out.reshape(batch_size, -1, attn.heads * head_dim)
 
 
 class Always(nn.Module):
