@@ -372,18 +372,11 @@ bool holds(const Where& clause, const SiteView& site) {
 }
 
 bool contradicted(const Where& clause, const SiteView& site) {
-  if (clause.kind != "rank" && clause.kind != "inference_zero" && clause.kind != "number") {
-    return false;
-  }
+  if (clause.kind != "rank" && clause.kind != "inference_zero") return false;
   return std::ranges::any_of(clause.of, [&](const std::string& name) {
     Argument a = site.argument(name);
     if (!a.known || a.value == kNone) return false;
     if (clause.kind == "inference_zero") return nonzero_at_inference(*site.graph, a.value);
-    if (clause.kind == "number") {
-      // Only of a parameter that says nothing of itself is it left open.
-      const Value& v = (*site.graph)[a.value];
-      return v.kind != Kind::parameter || !v.literal.text.empty();
-    }
     auto shown = rank_of(*site.graph, a.value);
     return shown && *shown != clause.number;
   });
