@@ -232,8 +232,8 @@ def test_little_is_looked_into(migrated):
     """Bounds a little above what docs/performance-tool.md gives: a rule or an isomorphism whose words
     tell less shows here."""
     files = migrated.report.content["files"]
-    assert files["parsed"] <= 225, files["parsed"]
-    assert files["lowered_functions"] <= 2450, files["lowered_functions"]
+    assert files["parsed"] <= 235, files["parsed"]
+    assert files["lowered_functions"] <= 2550, files["lowered_functions"]
 
 
 def test_nine_of_ten_transposes_that_the_contract_allows_are_absorbed(migrated):

@@ -152,8 +152,8 @@ def test_a_large_product_is_written_behind_another_tensor(device, dtype, rows):
     found = []
     names = ours(lambda: found.append(ext.linear_activation(linear, x, "gelu-tanh", after=before)))
     wide = device == "cuda" and dtype == torch.float32  # for which cuBLASLt has no such epilogue
-    product = "mindiesd::linear_activation.out" if rows > 9 else "mindiesd::linear_activation"
-    assert names == ["mindiesd::activation" if wide else product]
+    name = "mindiesd::activation" if wide else "mindiesd::linear_activation"
+    assert names == [f"{name}.out" if rows > 9 else name]
     wanted = torch.cat((before, ext.linear_activation(linear, x, "gelu-tanh")), -1)
     torch.testing.assert_close(found[0], wanted, rtol=2e-2, atol=1e-2)
 
