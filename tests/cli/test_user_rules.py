@@ -96,6 +96,36 @@ def test_a_hole_with_choices_in_the_call(load):
     assert "have each of them `set` a name" in done.err
 
 
+TWO_CHOICES = """\
+id: mine
+summary: s
+subject: activation
+match:
+  pattern: return torch.add($a_left, $b_right)
+  choices:
+    a_left:
+      - {code: 'return torch.relu($x)', set: {mode: '"silu"'}}
+      - {code: 'return torch.tanh($x)', set: {mode: '"gelu"'}}
+    b_right:
+      - {code: 'return torch.relu($y)', set: {mode: '"silu"'}}
+      - {code: 'return torch.tanh($y)', set: {mode: '"gelu"'}}
+rewrites:
+  - target: cuda
+    with: mindiesd.ext.gated($x, $y, $mode)
+"""
+
+
+@pytest.mark.parametrize("left", ["relu", "tanh"])
+@pytest.mark.parametrize("right", ["relu", "tanh"])
+def test_two_holes_must_set_one_name_alike(load, tmp_path, left, right):
+    """What one hole's alternative says of the call, another's does not contradict."""
+    text = f"import torch\n\n\ndef f(a, b):\n    return torch.add(torch.{left}(a), torch.{right}(b))\n"
+    (tmp_path / "model.py").write_text(text)
+    done = load(TWO_CHOICES)
+    assert done.code < 2, done.err
+    assert (b"mindiesd.ext.gated(a, b" in done.out) == (left == right)
+
+
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [

@@ -128,7 +128,6 @@ bool SitePlanner::settle_leaves(const CompiledRule& rule,
   const bool several = leaves.size() > 1;
   const auto used = several ? holes_used(rule) : std::set<std::string>();
   std::optional<std::set<std::string>> given;
-  SetTexts shared;  // texts with holes, which mean the same on every branch
   for (ValueId leaf : leaves) {
     const CompiledPattern* matched = nullptr;
     for (const CompiledPattern& alternative : alternatives) {
@@ -147,18 +146,15 @@ bool SitePlanner::settle_leaves(const CompiledRule& rule,
       given = std::move(own);
     }
     for (const auto& [name, text] : matched->source->set) {
-      if (!several) {
-        set[name] = {text, branch_of(*matched, g_, leaf)};
-      } else if (text.find('$') != std::string::npos) {
-        const Branch branch = branch_of(*matched, g_, leaf);
-        const auto [known, first] = shared.emplace(name, SetText{text, branch});
-        if (branch.condition != kNone || (!first && known->second.text != text)) return false;
-        set[name] = known->second;
-      } else if (!restate(*matched, leaf, name, text, change)) {
-        return false;
-      } else {
-        set[name] = {name, {}};
+      SetText said{text, branch_of(*matched, g_, leaf)};
+      if (several && text.find('$') != std::string::npos) {  // means the same on every branch
+        if (said.branch.condition != kNone) return false;
+      } else if (several) {
+        if (!restate(*matched, leaf, name, text, change)) return false;
+        said = {name, {}};
       }
+      // Alternatives of two holes that say different things of the call contradict each other.
+      if (set.emplace(name, said).first->second.text != said.text) return false;
     }
   }
   return true;
