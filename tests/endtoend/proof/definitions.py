@@ -189,6 +189,13 @@ def _calls() -> dict[str, Call]:
         f"{transformers}.transformer_sana_wm._apply_rotary_emb",
         lambda d: ((_bnsd(d).mT, d.rotations(1, 1, LENGTH, HALF)), {}),
     )
+    for label, stride in (("complex, sample by sample", 1), ("complex, sample by sample, every second frame", 2)):
+        grids = torch.tensor([[1, 2, 2], [2, 1, 2]])  # of five places, the last of which does not turn
+        add(
+            label,
+            f"{transformers}.transformer_wan_animate_2.rope_apply",
+            lambda d, stride=stride: ((_bsnd(d), grids, d.rotations(6, HALF), stride), {}),
+        )
 
     # 2 x 2 matrices.
     for module in ("transformer_kandinsky6", "transformer_kandinsky6_sr"):
