@@ -141,6 +141,6 @@ def test_programs_agree(tmp_path):
     assert not wrong, "\n".join(wrong)
     assert compared >= PROGRAMS
     # They are worth comparing: attention of both forms is rewritten, and some by hand is left.
-    for outcome, rule in [("rewritten", "sdpa-to-attention-forward"), ("rewritten", "attention-by-hand"),
-                          ("refused", "attention-by-hand")]:  # fmt: skip
-        assert outcomes.count((outcome, rule)) >= PROGRAMS // 20, outcomes
+    for outcome, rule, one_in in [("rewritten", "sdpa-to-attention-forward", 20), ("rewritten", "attention-by-hand", 20),
+                                  ("refused", "attention-by-hand", 40)]:  # fmt: skip
+        assert outcomes.count((outcome, rule)) >= PROGRAMS // one_in, outcomes
