@@ -31,12 +31,14 @@ struct Function {
   Graph graph;
 };
 
-// A call to something that is defined in the project, for "rewritten through".
+// A call to something that is defined in the project, for "rewritten through", or of something
+// outside it that only its name tells of.
 struct ProjectCall {
   uint32_t function = 0;  // where the call stands
   ValueId value = kNone;
   std::string callee;      // qualified name of the definition
   uint32_t local = kNone;  // the function of this unit that it names, if one
+  bool outside = false;    // no file of the project defines it
 };
 
 // A function that a focus did not want, or the file's own statements.

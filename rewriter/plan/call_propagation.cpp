@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "rewriter/language/outside_call.hpp"
 #include "rewriter/plan/run.hpp"
 
 namespace refit {
@@ -96,7 +95,7 @@ void Run::note_calls(const Unit& unit, const std::set<std::pair<uint32_t, uint32
     const Value& v = home.graph[call.value];
     CallSites& calls = state.calls;
     CallSites::Site site{{}, {}, 0, 0, 0, nullptr, nullptr, nullptr};
-    if (call.local == kOutside) {  // reported by its name, or not at all
+    if (call.outside) {  // reported by its name, or not at all
       if (v.op != nullptr && compiled_.by_callee.contains(v.op)) continue;
       name_anchor(call.callee, site);
       if (site.rule == nullptr) continue;

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "rewriter/language/outside_call.hpp"
 #include "rewriter/match/facts.hpp"
 #include "rewriter/text/byte_scan.hpp"
 
@@ -59,7 +58,7 @@ class HelperRanks {
       if (!fresh) at->second = kNone;  // defined twice, either may be meant
     }
     for (const ProjectCall& call : unit.project_calls) {
-      if (call.local == kOutside) continue;
+      if (call.outside) continue;
       if (unit.functions[call.function].graph[call.value].kind != Kind::call) continue;
       auto named = by_name.find(call.callee);
       uint32_t callee = call.local != kNone      ? call.local

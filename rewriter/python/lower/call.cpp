@@ -4,7 +4,6 @@
 
 #include "rewriter/graph/axis_pattern.hpp"
 #include "rewriter/graph/storage.hpp"
-#include "rewriter/language/outside_call.hpp"
 #include "rewriter/python/lower/classes/other_classes.hpp"
 #include "rewriter/python/lower/lowering.hpp"
 #include "rewriter/python/lower/only_reads.hpp"
@@ -177,7 +176,7 @@ void FunctionLowering::note_project_call(ValueId value, ValueId callee) {
     dot = c.text.rfind('.', dot - 1);
   }
   if (c.text.find('.') != std::string::npos) {
-    unit_.project_calls.push_back({index_, value, c.text, kOutside});
+    unit_.project_calls.push_back({index_, value, c.text, kNone, true});
   }
 }
 
