@@ -1,0 +1,16 @@
+import math
+
+import mindiesd.ext
+import torch
+
+
+def by_tanh(x):
+    return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))
+
+
+def by_erf(x):
+    return mindiesd.ext.gelu(x)
+
+
+def by_sigmoid(x):
+    return mindiesd.ext.silu(x)
